@@ -30,8 +30,7 @@ typedef struct gantry_window_options_t {
     /** Distance between a filter's elements; 0 means 1. Not for pooling. */
     int64_t dilations[2];
     gantry_padding_t padding; /**< The padding; 0: SAME. */
-    /** The padding above, below, left and right. Not for AvgPool, transposed convolutions and
-     * sequences. */
+    /** The padding above, below, left and right. Not for AvgPool and sequences. */
     int64_t explicit_paddings[4];
     bool channels_first; /**< Channels are dimension 1, not the last. */
 } gantry_window_options_t;
@@ -49,9 +48,14 @@ GANTRY_API const gantry_tensor_t *gantry_depthwise_conv2d(gantry_scope_t *scope,
                                                           const gantry_tensor_t *images,
                                                           const gantry_tensor_t *filter,
                                                           const gantry_window_options_t *options);
-/** Conv2DBackpropInput: the transpose of a convolution. filter is [rows, columns, outputs,
- * channels]. output_shape is the shape of the images that the convolution would turn into
- * `images`. */
+/** Conv2DBackpropInput: the transpose of a convolution, tf.nn.conv2d_transpose. filter is [rows,
+ * columns, outputs, channels]. output_shape is the shape of the images that a convolution with
+ * these options would turn into `images`; otherwise InvalidArgument. Its padding is cut from the
+ * result.
+ *
+ * With a stride several sizes have n windows, of which output_shape chooses one, as what others
+ * call output padding. For a window that reaches over (rows - 1) dilation + 1: (n - 1) stride +
+ * reach - padding above and below, up to stride - 1 more. */
 GANTRY_API const gantry_tensor_t *gantry_conv2d_transpose(gantry_scope_t *scope,
                                                           const gantry_tensor_t *images,
                                                           const gantry_tensor_t *filter,

@@ -85,6 +85,10 @@ typedef struct gantry_kernel_options_t {
     const gantry_regularizer_t *bias_regularizer;   /**< Copied. NULL: none. */
     const gantry_constraint_t *kernel_constraint;   /**< Copied. NULL: none. */
     const gantry_constraint_t *bias_constraint;     /**< Copied. NULL: none. */
+    /** Of Conv1DTranspose, one number, and of Conv2DTranspose, two, for rows and columns: what the
+     * output has beyond its least size, from 0 on, below the stride; from 1 on with same_padding
+     * and an even spread. Copied. NULL: as there. */
+    const int64_t *output_padding;
 } gantry_kernel_options_t;
 
 /** Dense: [..., n] to [..., units]: activation(x kernel + bias). */
@@ -136,7 +140,8 @@ GANTRY_API gantry_layer_t *gantry_separable_conv2d_layer(int64_t filters, int64_
                                                          const gantry_kernel_options_t *options);
 /** Conv1DTranspose: [batch, length, channels] to [batch, n, filters], the transpose of a Conv1D. n
  * is length stride with same_padding, else length stride + max(spread - stride, 0), with spread =
- * (kernel_size - 1) dilation + 1. */
+ * (kernel_size - 1) dilation + 1. With output_padding it is (length - 1) stride + spread +
+ * output_padding, in which same_padding has spread % 2 in place of spread. */
 GANTRY_API gantry_layer_t *gantry_conv1d_transpose_layer(int64_t filters, int64_t kernel_size,
                                                          gantry_activation_t activation,
                                                          const gantry_kernel_options_t *options);

@@ -62,7 +62,11 @@ typedef enum gantry_loss_t {
     GANTRY_BINARY_FOCAL_CROSSENTROPY = 17,
     /** -sum(alpha (1 - q) to the power of gamma, y log(q)), where q is the clipped p / sum(p), [n,
      * classes] for [n, classes]. */
-    GANTRY_CATEGORICAL_FOCAL_CROSSENTROPY = 18
+    GANTRY_CATEGORICAL_FOCAL_CROSSENTROPY = 18,
+    /** 1 - 2 sum(y p) / (sum(y) + sum(p) + 1e-7), with sums over the axes of the options, of all
+     * places together without them. Of a model on several devices, each part of a batch has its own
+     * sums, as in Keras. */
+    GANTRY_DICE = 19
 } gantry_loss_t;
 
 /** A loss of a program's own, of ops in a scope that runs or records: the loss of each sample, in
@@ -105,6 +109,10 @@ typedef struct gantry_loss_options_t {
     double alpha;            /**< FOCAL: a weight from 0 to 1; 0: 0.25. */
     /** BINARY_FOCAL: places count alpha y + (1 - alpha) (1 - y), Keras's apply_class_balancing. */
     bool balances_classes;
+    /** DICE: the dimensions over which it sums, negative ones from the end. The loss has the
+     * others: {1, 2, 3} of images gives one for each image. */
+    int32_t axes[GANTRY_MAX_RANK];
+    size_t axis_count; /**< DICE: entries of axes; 0: all dimensions. */
 } gantry_loss_options_t;
 
 /** Computes a loss: of each sample, then weighted, then reduced. options may be NULL.
@@ -112,8 +120,9 @@ typedef struct gantry_loss_options_t {
  * predictions are floats of one dimension or more, and the result has their type. labels have any
  * type, which is converted, and the shape of predictions; a last dimension of size 1 may be missing
  * in one of the two ([n] for [n, 1]); for SPARSE_CATEGORICAL see there. The loss of each sample has
- * the shape of predictions without the last dimension; a reduction leaves a scalar, which is 0 for
- * no samples. float16 and bfloat16 are added up in float32.
+ * the shape of predictions without the last dimension, of DICE without its axes; a reduction leaves
+ * a scalar, which is 0 for no samples, and 1 of DICE without axes. float16 and bfloat16 are added
+ * up in float32.
  *
  * Shapes that do not fit, predictions that are not floats, a NULL and an option out of range are
  * InvalidArgument. Returns NULL then, or if the scope has failed before. */

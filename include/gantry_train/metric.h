@@ -49,6 +49,17 @@ typedef struct gantry_metric_options_t {
      * scalar. Copied; NULL: the number. */
     const double *thresholds;
     size_t threshold_count; /**< Entries of thresholds. */
+    /** gantry_iou and its like: the class whose labels are left out, which may be any number.
+     * Copied; NULL: none. */
+    const int32_t *ignore_class;
+    /** gantry_iou and gantry_mean_iou: labels have a number for each class in a last dimension, of
+     * which the largest is the class, Keras's sparse_y_true=False; else they are class numbers. */
+    bool dense_labels;
+    /** The same of predictions, Keras's sparse_y_pred=False. */
+    bool dense_predictions;
+    /** gantry_one_hot_iou and gantry_one_hot_mean_iou: predictions are class numbers, Keras's
+     * sparse_y_pred=True. */
+    bool sparse_predictions;
 } gantry_metric_options_t;
 
 /* ---- making: options may be NULL; NULL after a failure, see gantry_last_message ---- */
@@ -120,6 +131,34 @@ GANTRY_API gantry_metric_t *gantry_fbeta_score(int64_t classes, double beta,
  * not 0 are positive; predictions are clamped to [0, 1]. Matrices count as one list; without
  * positive or negative labels the area is 0. */
 GANTRY_API gantry_metric_t *gantry_auc(int32_t thresholds, const gantry_metric_options_t *options);
+/** Intersection over union, "io_u": of the places where a class is the label, predicted, or both,
+ * the share where it is both, and of several target_class_ids the mean of the classes that there
+ * are. Labels and predictions are class numbers of one shape, which have any type of numbers. A
+ * place whose label or prediction is none of the classes, 0 to classes - 1, does not count.
+ *
+ * sample_weights have the shape of the labels, or are one for each sample. Each of target_class_ids
+ * is a class; they are copied, and may name one twice. classes is 1 to 46340. Keras's default dtype
+ * is an integer, for which weights are cut to whole numbers; here it is float32, as of all metrics,
+ * in which a count is exact up to 2^24 places of a pair. */
+GANTRY_API gantry_metric_t *gantry_iou(int64_t classes, const int32_t *target_class_ids,
+                                       size_t target_count, const gantry_metric_options_t *options);
+/** The mean of the intersections over unions of all classes that there are, "mean_io_u". */
+GANTRY_API gantry_metric_t *gantry_mean_iou(int64_t classes,
+                                            const gantry_metric_options_t *options);
+/** Intersection over union of classes 0 and 1, "binary_io_u": predictions are numbers, and class 1
+ * from the threshold on. Keras's default is 0.5. target_class_ids as of gantry_iou; NULL and 0:
+ * both. */
+GANTRY_API gantry_metric_t *gantry_binary_iou(const int32_t *target_class_ids, size_t target_count,
+                                              double threshold,
+                                              const gantry_metric_options_t *options);
+/** gantry_iou of labels and predictions [..., classes], of which the largest number is the class,
+ * "one_hot_io_u". sample_weights are those of [...]. */
+GANTRY_API gantry_metric_t *gantry_one_hot_iou(int64_t classes, const int32_t *target_class_ids,
+                                               size_t target_count,
+                                               const gantry_metric_options_t *options);
+/** gantry_mean_iou of such labels and predictions, "one_hot_mean_io_u". */
+GANTRY_API gantry_metric_t *gantry_one_hot_mean_iou(int64_t classes,
+                                                    const gantry_metric_options_t *options);
 /** The mean of values, "mean": updates take them as predictions, with labels NULL. */
 GANTRY_API gantry_metric_t *gantry_mean_metric(const gantry_metric_options_t *options);
 /** The root of the mean squared error of all samples, "root_mean_squared_error". A mask leaves no

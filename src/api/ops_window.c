@@ -108,6 +108,7 @@ tensor *gantry_conv2d_transpose(gantry_scope_t *scope, tensor *images, tensor *f
     if (!ops_window_begin(&call, scope, options, true)) return NULL;
     add_strides(&call);
     add_spreads(&call, "dilations");
+    add_pads(&call);
     const bool has_rank = output_shape.rank >= 0 && output_shape.rank <= GANTRY_MAX_RANK;
     for (int32_t d = 0; has_rank && d < output_shape.rank; ++d) {
         const int64_t size = output_shape.dims[d];

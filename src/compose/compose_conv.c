@@ -60,7 +60,7 @@ static void compose_conv_read_four(const conv_t *conv, const char *name, int64_t
 static void read_pads(conv_t *conv) {
     static const int order[2][4] = {{0, 1, 2, 3}, {0, 2, 3, 1}};
     const gantry_attr_t *attr = gantry__infer_attr(conv->c->call, "explicit_paddings");
-    conv->has_pads = attr && attr->i == 8; /* Conv2DTranspose and AvgPoolGrad lack it */
+    conv->has_pads = attr && attr->i == 8; /* AvgPoolGrad lacks it */
     for (int d = 0; conv->has_pads && d < 4; ++d) {
         const int from = order[conv->channels_first][d];
         conv->pads[2 * d] = attr->list[2 * from];

@@ -148,8 +148,8 @@ def transposed_group(sizes, f, y, attrs):
     step, spread = attrs["strides"][pick], attrs.get("dilations", [1, 1, 1, 1])[pick]
     index = np.arange(sizes[1] * sizes[2]).reshape(1, sizes[1], sizes[2], 1)
     out = np.zeros((sizes[0], sizes[1] * sizes[2], sizes[3]))
-    pads = attrs.get("explicit_paddings", [0] * 8)
-    for r, c, place, inside in views(index, f.shape[:2], step, spread, attrs["padding"], (pads[2:4], pads[4:6])):
+    pads = attrs.get("explicit_paddings", [0] * 8)[4 if first else 2:]
+    for r, c, place, inside in views(index, f.shape[:2], step, spread, attrs["padding"], (pads[:2], pads[2:4])):
         for oy, ox in np.argwhere(inside):
             out[:, place[0, oy, ox, 0]] += y[:, oy, ox].astype(np.float64) @ f[r, c].astype(np.float64).T
     out = out.reshape(sizes).astype(y.dtype)
@@ -216,6 +216,67 @@ def backprop_input():
     return r
 
 
+OUTPUTS = [   # name, image, window, step, spread, padding; the image is one of several sizes for its places
+    ("explicit", (2, 4, 5, 2), (3, 2, 2, 3), (1, 1), (1, 1), [1, 0, 0, 2]),
+    ("explicit_strides", (1, 7, 6, 2), (3, 3, 2, 4), (2, 3), (1, 1), [2, 1, 0, 3]),
+    ("explicit_dilated", (1, 6, 7, 3), (2, 3, 3, 2), (1, 1), (2, 3), [1, 2, 3, 0]),
+    ("explicit_dilated_strides", (2, 9, 8, 2), (3, 2, 2, 2), (2, 2), (2, 3), [1, 0, 2, 1]),
+    ("explicit_beyond_the_window", (1, 4, 4, 2), (3, 3, 2, 2), (1, 1), (1, 1), [3, 1, 0, 4]),
+    ("dilated_same", (1, 6, 5, 2), (3, 2, 2, 3), (1, 1), (2, 3), "SAME"), ("dilated_valid", (1, 7, 6, 1), (3, 2, 1, 2), (1, 1), (3, 1), "VALID"),
+    ("dilated_strides", (1, 8, 9, 2), (2, 3, 2, 2), (2, 3), (3, 2), "VALID"),
+    ("output_padding_valid", (1, 8, 9, 2), (2, 3, 2, 2), (3, 2), (1, 1), "VALID"), ("output_padding_none", (1, 5, 7, 2), (2, 3, 2, 2), (3, 2), (1, 1), "VALID"),
+    ("output_padding_same", (1, 6, 5, 2), (3, 3, 2, 2), (3, 2), (1, 1), "SAME"),
+]
+
+
+@tf.function(jit_compile=True)      # without XLA, TensorFlow's CPU has no dilations here and no channels first
+def transposed_by_xla(y, f, sizes, attrs):
+    pads = attrs.get("explicit_paddings")
+    padding = [pads[i:i + 2] for i in range(0, 8, 2)] if pads else attrs["padding"]
+    return tf.nn.conv2d_transpose(y, f, sizes, attrs["strides"], padding, attrs["data_format"], attrs["dilations"])
+
+
+def add_output(r, name, dtype, image, window, step, spread, padding, first):
+    explicit = padding if isinstance(padding, list) else [0] * 4
+    kind = "EXPLICIT" if isinstance(padding, list) else padding
+    places = [geometry(image[d + 1], window[d], step[d], spread[d], kind, explicit[2 * d:2 * d + 2])[0] for d in range(2)]
+    y, f = values(dtype, (image[0], *places, window[3])), values(dtype, window)
+    attrs = {"strides": four(step), "padding": kind, "dilations": four(spread), "data_format": "NHWC"}
+    if kind == "EXPLICIT":
+        attrs["explicit_paddings"] = [0, 0, *explicit, 0, 0]
+    sizes = list(image)
+    if first:
+        y, sizes = y.transpose(0, 3, 1, 2).copy(), [image[0], image[3], *image[1:3]]
+        attrs.update(strides=[1, 1, *step], dilations=[1, 1, *spread], data_format="NCHW")
+        if kind == "EXPLICIT":
+            attrs["explicit_paddings"] = [0, 0, 0, 0, *explicit]
+    inputs = [y, f, np.array(sizes, I32)]
+    elements = int(np.prod(window)) // window[2]
+    tolerance = halves_bound(dtype, elements) if dtype in HALVES else bound(dtype, elements)
+    if dtype not in HALVES:
+        got = transposed_by_xla(y, f, sizes, attrs).numpy()
+        assert np.abs(got - transposed_reference(inputs[2], f, y, attrs)).max() < 1e-4, name
+    r.add(name, inputs, attrs, tolerance=tolerance, numpy_only=True)
+
+
+def conv_2d_transpose():
+    r = transposed("Conv2DTranspose", ("result", "filter", "sizes"), ())
+    for name, *case in OUTPUTS:
+        for first in (False, True):
+            add_output(r, name + ("_nchw" if first else ""), F32, *case, first)
+    for dtype in (F64,) + HALVES:
+        add_output(r, f"{dtype.name}_explicit", dtype, *OUTPUTS[3][1:], False)
+    y, f, sizes = values(F32, (1, 4, 4, 3)), values(F32, (3, 3, 2, 3)), np.array((1, 4, 4, 2), I32)
+    good = {"strides": four((1, 1)), "padding": "EXPLICIT", "explicit_paddings": [0, 0, 1, 1, 1, 1, 0, 0]}
+    r.add("explicit_as_same", [y, f, sizes], good, tolerance=bound(F32, 27), numpy_only=True)
+    r.our_error("paddings_beside_same", [y, f, sizes], {**good, "padding": "SAME"}, "must be empty if the padding attribute is not EXPLICIT")
+    r.our_error("six_paddings", [y, f, sizes], {**good, "explicit_paddings": [0, 0, 1, 1, 1, 1]}, "must contain 8 values, but got: 6")
+    r.our_error("negative_padding", [y, f, sizes], {**good, "explicit_paddings": [0, 0, 1, -1, 1, 1, 0, 0]}, "must be nonnegative")
+    r.our_error("padding_of_depth", [y, f, sizes], {**good, "explicit_paddings": [0, 0, 1, 1, 1, 1, 1, 0]}, "batch or depth dimensions is not supported")
+    r.our_error("sizes_do_not_fit", [y, f, np.array((1, 5, 4, 2), I32)], good, "Size of input doesn't match computed")
+    return r
+
+
 def line_attrs(attrs, names):
     """Turns attributes for sequences into attributes for images of one row."""
     first = attrs.get("data_format") == "NCW"
@@ -274,6 +335,6 @@ def pool_1d(op, image_op, python):
 
 def build():
     return {"Conv2D": conv_2d, "ConvolveImages": convolve_images, "Conv2DBackpropInput": backprop_input,
-            "Conv2DTranspose": lambda: transposed("Conv2DTranspose", ("result", "filter", "sizes"), ()),
+            "Conv2DTranspose": conv_2d_transpose,
             "Conv1D": conv_1d, "MaxPool1D": lambda: pool_1d("MaxPool1D", "MaxPool", tf.nn.max_pool1d),
             "AvgPool1D": lambda: pool_1d("AvgPool1D", "AvgPool", tf.nn.avg_pool1d)}

@@ -34,8 +34,23 @@ def write_transposed(m):
         m.case(f"Conv2DTranspose rows and columns {padding}",
                m.wide(layers.Conv2DTranspose, 2, (2, 3), strides=(2, 1), padding=padding),
                f"gantry_conv2d_transpose_layer(2, 2, GANTRY_LINEAR, {options})", (2, 2, 3, 1))
+    write_output_paddings(m)
     m.case("Conv2DTranspose relu no bias", m.wide(layers.Conv2DTranspose, 2, 3, activation="relu", use_bias=False),
            f"gantry_conv2d_transpose_layer(2, 3, GANTRY_RELU, {m.kernel(no_bias='true')})", (1, 2, 3, 2))
+
+
+def write_output_paddings(m):
+    for padding, stride, size, more in (("valid", 3, 2, 0), ("valid", 3, 2, 2), ("valid", 4, 1, 1), ("same", 2, 3, 1), ("same", 3, 2, 1)):
+        options = m.conv_options((stride,), (1,), padding, output_padding=list_of((more,), "const int64_t"))
+        m.case(f"Conv1DTranspose output padding {padding} {stride} {size} {more}",
+               m.wide(layers.Conv1DTranspose, 2, size, strides=stride, padding=padding, output_padding=more),
+               f"gantry_conv1d_transpose_layer(2, {size}, GANTRY_LINEAR, {options})", (2, 4, 3))
+    for padding, strides, size, more in (("valid", (3, 2), 2, (2, 0)), ("valid", (3, 3), 1, (0, 1)), ("same", (3, 2), 3, (2, 0)),
+                                         ("same", (2, 3), 2, (1, 2))):
+        options = m.conv_options(strides, (1, 1), padding, output_padding=list_of(more, "const int64_t"))
+        m.case(f"Conv2DTranspose output padding {padding} {strides} {size} {more}",
+               m.wide(layers.Conv2DTranspose, 3, size, strides=strides, padding=padding, output_padding=more),
+               f"gantry_conv2d_transpose_layer(3, {size}, GANTRY_LINEAR, {options})", (1, 3, 2, 2))
 
 
 def write_separable(m):

@@ -380,6 +380,11 @@ def windows():
     add("Conv2DTranspose", [any_(1, 2, 2, 1), any_(2, 2, 2, 1), ints([1, 4, 4, 2])],
         {"strides": [1, 2, 2, 1], "padding": "SAME", "data_format": "NHWC"},
         function=lambda x, w, n: tf.nn.conv2d_transpose(x, w, [1, 4, 4, 2], 2, "SAME"))
+    pads = [[0, 0], [1, 0], [2, 1], [0, 0]]
+    add("Conv2DTranspose", [any_(1, 2, 3, 2), any_(2, 2, 1, 2), ints([1, 4, 4, 1])],
+        {"strides": [1, 2, 2, 1], "padding": "EXPLICIT", "explicit_paddings": sum(pads, []), "data_format": "NHWC",
+         "dilations": [1, 2, 1, 1]},
+        function=tf.function(lambda x, w, n: tf.nn.conv2d_transpose(x, w, [1, 4, 4, 1], 2, pads, dilations=[2, 1]), jit_compile=True))
     add("Conv1D", [any_(1, 4, 2), any_(2, 2, 1)], {"stride": 2, "padding": "SAME"},
         function=lambda x, w: tf.nn.conv1d(x, w, 2, "SAME"))
     pool = {"ksize": [1, 2, 2, 1], "strides": [1, 1, 2, 1], "padding": "SAME", "data_format": "NHWC"}

@@ -64,7 +64,11 @@ LOSSES = {
     "CATEGORICAL_HINGE": keras.losses.CategoricalHinge,
     "BINARY_FOCAL_CROSSENTROPY": keras.losses.BinaryFocalCrossentropy,
     "CATEGORICAL_FOCAL_CROSSENTROPY": keras.losses.CategoricalFocalCrossentropy,
+    "DICE": keras.losses.Dice,
 }
+
+
+AXIS_BIAS = 100     # because attributes that are 0 are left out
 
 
 def softmax(x):
@@ -83,6 +87,7 @@ def loss_case(name, loss, labels, predictions, weights=None, reduction="none", *
     attrs = {"from_logits": options.get("from_logits", False), "label_smoothing": float(options.get("label_smoothing", 0)),
              "delta": float(options.get("delta", 0)), "reduction": reduction, "gamma": float(options.get("gamma", 0)),
              "alpha": float(options.get("alpha", 0)), "balances_classes": options.get("apply_class_balancing", False)}
+    attrs.update({f"axis_{i}": axis + AXIS_BIAS for i, axis in enumerate(options.get("axis") or ())})
     return case(f"{name} {predictions.dtype.name}", loss.lower(), attrs, [labels, predictions, weights], [expected, gradient])
 
 
@@ -226,9 +231,29 @@ def focal_losses(dtype):
                     apply_class_balancing=True, alpha=0.75, gamma=3.0)
 
 
+def dice_losses(dtype):
+    rng = rng_for("dice", dtype)
+    images = rng.uniform(0, 1, (2, 3, 4, 2)).astype(dtype)
+    labels = rng.randint(0, 2, images.shape).astype("int32")
+    weights = np.array([1, 3], dtype)
+    yield loss_case("all", "DICE", labels, images)
+    yield loss_case("all mean", "DICE", labels, images, reduction="sum_over_batch_size")
+    yield loss_case("all weights", "DICE", labels, images, weights, "sum_over_batch_size")
+    for axis in ((1, 2, 3), (-1,), (0,), (2, -3), (0, 1, 2, 3)):
+        yield loss_case(f"axis {axis}", "DICE", labels, images, axis=axis)
+    yield loss_case("of images mean", "DICE", labels, images, reduction="sum_over_batch_size", axis=(1, 2, 3))
+    yield loss_case("of images weights", "DICE", labels, images, weights, "sum_over_batch_size", axis=(1, 2, 3))
+    yield loss_case("of images weighted mean", "DICE", labels, images, weights, "mean_with_sample_weight", axis=(1, 2, 3))
+    yield loss_case("of images weights sum", "DICE", labels, images, weights[:, None], "sum", axis=(1, 2, 3))
+    yield loss_case("rank 1", "DICE", labels[0, 0, :, 0], images[0, 0, :, 0])
+    yield loss_case("soft labels", "DICE", images[::-1].copy(), images, axis=(1, 2, 3))
+    yield loss_case("nothing", "DICE", np.zeros((2, 3), "int32"), np.zeros((2, 3), dtype), axis=(1,))
+    yield loss_case("column", "DICE", labels[0, 0, :, 0], images[0, 0, :, :1])
+
+
 def losses():
     for dtype in FLOATS:
-        for make in (sparse_losses, categorical_losses, binary_losses, regressions):
+        for make in (sparse_losses, categorical_losses, binary_losses, regressions, dice_losses):
             yield from make(dtype)
         keras.config.set_floatx(dtype)  # some constants have this type, whatever the predictions have
         for make in (divergences, focal_losses):
@@ -349,6 +374,7 @@ def metrics_of(dtype):
     yield from curves(dtype)
     yield from confusions(dtype)
     yield from scores_of_classes(dtype)
+    yield from intersections(dtype)
 
 
 def dtype_half(dtype):
@@ -452,6 +478,74 @@ def scores_of_classes(dtype):
         yield metric_case(f"beta 2 {average}", "fbeta_score",
                           lambda: m.FBetaScore(average=average, beta=2.0, threshold=0.5, dtype=dtype),
                           list(zip(labels, scores, rows)), dtype, 0.5, beta=2.0, **given)
+
+
+def iou_case(name, kind, make, updates, dtype, classes=0, targets=(), threshold=0.0, **options):
+    """targets: a digit for each target class, behind a 1."""
+    given = {"classes": classes, "targets": int("1" + "".join(map(str, targets)))}
+    if "ignore_class" in options:
+        given.update(ignored=options["ignore_class"] + AXIS_BIAS)
+    if kind in ("iou", "mean_iou"):
+        given.update(dense_labels=not options.get("sparse_y_true", True), dense_predictions=not options.get("sparse_y_pred", True))
+    else:
+        given.update(sparse_predictions=options.get("sparse_y_pred", False))
+    return metric_case(name, kind, lambda: make(dtype=dtype, **options), updates, dtype, threshold, **given)
+
+
+def intersections(dtype):
+    rng = rng_for("iou", dtype)
+    m = keras.metrics
+    classes, shapes = 4, ((5, 3), (2, 3))
+    labels = [rng.randint(0, classes, s).astype("int32") for s in shapes]
+    predictions = [np.where(rng.uniform(0, 1, s) < 0.5, y, rng.randint(0, classes, s)).astype("int32") for s, y in zip(shapes, labels)]
+    few = [(np.minimum(y, 2), np.minimum(p, 1), None) for y, p in zip(labels, predictions)]     # class 3 is nowhere
+    scores = [rng.uniform(0, 1, (*s, classes)).astype(dtype) for s in shapes]
+    hot = [np.eye(classes, dtype="int32")[y] for y in labels]
+    places = [rng.uniform(0, 2, s).astype(dtype) for s in shapes]
+    plain, whole = list(zip(labels, predictions, [None, None])), list(zip(labels, predictions, places))
+    strange = [y - (y == 1) * 3 + (y == 2) * 300 for y in labels]
+    for targets in ((0,), (3,), (0, 2), (1, 1, 3), (3, 2, 1, 0)):
+        def make(**o):
+            return m.IoU(classes, targets, **o)
+        yield iou_case(f"of classes {targets}", "iou", make, plain, dtype, classes, targets)
+        yield iou_case(f"of few classes {targets}", "iou", make, few, dtype, classes, targets)
+        yield iou_case(f"weighted {targets}", "iou", make, whole, dtype, classes, targets)
+    def mean(**o):
+        return m.MeanIoU(classes, **o)
+    def of_one_hot(**o):
+        return m.OneHotIoU(classes, (0, 2), **o)
+    def mean_of_one_hot(**o):
+        return m.OneHotMeanIoU(classes, **o)
+    yield iou_case("plain", "mean_iou", mean, plain, dtype, classes)
+    yield iou_case("few classes", "mean_iou", mean, few, dtype, classes)
+    yield iou_case("weighted", "mean_iou", mean, whole, dtype, classes)
+    yield iou_case("one weight", "mean_iou", mean, [(y, p, np.array(2.5, dtype)) for y, p, _ in plain], dtype, classes)
+    yield iou_case("rows weighted", "mean_iou", mean, [(y[:, 0], p[:, 0], w[:, 0]) for y, p, w in whole], dtype, classes)
+    yield iou_case("columns", "mean_iou", mean, [(y[:, :1], p[:, 0], w[:, :1]) for y, p, w in whole], dtype, classes)
+    yield iou_case("images", "mean_iou", mean, [(y[..., None], p, None) for y, p, _ in plain], dtype, classes)
+    yield iou_case("out of range", "mean_iou", mean, list(zip(strange, predictions, places)), dtype, classes)
+    yield iou_case("predictions out of range", "mean_iou", mean, list(zip(labels, strange, places)), dtype, classes)
+    yield iou_case("float classes", "mean_iou", mean, [(y.astype(dtype), p.astype(dtype), None) for y, p, _ in plain], dtype, classes)
+    yield iou_case("int64 and uint8", "mean_iou", mean, [(y.astype("int64"), p.astype("uint8"), None) for y, p, _ in plain], dtype, classes)
+    for ignored in (0, 2, -2, 255):
+        yield iou_case(f"ignored {ignored}", "mean_iou", mean, list(zip(strange if ignored == -2 else labels, predictions, places)), dtype,
+                       classes, ignore_class=ignored)
+    yield iou_case("dense labels", "mean_iou", mean, list(zip(hot, predictions, places)), dtype, classes, sparse_y_true=False)
+    yield iou_case("dense predictions", "mean_iou", mean, list(zip(labels, scores, places)), dtype, classes, sparse_y_pred=False)
+    yield iou_case("dense", "mean_iou", mean, list(zip(hot, scores, [None, None])), dtype, classes, sparse_y_true=False, sparse_y_pred=False)
+    for label, given in (("", [None, None]), (" weighted", places)):
+        yield iou_case(f"one hot{label}", "one_hot_iou", of_one_hot, list(zip(hot, scores, given)), dtype, classes, (0, 2))
+        yield iou_case(f"one hot{label}", "one_hot_mean_iou", mean_of_one_hot, list(zip(hot, scores, given)), dtype, classes)
+    yield iou_case("sparse predictions", "one_hot_mean_iou", mean_of_one_hot, list(zip(hot, predictions, places)), dtype, classes,
+                   sparse_y_pred=True)
+    yield iou_case("bool labels", "one_hot_iou", of_one_hot, [(y.astype(bool), s, None) for y, s in zip(hot, scores)], dtype, classes, (0, 2),
+                   ignore_class=2)
+    binary = [(y % 2, np.round(s[..., 0], 1), w) for y, s, w in zip(labels, scores, places)]    # with the thresholds themselves
+    for targets in ((0,), (1,), (0, 1)):
+        for threshold in (0.5, 0.3, -1.0):
+            def binary_iou(**o):
+                return m.BinaryIoU(targets, threshold, **o)
+            yield iou_case(f"{targets} at {threshold}", "binary_iou", binary_iou, binary, dtype, 2, targets, threshold)
 
 
 def metrics():

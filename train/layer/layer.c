@@ -259,7 +259,7 @@ gantry_status_t gantry__layer_check_window(const char *kind, const gantry_shape_
 }
 
 bool gantry__layer_grow(const char *kind, int64_t times, int64_t more, int64_t *size) {
-    if (*size > (INT64_MAX - more) / times)
+    if (*size > (INT64_MAX - (more > 0 ? more : 0)) / times)
         return gantry__train_refuse_bool(
             NULL,
             "layer %s: a dimension of %lld would be %lld times as large; one of up to 2**63 - 1 is accepted",

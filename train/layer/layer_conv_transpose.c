@@ -30,12 +30,19 @@ static gantry_status_t transpose2d_build(gantry_layer_t *layer, const gantry_sha
     return transpose_build(layer, inputs, input_count, 2);
 }
 
+/* What an output has beyond `stride` places for each of the input's. */
+static int64_t conv_transpose_more(const gantry__kernel_t *k, size_t i) {
+    const int64_t stride = k->strides[i], spread = (k->sizes[i] - 1) * k->dilations[i] + 1;
+    if (k->has_output_padding)
+        return (k->is_same ? spread % 2 : spread) + k->output_padding[i] - stride;
+    return k->is_same || spread < stride ? 0 : spread - stride;
+}
+
 /* Rows or columns of the output, i of the window's dimensions, from n of the input: a convolution
  * of the output has n again. */
 static bool conv_transpose_grow(const gantry__kernel_t *k, int32_t rank, size_t i, int64_t *size) {
-    const int64_t stride = k->strides[i], spread = (k->sizes[i] - 1) * k->dilations[i] + 1;
-    return gantry__layer_grow(rank == 1 ? "Conv1DTranspose" : "Conv2DTranspose", stride,
-                              k->is_same || spread < stride ? 0 : spread - stride, size);
+    return gantry__layer_grow(rank == 1 ? "Conv1DTranspose" : "Conv2DTranspose", k->strides[i],
+                              conv_transpose_more(k, i), size);
 }
 
 static tensor *transpose_call(const gantry_layer_call_t *call, const gantry__kernel_t *k,
@@ -69,8 +76,8 @@ gantry_layer_t *gantry_conv1d_transpose_layer(int64_t filters, int64_t kernel_si
                                               const gantry_kernel_options_t *options) {
     static const gantry_layer_kind_t kind =
         GANTRY__LAYER_KIND("Conv1DTranspose", transpose1d_build, transpose1d_call);
-    return gantry__kernel_layer(&kind, GANTRY__KERNEL_WINDOW, filters, kernel_size, activation,
-                                options);
+    return gantry__kernel_layer(&kind, GANTRY__KERNEL_WINDOW | GANTRY__KERNEL_OUTPUT_PADDING,
+                                filters, kernel_size, activation, options);
 }
 
 gantry_layer_t *gantry_conv2d_transpose_layer(int64_t filters, int64_t kernel_size,
@@ -78,6 +85,7 @@ gantry_layer_t *gantry_conv2d_transpose_layer(int64_t filters, int64_t kernel_si
                                               const gantry_kernel_options_t *options) {
     static const gantry_layer_kind_t kind =
         GANTRY__LAYER_KIND("Conv2DTranspose", transpose2d_build, transpose2d_call);
-    return gantry__kernel_layer(&kind, GANTRY__KERNEL_WINDOW | GANTRY__KERNEL_COLUMNS, filters,
-                                kernel_size, activation, options);
+    return gantry__kernel_layer(
+        &kind, GANTRY__KERNEL_WINDOW | GANTRY__KERNEL_COLUMNS | GANTRY__KERNEL_OUTPUT_PADDING,
+        filters, kernel_size, activation, options);
 }

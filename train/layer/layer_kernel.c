@@ -18,6 +18,28 @@ static bool take_padding(const char *kind, unsigned uses, const gantry__kernel_t
         k->is_same ? " and same_padding" : "");
 }
 
+/* With same_padding, a window over an even number leaves a place fewer, unless the output is
+ * padded. */
+static bool take_output_padding(const char *kind, unsigned uses, const int64_t *given,
+                                gantry__kernel_t *k) {
+    k->has_output_padding = given != NULL;
+    if (!given) return true;
+    if (!(uses & GANTRY__KERNEL_OUTPUT_PADDING))
+        return gantry__train_refuse_bool(
+            NULL, "layer %s has output_padding; only Conv1DTranspose and Conv2DTranspose accept it",
+            kind);
+    for (size_t i = 0; i < (uses & GANTRY__KERNEL_COLUMNS ? 2 : 1); ++i) {
+        const int least = k->is_same && (k->sizes[i] - 1) * k->dilations[i] % 2 != 0;
+        k->output_padding[i] = given[i];
+        if (given[i] >= least && given[i] < k->strides[i]) continue;
+        return gantry__train_refuse_bool(
+            NULL,
+            "layer %s: output_padding[%zu] is %lld; a number from %d on, below the stride %lld, is accepted",
+            kind, i, (long long)given[i], least, (long long)k->strides[i]);
+    }
+    return true;
+}
+
 static bool check_groups(const char *kind, unsigned uses, const gantry__kernel_t *k) {
     enum { MOST = GANTRY_MAX_OP_INPUTS - 1 }; /* which an op joins */
     if (k->groups == 1 ||
@@ -66,6 +88,7 @@ static bool take_options(const char *kind, unsigned uses, const gantry_kernel_op
     }
     return take_padding(kind, uses, k) &&
            take_number(kind, "kernel_columns", o.kernel_columns, k->sizes[0], &k->sizes[1]) &&
+           take_output_padding(kind, uses, o.output_padding, k) &&
            take_number(kind, "depth_multiplier", o.depth_multiplier, 1, &k->multiplier) &&
            take_number(kind, "groups", o.groups, 1, &k->groups) && check_groups(kind, uses, k) &&
            gantry__layer_initializer(o.kernel_initializer, GANTRY_INIT_GLOROT_UNIFORM,

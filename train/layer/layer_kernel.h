@@ -15,6 +15,8 @@ typedef struct gantry__kernel_t {
     bool has_bias, is_same, is_causal;
     gantry_initializer_t kernel, bias;
     int64_t strides[2], dilations[2], multiplier, groups;
+    bool has_output_padding;
+    int64_t output_padding[2];
 } gantry__kernel_t;
 
 /* The options that a kind of layer has a use for, in addition to those of all kinds. */
@@ -24,7 +26,8 @@ typedef enum gantry__kernel_use_t {
     GANTRY__KERNEL_MULTIPLIER = 4, /* depth_multiplier */
     GANTRY__KERNEL_GROUPS = 8,
     GANTRY__KERNEL_CAUSAL = 16,
-    GANTRY__KERNEL_POINTWISE = 32 /* two kernels, with the same rules */
+    GANTRY__KERNEL_POINTWISE = 32, /* two kernels, with the same rules */
+    GANTRY__KERNEL_OUTPUT_PADDING = 64
 } gantry__kernel_use_t;
 
 /* Makes the layer. uses must be an OR of gantry__kernel_use_t; options that it does not name are

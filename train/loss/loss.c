@@ -64,6 +64,13 @@ static gantry_status_t loss_check_numbers(gantry_loss_t loss,
     return GANTRY_OK;
 }
 
+static gantry_status_t loss_check_axes(gantry_loss_t loss, const gantry_loss_options_t *options) {
+    const size_t most = loss == GANTRY_DICE ? GANTRY_MAX_RANK : 0;
+    if (options->axis_count <= most) return GANTRY_OK;
+    return gantry__train_refuse(NULL, "%s: axis_count is %zu; %s is accepted", loss_rows[loss].name,
+                                options->axis_count, most > 0 ? "0 to 8" : "0");
+}
+
 gantry_status_t gantry__train_loss_function(gantry_loss_t loss,
                                             const gantry_loss_options_t *options) {
     if ((loss == GANTRY_OWN_LOSS) == (options->function != NULL)) return GANTRY_OK;
@@ -88,6 +95,7 @@ gantry_status_t gantry__train_loss_options(gantry_loss_t loss, const gantry_loss
             "%s: %d is no reduction; GANTRY_REDUCTION_SUM_OVER_BATCH_SIZE, ..._SUM, ..._NONE and ..._MEAN_WITH_SAMPLE_WEIGHT are accepted",
             loss_rows[loss].name, (int)out->reduction);
     GANTRY__TRY(loss_check_numbers(loss, out));
+    GANTRY__TRY(loss_check_axes(loss, out));
     GANTRY__TRY(gantry__train_loss_function(loss, out));
     if (out->delta <= 0) out->delta = 1;
     if (out->gamma <= 0) out->gamma = 2;

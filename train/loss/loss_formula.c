@@ -331,6 +331,37 @@ tensor *gantry__train_categorical_focal_crossentropy(gantry_scope_t *scope, tens
     return gantry_neg(scope, sum_of_last(scope, gantry_mul(scope, weights, losses)));
 }
 
+/* ---- overlaps ---- */
+
+static bool axes_fit(gantry_scope_t *scope, tensor *predictions,
+                     const gantry_loss_options_t *options) {
+    const int32_t rank = gantry_tensor_shape(predictions)->rank;
+    for (size_t i = 0; i < options->axis_count; ++i) {
+        const int32_t axis = options->axes[i];
+        if (axis >= -rank && axis < rank) continue;
+        return gantry__train_refuse_bool(
+            scope, "dice: axis %d of predictions of shape %s; %d to %d are accepted", (int)axis,
+            gantry__train_shape_text(predictions).text, (int)-rank, (int)rank - 1);
+    }
+    return true;
+}
+
+tensor *gantry__train_dice(gantry_scope_t *scope, tensor *labels, tensor *predictions,
+                           const gantry_loss_options_t *options) {
+    const gantry_reduce_options_t over = {
+        .struct_size = sizeof over, .axes = options->axes, .axis_count = options->axis_count};
+    const gantry_reduce_options_t *axes = options->axis_count > 0 ? &over : NULL;
+    if (!axes_fit(scope, predictions, options)) return NULL;
+    tensor *both = gantry_sum(scope, gantry_mul(scope, labels, predictions), axes);
+    tensor *sum =
+        gantry_add(scope, gantry_sum(scope, labels, axes), gantry_sum(scope, predictions, axes));
+    if (!both || !sum) return NULL;
+    tensor *share =
+        gantry_div(scope, gantry_mul(scope, number_like(scope, both, 2), both),
+                   gantry_add(scope, sum, number_like(scope, sum, GANTRY__KERAS_EPSILON)));
+    return gantry_sub(scope, number_like(scope, both, 1), share);
+}
+
 /* ---- of the program ---- */
 
 static tensor *call_own(gantry_scope_t *scope, tensor *labels, tensor *predictions,

@@ -63,6 +63,11 @@ gantry_metric_t *gantry__train_metric_create(const gantry__train_metric_kind_t *
     metric->k = read.top_k;
     metric->has_class = read.class_id != NULL;
     if (read.class_id) metric->class_id = *read.class_id;
+    metric->iou.has_ignored = read.ignore_class != NULL;
+    if (read.ignore_class) metric->iou.ignored = *read.ignore_class;
+    metric->iou.dense_labels = read.dense_labels;
+    metric->iou.dense_predictions = read.dense_predictions;
+    metric->iou.sparse_predictions = read.sparse_predictions;
     metric->name = gantry__train_strdup(read.name ? read.name : name);
     if (metric->name) return metric;
     gantry__train_free(metric);
@@ -80,6 +85,7 @@ void gantry_metric_release(gantry_metric_t *metric) {
     if (!metric || metric->owners > 0) return;
     release_variables(metric);
     gantry__train_free(metric->levels);
+    gantry__train_free(metric->iou.targets);
     gantry__train_free(metric->name);
     gantry__train_free(metric);
 }
@@ -115,6 +121,7 @@ gantry_variable_t *gantry_metric_variable(const gantry_metric_t *metric, size_t 
 /* ---- variables ---- */
 
 static gantry_shape_t variable_shape(const gantry_metric_t *metric) {
+    if (metric->kind->is_matrix) return GANTRY_SHAPE(metric->size, metric->size);
     return metric->size ? GANTRY_SHAPE(metric->size) : GANTRY_SCALAR;
 }
 

@@ -39,7 +39,7 @@ static tensor *values_binary(const gantry_metric_t *metric, gantry_scope_t *scop
     return binary_at(metric, scope, labels, predictions, metric->threshold);
 }
 
-static tensor *largest(gantry_scope_t *scope, tensor *x) {
+tensor *gantry__train_metric_largest(gantry_scope_t *scope, tensor *x) {
     if (gantry_tensor_dtype(x) == GANTRY_BOOL) x = gantry_cast(scope, x, GANTRY_INT32);
     return gantry_argmax(scope, x, -1);
 }
@@ -49,7 +49,8 @@ static tensor *values_categorical(const gantry_metric_t *metric, gantry_scope_t 
     if (!has_classes(metric, scope, predictions) ||
         !gantry__train_same_shape(scope, metric->name, labels, predictions))
         return NULL;
-    return gantry_equal(scope, largest(scope, labels), largest(scope, predictions));
+    return gantry_equal(scope, gantry__train_metric_largest(scope, labels),
+                        gantry__train_metric_largest(scope, predictions));
 }
 
 /* Compares float labels as floats, because 0.5 is no class. */
@@ -58,7 +59,7 @@ static tensor *values_sparse(const gantry_metric_t *metric, gantry_scope_t *scop
     if (!has_classes(metric, scope, predictions)) return NULL;
     labels = gantry__train_row_labels(scope, metric->name, labels, predictions);
     if (!labels) return NULL;
-    tensor *classes = largest(scope, predictions);
+    tensor *classes = gantry__train_metric_largest(scope, predictions);
     if (gantry__train_is_float(gantry_tensor_dtype(labels)))
         return gantry_equal(scope, labels,
                             gantry_cast(scope, classes, gantry_tensor_dtype(labels)));
@@ -103,7 +104,7 @@ static tensor *values_top_k(const gantry_metric_t *metric, gantry_scope_t *scope
     if (!has_classes(metric, scope, predictions) ||
         !gantry__train_same_shape(scope, metric->name, labels, predictions))
         return NULL;
-    return among_k(metric, scope, largest(scope, labels), predictions);
+    return among_k(metric, scope, gantry__train_metric_largest(scope, labels), predictions);
 }
 
 /* ---- made ---- */

@@ -2,9 +2,9 @@
 /* What a metric is made of: its kind (a table of functions), its numbers and its variables. The
  * families keep different states: means (metric_mean.c) a total and a count, AUC (metric_auc.c) two
  * histograms, counts of right and wrong predictions (metric_confusion.c, metric_fbeta.c) one to
- * four sums. Owner: the program has a metric until models take it over; the last of its owners ends
- * it with its variables. Threads: externally synchronised; once a metric is built, threads may
- * update it at the same time. */
+ * four sums, intersections over unions (metric_iou.c) a matrix. Owner: the program has a metric
+ * until models take it over; the last of its owners ends it with its variables. Threads: externally
+ * synchronised; once a metric is built, threads may update it at the same time. */
 #ifndef GANTRY_TRAIN_METRIC_STATE_H
 #define GANTRY_TRAIN_METRIC_STATE_H
 
@@ -33,6 +33,7 @@ typedef const gantry_tensor_t *(*gantry__train_result_fn)(
 typedef struct gantry__train_metric_kind_t {
     const char *variables[GANTRY__TRAIN_METRIC_VARIABLES]; /* names; NULL: no more */
     bool takes_labels;
+    bool is_matrix;                                        /* its variables are */
     unsigned char counted[GANTRY__TRAIN_METRIC_VARIABLES]; /* of counts: by each variable */
     bool counts_masked; /* a mean that leaves no place out for a mask */
     /* Computes the sums to add to the variables. It must leave NULLs in out_sums after a
@@ -45,12 +46,23 @@ typedef struct gantry__train_metric_kind_t {
     gantry__train_values_fn values; /* of means */
 } gantry__train_metric_kind_t;
 
+/* What intersections over unions have of their own. */
+typedef struct gantry__train_iou_t {
+    int32_t *targets; /* the classes that are judged; NULL: all */
+    size_t target_count;
+    int32_t ignored; /* the class of labels that are left out */
+    bool has_ignored;
+    bool dense_labels, dense_predictions; /* a number for each class, not the class */
+    bool sparse_predictions;              /* of one-hot labels */
+    bool is_binary;                       /* predictions are compared with the threshold */
+} gantry__train_iou_t;
+
 struct gantry_metric_t {
     size_t owners; /* uses by models, which end it with the last one; 0: the program does */
     const gantry__train_metric_kind_t *kind;
     char *name;
     gantry_dtype_t dtype;
-    int64_t size;     /* of its variables, vectors; 0: they are scalars */
+    int64_t size;     /* of its variables, vectors or square matrices; 0: they are scalars */
     double threshold; /* binary accuracy, counts */
     double *levels;   /* counts: `size` thresholds in place of one; NULL: none */
     bool has_class;   /* counts: of class_id alone */
@@ -62,6 +74,7 @@ struct gantry_metric_t {
     double beta;          /* F-beta, with: */
     int64_t classes;
     gantry_average_t average;
+    gantry__train_iou_t iou;
     bool has_vector;    /* its result is one number for each class or threshold */
     gantry_loss_t loss; /* of loss metrics, with its options */
     gantry_loss_options_t loss_options;
@@ -86,6 +99,12 @@ void gantry__train_metric_update_masked(gantry_metric_t *metric, gantry_scope_t 
                                         const gantry_tensor_t *predictions,
                                         const gantry_tensor_t *weights,
                                         const gantry_tensor_t *mask);
+
+/* ---- accuracies: metric_accuracy.c ---- */
+
+/* Returns the places of the largest numbers along the last dimension, int64. */
+const gantry_tensor_t *gantry__train_metric_largest(gantry_scope_t *scope,
+                                                    const gantry_tensor_t *x);
 
 /* ---- counts: metric_confusion.c ---- */
 

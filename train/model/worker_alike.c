@@ -18,9 +18,11 @@ static void worker_alike_add_loss(gantry__lines_t *lines, const char *name, gant
     gantry__lines_add(lines, "loss %s of %s", loss ? gantry_loss_name(loss) : "none", name);
     gantry__lines_add(lines,
                       "loss options of %s: reduction %d, from_logits %d, label_smoothing %.17g, "
-                      "delta %.17g, gamma %.17g, alpha %.17g, balances_classes %d",
+                      "delta %.17g, gamma %.17g, alpha %.17g, balances_classes %d, axes %zu",
                       name, (int)o->reduction, o->from_logits, o->label_smoothing, o->delta,
-                      o->gamma, o->alpha, o->balances_classes);
+                      o->gamma, o->alpha, o->balances_classes, o->axis_count);
+    for (size_t i = 0; i < o->axis_count; ++i)
+        gantry__lines_add(lines, "axis %zu of the loss of %s: %" PRId32, i, name, o->axes[i]);
 }
 
 static void worker_alike_add_metric(gantry__lines_t *lines, const gantry__model_metric_t *entry) {
@@ -37,6 +39,14 @@ static void worker_alike_add_metric(gantry__lines_t *lines, const gantry__model_
                       m->classes, (int)m->average);
     for (int64_t i = 0; m->levels && i < m->size; ++i)
         gantry__lines_add(lines, "threshold %.17g in metric %s", m->levels[i], entry->name);
+    gantry__lines_add(lines,
+                      "classes of metric %s: ignored %d %" PRId32
+                      ", dense labels %d, dense predictions %d, binary %d",
+                      entry->name, m->iou.has_ignored, m->iou.ignored, m->iou.dense_labels,
+                      m->iou.dense_predictions, m->iou.is_binary);
+    for (size_t i = 0; i < m->iou.target_count; ++i)
+        gantry__lines_add(lines, "target class %" PRId32 " in metric %s", m->iou.targets[i],
+                          entry->name);
     if (m->loss) worker_alike_add_loss(lines, entry->name, m->loss, &m->loss_options);
 }
 

@@ -81,6 +81,26 @@ TEST(conv2d_transpose_makes_the_larger_image) {
           GANTRY_SHAPE(1, 2, 4, 1), wanted);
 }
 
+/* A place adds its number to the 2 x 2 cells that its window has, one row higher. */
+TEST(conv2d_transpose_cuts_explicit_padding) {
+    const cpu_scope_t *f = *state;
+    gantry_window_options_t options = {.padding = GANTRY_PADDING_EXPLICIT,
+                                       .explicit_paddings = {1, 0, 0, 1}};
+    const float ones[] = {1, 1, 1, 1}, wanted[] = {5, 12, 16, 11, 24, 28, 7, 15, 17};
+    const gantry_tensor_t *filter =
+        gantry_constant(f->scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2, 1, 1), ones, sizeof ones);
+    const gantry_shape_t last = GANTRY_SHAPE(1, 3, 3, 1), first = GANTRY_SHAPE(1, 1, 3, 3);
+    check(f, gantry_conv2d_transpose(f->scope, counted(f, last), filter, last, &options), last,
+          wanted);
+    options.channels_first = true;
+    check(f, gantry_conv2d_transpose(f->scope, counted(f, first), filter, first, &options), first,
+          wanted);
+    options.explicit_paddings[3] = -1;
+    assert_null(gantry_conv2d_transpose(f->scope, counted(f, first), filter, first, &options));
+    assert_non_null(strstr(gantry_scope_message(f->scope),
+                           "All elements of explicit_paddings must be nonnegative"));
+}
+
 TEST(conv1d_takes_the_first_stride_and_dilation) {
     const cpu_scope_t *f = *state;
     const gantry_window_options_t options = {

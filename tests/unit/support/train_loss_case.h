@@ -18,9 +18,7 @@ typedef struct train_loss_case_t {
 
 static inline gantry_loss_t train_loss_named(const char *name) {
     gantry_loss_t loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY;
-    while (loss < GANTRY_CATEGORICAL_FOCAL_CROSSENTROPY &&
-           strcmp(gantry_loss_name(loss), name) != 0)
-        ++loss;
+    while (loss < GANTRY_DICE && strcmp(gantry_loss_name(loss), name) != 0) ++loss;
     assert_string_equal(gantry_loss_name(loss), name);
     return loss;
 }
@@ -30,7 +28,7 @@ static inline train_loss_case_t train_loss_read(const golden_case_t *item) {
                                              "mean_with_sample_weight", NULL};
     assert_int_equal(item->input_count, 3);
     assert_int_equal(item->output_count, 2);
-    return (train_loss_case_t){
+    train_loss_case_t c = {
         .name = item->name,
         .loss = train_loss_named(item->op),
         .options = {.struct_size = sizeof(gantry_loss_options_t),
@@ -47,6 +45,9 @@ static inline train_loss_case_t train_loss_read(const golden_case_t *item) {
         .weights = item->inputs[2],
         .expected = item->outputs[0],
         .gradient = item->outputs[1]};
+    for (char name[] = "axis_0"; golden_find_attr(item, name); ++name[5]) /* 100 more than each */
+        c.options.axes[c.options.axis_count++] = (int32_t)train_attr(item, name) - 100;
+    return c;
 }
 
 static inline const double *train_loss_bound(const train_loss_case_t *c) {

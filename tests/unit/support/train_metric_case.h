@@ -31,7 +31,13 @@
     X(F1_SCORE, f1_score)                                       \
     X(FBETA_SCORE, fbeta_score)                                 \
     X(COSINE_SIMILARITY, cosine_similarity)                     \
-    X(KL_DIVERGENCE, kl_divergence)
+    X(KL_DIVERGENCE, kl_divergence)                             \
+    X(IOU, iou)                                                 \
+    X(MEAN_IOU, mean_iou)                                       \
+    X(BINARY_IOU, binary_iou)                                   \
+    X(ONE_HOT_IOU, one_hot_iou)                                 \
+    X(ONE_HOT_MEAN_IOU, one_hot_mean_iou)                       \
+    X(DICE, dice)
 
 typedef enum train_metric_kind_t {
 #define TRAIN_METRIC(kind, name) TRAIN_##kind,
@@ -63,7 +69,14 @@ typedef struct train_metric_case_t {
     int32_t class_number;
     bool has_class;
     golden_tensor_t thresholds; /* float64 */
+    int32_t targets[4];         /* of intersections over unions, with the next ones */
+    size_t target_count;
+    int32_t ignored;
+    bool has_ignored, dense_labels, dense_predictions, sparse_predictions;
 } train_metric_case_t;
+
+/* What make_train_cases.py adds to numbers that may be 0. */
+enum { TRAIN_BIAS = 100 };
 
 static inline train_metric_kind_t train_metric_named(const char *name) {
 #define TRAIN_METRIC(kind, text) \
@@ -85,6 +98,13 @@ static inline void train_metric_read_updates(const golden_case_t *item, train_me
     if (item->input_count % 3 == 1) out->thresholds = *given;
 }
 
+/* A number of one digit for each class, behind a 1. */
+static inline void train_metric_read_targets(const golden_case_t *item, train_metric_case_t *out) {
+    int digits = (int)train_attr(item, "targets");
+    for (int rest = digits; rest > 9; rest /= 10) ++out->target_count;
+    for (size_t i = out->target_count; i > 0; --i, digits /= 10) out->targets[i - 1] = digits % 10;
+}
+
 static inline train_metric_case_t train_metric_read(const golden_case_t *item) {
     static const char *const curves[] = {"roc", "pr", NULL};
     static const char *const averages[] = {"none", "micro", "macro", "weighted", NULL};
@@ -103,7 +123,13 @@ static inline train_metric_case_t train_metric_read(const golden_case_t *item) {
         .classes = (int64_t)train_attr(item, "classes"),
         .beta = train_attr(item, "beta"),
         .class_number = (int32_t)train_attr(item, "class_id"),
-        .has_class = golden_find_attr(item, "class_id") != NULL};
+        .has_class = golden_find_attr(item, "class_id") != NULL,
+        .ignored = (int32_t)train_attr(item, "ignored") - TRAIN_BIAS,
+        .has_ignored = golden_find_attr(item, "ignored") != NULL,
+        .dense_labels = train_attr(item, "dense_labels") != 0,
+        .dense_predictions = train_attr(item, "dense_predictions") != 0,
+        .sparse_predictions = train_attr(item, "sparse_predictions") != 0};
+    train_metric_read_targets(item, &c);
     train_metric_read_updates(item, &c);
     return c;
 }
@@ -138,9 +164,34 @@ static inline gantry_metric_t *train_metric_make(train_metric_kind_t kind, doubl
             return gantry_fbeta_score(3, 2, GANTRY_AVERAGE_MACRO, threshold, options);
         case TRAIN_COSINE_SIMILARITY: return gantry_cosine_similarity(options);
         case TRAIN_KL_DIVERGENCE: return gantry_loss_metric(GANTRY_KL_DIVERGENCE, NULL, options);
+        case TRAIN_IOU: return gantry_iou(3, (const int32_t[]){1}, 1, options);
+        case TRAIN_MEAN_IOU: return gantry_mean_iou(3, options);
+        case TRAIN_BINARY_IOU: return gantry_binary_iou(NULL, 0, threshold, options);
+        case TRAIN_ONE_HOT_IOU: return gantry_one_hot_iou(3, (const int32_t[]){0, 2}, 2, options);
+        case TRAIN_ONE_HOT_MEAN_IOU: return gantry_one_hot_mean_iou(3, options);
+        case TRAIN_DICE: return gantry_loss_metric(GANTRY_DICE, NULL, options);
         case TRAIN_METRIC_KINDS: break;
     }
     return NULL;
+}
+
+/* With the case's own classes, where a kind has them. */
+static inline gantry_metric_t *train_metric_make_of(const train_metric_case_t *c,
+                                                    const gantry_metric_options_t *options) {
+    const int32_t *targets = c->target_count > 0 ? c->targets : NULL;
+    switch (c->kind) {
+        case TRAIN_F1_SCORE: return gantry_f1_score(c->classes, c->average, c->number, options);
+        case TRAIN_FBETA_SCORE:
+            return gantry_fbeta_score(c->classes, c->beta, c->average, c->number, options);
+        case TRAIN_IOU: return gantry_iou(c->classes, targets, c->target_count, options);
+        case TRAIN_MEAN_IOU: return gantry_mean_iou(c->classes, options);
+        case TRAIN_BINARY_IOU:
+            return gantry_binary_iou(targets, c->target_count, c->number, options);
+        case TRAIN_ONE_HOT_IOU:
+            return gantry_one_hot_iou(c->classes, targets, c->target_count, options);
+        case TRAIN_ONE_HOT_MEAN_IOU: return gantry_one_hot_mean_iou(c->classes, options);
+        default: return train_metric_make(c->kind, c->number, options);
+    }
 }
 
 static inline gantry_metric_t *train_metric_of(const train_metric_case_t *c) {
@@ -152,12 +203,12 @@ static inline gantry_metric_t *train_metric_of(const train_metric_case_t *c) {
         .top_k = c->top_k,
         .class_id = c->has_class ? &c->class_number : NULL,
         .thresholds = c->thresholds.data,
-        .threshold_count = c->thresholds.bytes / sizeof(double)};
-    gantry_metric_t *metric =
-        c->kind == TRAIN_F1_SCORE ? gantry_f1_score(c->classes, c->average, c->number, &options)
-        : c->kind == TRAIN_FBETA_SCORE
-            ? gantry_fbeta_score(c->classes, c->beta, c->average, c->number, &options)
-            : train_metric_make(c->kind, c->number, &options);
+        .threshold_count = c->thresholds.bytes / sizeof(double),
+        .ignore_class = c->has_ignored ? &c->ignored : NULL,
+        .dense_labels = c->dense_labels,
+        .dense_predictions = c->dense_predictions,
+        .sparse_predictions = c->sparse_predictions};
+    gantry_metric_t *metric = train_metric_make_of(c, &options);
     if (!metric) fail_msg("%s: %s", c->name, gantry_last_message());
     return metric;
 }
@@ -208,6 +259,11 @@ static inline void train_update_captured(gantry_scope_t *scope, gantry_metric_t 
     gantry_function_release(function);
 }
 
+/* Keras divides intersections by unions in float32. */
+static inline bool train_metric_is_single(train_metric_kind_t kind) {
+    return kind >= TRAIN_IOU && kind <= TRAIN_ONE_HOT_MEAN_IOU;
+}
+
 static inline void train_metric_run(gantry_runtime_t *runtime, const char *device,
                                     const train_metric_case_t *c, train_metric_update_fn update) {
     static const double single = 1e-6, twice = 1e-13;
@@ -221,8 +277,9 @@ static inline void train_metric_run(gantry_runtime_t *runtime, const char *devic
             update(scope, metric, &c->updates[i]);
             if (gantry_scope_status(scope) != GANTRY_OK)
                 fail_msg("%s: %s", name, gantry_scope_message(scope));
-            train_expect(name, gantry_metric_result(metric, scope), &c->updates[i].expected,
-                         c->dtype == GANTRY_FLOAT32 ? &single : &twice);
+            train_expect(
+                name, gantry_metric_result(metric, scope), &c->updates[i].expected,
+                c->dtype == GANTRY_FLOAT32 || train_metric_is_single(c->kind) ? &single : &twice);
         }
         assert_int_equal(gantry_metric_reset(metric, scope), GANTRY_OK);
     }

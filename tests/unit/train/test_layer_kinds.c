@@ -161,6 +161,11 @@ static void expect_no_layer(gantry_layer_t *layer, const char *text) {
 TEST(constructors_check_their_numbers) {
     const gantry_kernel_options_t causal = {.causal_padding = true}, groups = {.groups = 2},
                                   flat = {.depth_multiplier = -1};
+    const gantry_kernel_options_t padded = {.strides = {2, 2},
+                                            .output_padding = (const int64_t[]){1, 2}},
+                                  even = {.strides = {2, 2},
+                                          .same_padding = true,
+                                          .output_padding = (const int64_t[]){0, 1}};
     const gantry_norm_options_t two = {.axes = (int32_t[]){1, 2}, .axis_count = 2},
                                 no_epsilon = {.epsilon = -1};
     const int64_t negative[] = {0, 0, -1, 0};
@@ -170,6 +175,13 @@ TEST(constructors_check_their_numbers) {
                     "layer Conv1DTranspose has causal_padding; only Conv1D accepts it");
     expect_no_layer(gantry_conv2d_transpose_layer(2, 2, GANTRY_LINEAR, &groups),
                     "layer Conv2DTranspose: 2 filters in 2 groups; Conv1D and Conv2D accept");
+    expect_no_layer(gantry_conv2d_transpose_layer(2, 2, GANTRY_LINEAR, &padded),
+                    "layer Conv2DTranspose: output_padding[1] is 2; a number from 0 on, below the "
+                    "stride 2, is accepted");
+    expect_no_layer(gantry_conv1d_transpose_layer(2, 2, GANTRY_LINEAR, &even),
+                    "layer Conv1DTranspose: output_padding[0] is 0; a number from 1 on, below");
+    expect_no_layer(gantry_conv2d_layer(2, 2, GANTRY_LINEAR, &padded),
+                    "layer Conv2D has output_padding; only Conv1DTranspose and Conv2DTranspose");
     expect_no_layer(gantry_conv2d_layer(2, INT64_MAX, GANTRY_LINEAR, NULL),
                     "the kernel's size is 9223372036854775807; a positive number below 2**31 is");
     expect_no_layer(gantry_separable_conv1d_layer(2, 0, GANTRY_LINEAR, NULL),

@@ -65,7 +65,8 @@ TEST_WITH(loss_of_nothing_is_zero, set_up, tear_down) {
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
     for (gantry_loss_t loss = GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY; gantry_loss_name(loss)[0];
          ++loss) {
-        if (loss == GANTRY_OWN_LOSS) continue;
+        /* Keras's Dice of all places together is 1 - 0 / epsilon then */
+        if (loss == GANTRY_OWN_LOSS || loss == GANTRY_DICE) continue;
         const gantry_tensor_t *none = gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(0, 3));
         const gantry_tensor_t *labels = loss == GANTRY_SPARSE_CATEGORICAL_CROSSENTROPY
                                             ? gantry_zeros(scope, GANTRY_INT32, GANTRY_SHAPE(0))
@@ -76,6 +77,11 @@ TEST_WITH(loss_of_nothing_is_zero, set_up, tear_down) {
                                                         .from_logits = true}),
                    0);
     }
+    const gantry_tensor_t *none = gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(0, 3));
+    EXPECT_F32(gantry_loss(scope, GANTRY_DICE, none, none, NULL), 1);
+    EXPECT_F32(gantry_loss(scope, GANTRY_DICE, none, none,
+                           &(gantry_loss_options_t){.axes = {1}, .axis_count = 1}),
+               0);
     expect_ended_well(scope);
 }
 
@@ -83,6 +89,11 @@ TEST_WITH(halves_are_losses_too, set_up, tear_down) {
     static const gantry_dtype_t halves[] = {GANTRY_FLOAT16, GANTRY_BFLOAT16};
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
     for (size_t i = 0; i < 2; ++i) {
+        const gantry_tensor_t *half = gantry_cast(scope, F32(scope, 1, 0, 1, 0), halves[i]);
+        EXPECT_F32(
+            gantry_cast(scope, gantry_loss(scope, GANTRY_DICE, I32(scope, 1, 0, 0, 1), half, NULL),
+                        GANTRY_FLOAT32),
+            0.5F);
         const gantry_tensor_t *p = gantry_cast(scope, F32(scope, 1, 2, 3, 4), halves[i]);
         const gantry_tensor_t *loss =
             gantry_loss(scope, GANTRY_MEAN_SQUARED_ERROR, I32(scope, 1, 2, 3, 8), p, NULL);
@@ -224,6 +235,15 @@ TEST_WITH(bad_arguments_are_refused, set_up, tear_down) {
     expect_refused(scope, GANTRY_CATEGORICAL_FOCAL_CROSSENTROPY, p, p,
                    &(gantry_loss_options_t){.alpha = 1.5},
                    "categorical_focal_crossentropy: alpha is 1.5; a number above 0, up to 1,");
+    expect_refused(scope, GANTRY_DICE, p, p, &(gantry_loss_options_t){.axis_count = 9},
+                   "dice: axis_count is 9; 0 to 8 is accepted");
+    expect_refused(scope, mse, p, p, &(gantry_loss_options_t){.axis_count = 1},
+                   "mean_squared_error: axis_count is 1; 0 is accepted");
+    expect_refused(scope, GANTRY_DICE, p, p, &(gantry_loss_options_t){.axes = {1}, .axis_count = 1},
+                   "dice: axis 1 of predictions of shape [2]; -1 to 0 are accepted");
+    expect_refused(scope, GANTRY_DICE, p, p,
+                   &(gantry_loss_options_t){.axes = {0, -2}, .axis_count = 2},
+                   "dice: axis -2 of predictions of shape [2]; -1 to 0 are accepted");
     assert_null(gantry_loss(NULL, mse, p, p, NULL));
     assert_non_null(strstr(gantry_last_message(), "gantry_loss: the scope is NULL"));
     expect_ended_well(scope);
@@ -243,6 +263,7 @@ TEST_WITH(losses_have_names, set_up, tear_down) {
     assert_string_equal(gantry_loss_name(GANTRY_KL_DIVERGENCE), "kl_divergence");
     assert_string_equal(gantry_loss_name(GANTRY_CATEGORICAL_FOCAL_CROSSENTROPY),
                         "categorical_focal_crossentropy");
+    assert_string_equal(gantry_loss_name(GANTRY_DICE), "dice");
     assert_string_equal(gantry_loss_name(0), "");
     assert_string_equal(gantry_loss_name((gantry_loss_t)-5), "");
 }

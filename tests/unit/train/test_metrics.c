@@ -41,6 +41,7 @@ TEST_WITH(metrics_in_functions_are_those_of_keras, set_up, tear_down) {
 
 static size_t variables_of(train_metric_kind_t kind) {
     if (kind == TRAIN_F1_SCORE || kind == TRAIN_FBETA_SCORE) return 4;
+    if (kind >= TRAIN_IOU && kind <= TRAIN_ONE_HOT_MEAN_IOU) return 1;
     return kind >= TRAIN_TRUE_POSITIVES && kind <= TRAIN_FALSE_NEGATIVES ? 1 : 2;
 }
 
@@ -124,40 +125,44 @@ static void masked(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
     (void)gantry_metric_update(metrics[1], scope, labels, scores, NULL);
     (void)gantry_metric_update(metrics[2], scope, labels, gantry_max(scope, scores, &over_last),
                                labels);
+    (void)gantry_metric_update(metrics[4], scope, labels, scores, labels);
     (void)gantry_metric_update(metrics[3], scope, NULL, scores,
                                gantry_expand_dims(scope, labels, -1));
     outputs[0] = gantry_metric_result(metrics[0], scope);
     outputs[1] = gantry_metric_result(metrics[1], scope);
     outputs[2] = gantry_metric_result(metrics[2], scope);
     outputs[3] = gantry_metric_result(metrics[3], scope);
+    outputs[4] = gantry_metric_result(metrics[4], scope);
 }
 
 TEST_WITH(sizes_that_depend_on_data_are_counted, set_up, tear_down) {
     static const float scores[] = {0, 0.9F, 1, 0, 0.75F, 0, 0, 0};
     const gantry_input_spec_t specs[] = {SPEC_I32(4), SPEC_F32(4, 2)};
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, "CPU:0");
-    gantry_metric_t *metrics[] = {gantry_sparse_categorical_accuracy(NULL),
-                                  gantry_sparse_top_k_categorical_accuracy(1, NULL),
-                                  gantry_auc(0, NULL), gantry_mean_metric(NULL)};
-    for (size_t i = 0; i < 4; ++i)
+    gantry_metric_t *metrics[] = {
+        gantry_sparse_categorical_accuracy(NULL), gantry_sparse_top_k_categorical_accuracy(1, NULL),
+        gantry_auc(0, NULL), gantry_mean_metric(NULL),
+        gantry_mean_iou(2, &(gantry_metric_options_t){.dense_predictions = true})};
+    for (size_t i = 0; i < 5; ++i)
         assert_int_equal(gantry_metric_build(metrics[i], scope), GANTRY_OK);
     gantry_function_t *function =
-        function_fixture_trace(fixture.runtime, masked, metrics, specs, 2, 4, NULL);
-    const gantry_tensor_t *got[4],
+        function_fixture_trace(fixture.runtime, masked, metrics, specs, 2, 5, NULL);
+    const gantry_tensor_t *got[5],
         *inputs[] = {
             I32(scope, 1, -1, 1, -1),
             gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(4, 2), scores, sizeof scores)};
-    function_fixture_call(scope, function, inputs, 2, got, 4);
+    function_fixture_call(scope, function, inputs, 2, got, 5);
     EXPECT_F32(got[0], 0.5F);
     EXPECT_F32(got[1], 0.5F);
+    EXPECT_F32(got[4], 0.25F); /* 1 of 2 of class 1, 0 of 1 of class 0 */
     EXPECT_F32(got[2], 0);
     EXPECT_F32(got[3], (0.45F + 0.375F) / 2);
     inputs[0] = I32(scope, -1, 0, -1, -1);
-    function_fixture_call(scope, function, inputs, 2, got, 4);
+    function_fixture_call(scope, function, inputs, 2, got, 5);
     EXPECT_F32(got[0], 0.5F); /* its weight is its label, 0 */
     EXPECT_F32(got[1], 2 / 3.0F);
     gantry_function_release(function);
-    for (size_t i = 0; i < 4; ++i) gantry_metric_release(metrics[i]);
+    for (size_t i = 0; i < 5; ++i) gantry_metric_release(metrics[i]);
     expect_ended_well(scope);
 }
 
@@ -262,7 +267,13 @@ TEST_WITH(metrics_have_names, set_up, tear_down) {
                                         "f1_score",
                                         "fbeta_score",
                                         "cosine_similarity",
-                                        "kl_divergence"};
+                                        "kl_divergence",
+                                        "io_u",
+                                        "mean_io_u",
+                                        "binary_io_u",
+                                        "one_hot_io_u",
+                                        "one_hot_mean_io_u",
+                                        "dice"};
     for (train_metric_kind_t kind = TRAIN_ACCURACY; kind < TRAIN_METRIC_KINDS; ++kind) {
         gantry_metric_t *metric = train_metric_make(kind, 2, NULL);
         assert_string_equal(gantry_metric_name(metric), names[kind]);
@@ -413,10 +424,12 @@ TEST_WITH(shapes_that_do_not_fit_are_refused, set_up, tear_down) {
     const gantry_tensor_t *turned = gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(3, 2));
     const gantry_tensor_t *two = I32(scope, 0, 1), *three = I32(scope, 0, 1, 2);
     const gantry_tensor_t *scalar = gantry_scalar_f32(scope, 1);
-    static const train_metric_kind_t dense[] = {
-        TRAIN_ACCURACY, TRAIN_CATEGORICAL_ACCURACY, TRAIN_TOP_K,  TRAIN_BINARY_ACCURACY,
-        TRAIN_AUC,      TRAIN_MEAN_SQUARED_ERROR,   TRAIN_RECALL, TRAIN_ROOT_MEAN_SQUARED_ERROR,
-        TRAIN_F1_SCORE};
+    static const train_metric_kind_t dense[] = {TRAIN_ACCURACY,  TRAIN_CATEGORICAL_ACCURACY,
+                                                TRAIN_TOP_K,     TRAIN_BINARY_ACCURACY,
+                                                TRAIN_AUC,       TRAIN_MEAN_SQUARED_ERROR,
+                                                TRAIN_RECALL,    TRAIN_ROOT_MEAN_SQUARED_ERROR,
+                                                TRAIN_F1_SCORE,  TRAIN_IOU,
+                                                TRAIN_BINARY_IOU};
     static const train_metric_kind_t sparse[] = {TRAIN_ACCURACY, TRAIN_SPARSE_CATEGORICAL_ACCURACY,
                                                  TRAIN_SPARSE_TOP_K};
     for (size_t i = 0; i < sizeof dense / sizeof dense[0]; ++i)

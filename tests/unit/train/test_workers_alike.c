@@ -353,6 +353,41 @@ TEST(unlike_models_are_named) {
     expect_refused(&other, "has a constraint of dense/kernel: kind 2, from 0 to 3");
 }
 
+static gantry_metric_t *iou_of_zero(const gantry_metric_options_t *options) {
+    return gantry_binary_iou((const int32_t[]){0}, 1, 0.5, options);
+}
+
+static gantry_metric_t *iou_of_one(const gantry_metric_options_t *options) {
+    return gantry_binary_iou((const int32_t[]){1}, 1, 0.5, options);
+}
+
+static gantry_metric_t *iou_without_one(const gantry_metric_options_t *options) {
+    (void)options;
+    return gantry_binary_iou((const int32_t[]){0}, 1, 0.5,
+                             &(gantry_metric_options_t){.ignore_class = &(const int32_t){1}});
+}
+
+TEST(unlike_classes_and_axes_are_named) {
+    for (size_t r = 0; r < RANKS; ++r) {
+        jobs[r] = usual;
+        jobs[r].metric = iou_of_zero;
+        jobs[r].loss = GANTRY_DICE;
+        jobs[r].loss_options = (gantry_loss_options_t){.axes = {1}, .axis_count = 1};
+    }
+    run_all(run_model);
+    expect_everywhere(GANTRY_OK, "");
+    jobs[1].metric = iou_of_one;
+    run_all(run_model);
+    expect_everywhere(GANTRY_INVALID_ARGUMENT, "has target class 1 in metric binary_io_u; rank 0");
+    jobs[1].metric = iou_without_one;
+    run_all(run_model);
+    expect_everywhere(GANTRY_INVALID_ARGUMENT, "has classes of metric binary_io_u: ignored 1 1, ");
+    jobs[1].metric = iou_of_zero;
+    jobs[1].loss_options.axes[0] = 0;
+    run_all(run_model);
+    expect_everywhere(GANTRY_INVALID_ARGUMENT, "has axis 0 of the loss of output 0: 0; rank 0");
+}
+
 TEST(unlike_trainings_are_named) {
     job_t other = usual;
     other.steps_per_epoch = 2;
