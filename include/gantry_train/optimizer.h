@@ -247,6 +247,63 @@ typedef struct gantry_lion_options_t {
 /** Lion: steps of one size, in the direction of a sign. */
 GANTRY_API gantry_optimizer_t *gantry_lion(const gantry_lion_options_t *options);
 
+/** Options of gantry_adadelta. NULL: all defaults. */
+typedef struct gantry_adadelta_options_t {
+    uint32_t struct_size;              /**< Its sizeof; 0: that of version 0.1. */
+    double learning_rate;              /**< The learning rate. 0: 0.001. */
+    const gantry_schedule_t *schedule; /**< Gives the rates; NULL: learning_rate. */
+    /** The part of the weights, times the rate, that each step takes off. 0: none. */
+    double weight_decay;
+    double clipnorm;        /**< The most norm of each gradient; 0: any. */
+    double clipvalue;       /**< The most size of an element of a gradient; 0: any. */
+    double global_clipnorm; /**< The most norm of all gradients together; 0: any. */
+    double rho;             /**< Decay of both means of squares, in [0, 1). 0: 0.95. */
+    double epsilon;         /**< Added to both means of squares. 0: 1e-7. */
+    /** Calls for each change of the weights, which is by the mean of their gradients: 2 or more.
+     * 0: each call changes them. */
+    int32_t gradient_accumulation_steps;
+    bool use_ema;        /**< Whether moving averages of the weights are kept. */
+    double ema_momentum; /**< With use_ema: decay of an average, in [0, 1]. 0: 0.99. */
+    /** With use_ema, the number of steps after which the weights become their averages, again and
+     * again. 0: only gantry_optimizer_finalize_variable_values does it. */
+    int32_t ema_overwrite_frequency;
+} gantry_adadelta_options_t;
+/** Adadelta: each step has the size of the former steps, by the size of the gradients. */
+GANTRY_API gantry_optimizer_t *gantry_adadelta(const gantry_adadelta_options_t *options);
+
+/** Options of gantry_ftrl. NULL: all defaults. */
+typedef struct gantry_ftrl_options_t {
+    uint32_t struct_size;              /**< Its sizeof; 0: that of version 0.1. */
+    double learning_rate;              /**< The learning rate. 0: 0.001. */
+    const gantry_schedule_t *schedule; /**< Gives the rates; NULL: learning_rate. */
+    /** The part of the weights, times the rate, that each step takes off. 0: none. */
+    double weight_decay;
+    double clipnorm;        /**< The most norm of each gradient; 0: any. */
+    double clipvalue;       /**< The most size of an element of a gradient; 0: any. */
+    double global_clipnorm; /**< The most norm of all gradients together; 0: any. */
+    /** The power of the sum of squares that the rate falls with, 0 or less. 0: -0.5; a number such
+     * as -1e-300: the rate stays. */
+    double learning_rate_power;
+    double initial_accumulator_value;  /**< The first sum of squares. 0: 0.1. */
+    double l1_regularization_strength; /**< Keeps weights at 0, 0 or more. 0: none. */
+    double l2_regularization_strength; /**< Keeps weights small, 0 or more. 0: none. */
+    /** An L2 penalty of the loss, which is added to the gradient, 0 or more. 0: none. */
+    double l2_shrinkage_regularization_strength;
+    double beta; /**< The paper's beta, added to the root of the sum, 0 or more. 0: none. */
+    /** Calls for each change of the weights, which is by the mean of their gradients: 2 or more.
+     * 0: each call changes them. */
+    int32_t gradient_accumulation_steps;
+    bool use_ema;        /**< Whether moving averages of the weights are kept. */
+    double ema_momentum; /**< With use_ema: decay of an average, in [0, 1]. 0: 0.99. */
+    /** With use_ema, the number of steps after which the weights become their averages, again and
+     * again. 0: only gantry_optimizer_finalize_variable_values does it. */
+    int32_t ema_overwrite_frequency;
+} gantry_ftrl_options_t;
+/** Ftrl, "follow the regularized leader", for shallow models with many sparse features. It computes
+ * weights anew from the sums of its gradients, and divides by the learning rate, which must not be
+ * 0, also of a schedule. */
+GANTRY_API gantry_optimizer_t *gantry_ftrl(const gantry_ftrl_options_t *options);
+
 /** Releases an optimizer and its variables; NULL does no harm. Functions that were traced with it
  * keep what their traces need, and cannot be traced for new sizes. */
 GANTRY_API void gantry_optimizer_release(gantry_optimizer_t *optimizer);

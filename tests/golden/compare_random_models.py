@@ -243,7 +243,8 @@ class Choice:
         return layers.Flatten() if name == "flatten" else getattr(layers, pool)(), f"gantry_{name}(NULL)"
 
     def optimizer(self):
-        name = self.random.choice(["SGD", "Adam", "AdamW", "Nadam", "RMSprop", "Adagrad", "Adamax"] + ["Lion"] * (not self.has_vain_weights))
+        name = self.random.choice(["SGD", "Adam", "AdamW", "Nadam", "RMSprop", "Adagrad", "Adamax", "Adadelta", "Ftrl"] +
+                                  ["Lion"] * (not self.has_vain_weights))
         options, fields = {}, []
 
         def take(chance, **values):
@@ -259,6 +260,8 @@ class Choice:
         take(0.5 * (name == "SGD"), nesterov=True)
         take(0.3 * (name in ("Adam", "AdamW")), amsgrad=True)
         take(0.4 * (name == "RMSprop"), centered=True)
+        take(0.4 * (name == "Ftrl"), l1_regularization_strength=0.125, beta=0.25)
+        take(0.4 * (name == "Ftrl"), l2_regularization_strength=0.25, l2_shrinkage_regularization_strength=0.5)
         if self.is_so(0.3):
             take(1, gradient_accumulation_steps=self.between(2, 3))
         elif self.is_so(0.3):

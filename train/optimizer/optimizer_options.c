@@ -35,15 +35,18 @@ EXPECT_COMMON(gantry_rmsprop_options_t);
 EXPECT_COMMON(gantry_adagrad_options_t);
 EXPECT_COMMON(gantry_adamax_options_t);
 EXPECT_COMMON(gantry_lion_options_t);
+EXPECT_COMMON(gantry_adadelta_options_t);
+EXPECT_COMMON(gantry_ftrl_options_t);
 
 /* ---- checks ---- */
 
-typedef enum range_t { FROM_ZERO, TO_ONE, BELOW_ONE } range_t;
+typedef enum range_t { FROM_ZERO, TO_ONE, BELOW_ONE, UP_TO_ZERO } range_t;
 
 static const char *const accepted[] = {
     [FROM_ZERO] = "a number of 0 or more",
     [TO_ONE] = "a number from 0 to 1",
     [BELOW_ONE] = "a number from 0 to below 1",
+    [UP_TO_ZERO] = "a number of 0 or less",
 };
 
 typedef struct checked_t {
@@ -66,11 +69,25 @@ static const checked_t checked[] = {
     CHECKED(rho, BELOW_ONE),
     CHECKED(epsilon, FROM_ZERO),
     CHECKED(initial_accumulator_value, FROM_ZERO),
+    CHECKED(learning_rate_power, UP_TO_ZERO),
+    CHECKED(l1_regularization_strength, FROM_ZERO),
+    CHECKED(l2_regularization_strength, FROM_ZERO),
+    CHECKED(l2_shrinkage_regularization_strength, FROM_ZERO),
+    CHECKED(beta, FROM_ZERO),
 };
 
+const char *gantry__train_setting(const gantry__train_settings_t *settings, size_t index,
+                                  double *out_value) {
+    if (index >= sizeof checked / sizeof checked[0]) return NULL;
+    memcpy(out_value, (const char *)settings + checked[index].offset, sizeof *out_value);
+    return checked[index].name;
+}
+
 static bool is_in(double value, range_t range) {
+    if (range == UP_TO_ZERO) value = -value;
     if (!isfinite(value) || value < 0) return false;
-    return range == FROM_ZERO || value < 1 || (range == TO_ONE && value <= 1);
+    return range == FROM_ZERO || range == UP_TO_ZERO || value < 1 ||
+           (range == TO_ONE && value <= 1);
 }
 
 static gantry_status_t check_accumulation(const char *function,
@@ -94,12 +111,12 @@ static gantry_status_t check_accumulation(const char *function,
 
 static gantry_status_t check_settings(const char *function,
                                       const gantry__train_settings_t *settings) {
-    for (size_t i = 0; i < sizeof checked / sizeof checked[0]; ++i) {
-        double value;
-        memcpy(&value, (const char *)settings + checked[i].offset, sizeof value);
+    const char *name;
+    double value;
+    for (size_t i = 0; (name = gantry__train_setting(settings, i, &value)); ++i) {
         if (!is_in(value, checked[i].range))
-            return gantry__train_refuse(NULL, "%s: %s is %g; %s is accepted", function,
-                                        checked[i].name, value, accepted[checked[i].range]);
+            return gantry__train_refuse(NULL, "%s: %s is %g; %s is accepted", function, name, value,
+                                        accepted[checked[i].range]);
     }
     if ((settings->clipnorm > 0) + (settings->clipvalue > 0) + (settings->global_clipnorm > 0) > 1)
         return gantry__train_refuse(
@@ -230,4 +247,27 @@ gantry_optimizer_t *gantry_lion(const gantry_lion_options_t *options) {
     settings.beta_1 = gantry__train_or_default(read.beta_1, 0.9);
     settings.beta_2 = gantry__train_or_default(read.beta_2, 0.99);
     return make_optimizer("gantry_lion", &gantry__train_lion, &common, &settings);
+}
+
+gantry_optimizer_t *gantry_adadelta(const gantry_adadelta_options_t *options) {
+    gantry_adadelta_options_t read;
+    if (!GANTRY__TRAIN_READ_OPTIONS(options, read, "gantry_adadelta")) return NULL;
+    TAKE_COMMON(read, 0.001);
+    settings.rho = gantry__train_or_default(read.rho, 0.95);
+    settings.epsilon = gantry__train_or_default(read.epsilon, GANTRY__KERAS_EPSILON);
+    return make_optimizer("gantry_adadelta", &gantry__train_adadelta, &common, &settings);
+}
+
+gantry_optimizer_t *gantry_ftrl(const gantry_ftrl_options_t *options) {
+    gantry_ftrl_options_t read;
+    if (!GANTRY__TRAIN_READ_OPTIONS(options, read, "gantry_ftrl")) return NULL;
+    TAKE_COMMON(read, 0.001);
+    settings.learning_rate_power = gantry__train_or_default(read.learning_rate_power, -0.5);
+    settings.initial_accumulator_value =
+        gantry__train_or_default(read.initial_accumulator_value, 0.1);
+    settings.l1_regularization_strength = read.l1_regularization_strength;
+    settings.l2_regularization_strength = read.l2_regularization_strength;
+    settings.l2_shrinkage_regularization_strength = read.l2_shrinkage_regularization_strength;
+    settings.beta = read.beta;
+    return make_optimizer("gantry_ftrl", &gantry__train_ftrl, &common, &settings);
 }

@@ -151,6 +151,11 @@ static inline gantry__train_home_t *gantry__train_first_home(const gantry_optimi
     return &optimizer->homes[i];
 }
 
+/* Returns the name of a number of the settings, and its value; NULL after the last one. It has all
+ * numbers but those of averages. */
+const char *gantry__train_setting(const gantry__train_settings_t *settings, size_t index,
+                                  double *out_value);
+
 /* Releases what gantry_optimizer_build made. */
 void gantry__train_unbuild(gantry_optimizer_t *optimizer);
 /* Returns the member of a variable; NULL if the optimizer does not have the variable. */

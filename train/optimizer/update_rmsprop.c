@@ -33,22 +33,16 @@ static void rmsprop_begin(gantry__update_t *update) {
         gantry__train_number(update->scope, update->dtype, settings->momentum);
 }
 
-/* rho mean + (1 - rho) x */
-static tensor *decay(gantry_scope_t *scope, const gantry__update_t *update, tensor *mean,
-                     tensor *x) {
-    return gantry_add(scope, gantry_mul(scope, mean, update->numbers[RHO]),
-                      gantry_mul(scope, x, update->numbers[REST]));
-}
-
 static tensor *rmsprop_update(gantry_scope_t *scope, const gantry__update_t *update,
                               const gantry__train_now_t *now, tensor **new_slots) {
     size_t next = 1;
     const bool has_momentum = update->settings->momentum > 0;
     const size_t of_momentum = has_momentum ? next++ : 0;
-    tensor *v = decay(scope, update, now->slots[0], now->sizes);
+    tensor *const *parts = update->numbers + RHO; /* and REST */
+    tensor *v = gantry__train_decay(scope, now->slots[0], now->sizes, parts);
     new_slots[0] = v;
     if (update->settings->centered) {
-        new_slots[next] = decay(scope, update, now->slots[next], now->gradient);
+        new_slots[next] = gantry__train_decay(scope, now->slots[next], now->gradient, parts);
         v = gantry_sub(scope, v, gantry_square(scope, new_slots[next]));
     }
     tensor *root = gantry_sqrt(scope, gantry_add(scope, v, update->numbers[EPSILON]));

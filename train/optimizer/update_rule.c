@@ -34,6 +34,10 @@ tensor *gantry__train_move(gantry_scope_t *scope, tensor *mean, tensor *x, tenso
     return gantry_add(scope, mean, gantry_mul(scope, gantry_sub(scope, x, mean), part));
 }
 
+tensor *gantry__train_decay(gantry_scope_t *scope, tensor *mean, tensor *x, tensor *const *parts) {
+    return gantry_add(scope, gantry_mul(scope, mean, parts[0]), gantry_mul(scope, x, parts[1]));
+}
+
 void gantry__train_move_moments(gantry_scope_t *scope, const gantry__train_now_t *now,
                                 tensor *const *rests, tensor **new_slots) {
     new_slots[0] = gantry__train_move(scope, now->slots[0], now->gradient, rests[0]);

@@ -28,6 +28,8 @@ enum { GANTRY__TRAIN_MOST_SLOTS = 3, GANTRY__TRAIN_MOST_NUMBERS = 6 };
 typedef struct gantry__train_settings_t {
     double learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm;
     double momentum, beta_1, beta_2, rho, epsilon, initial_accumulator_value;
+    double learning_rate_power, beta, l1_regularization_strength, l2_regularization_strength,
+        l2_shrinkage_regularization_strength;
     bool nesterov, amsgrad, centered;
     int32_t accumulation_steps; /* 0: each step updates */
     bool use_ema;
@@ -91,7 +93,7 @@ typedef struct gantry__train_rule_t {
 
 extern const gantry__train_rule_t gantry__train_sgd, gantry__train_adam, gantry__train_adamw,
     gantry__train_nadam, gantry__train_rmsprop, gantry__train_adagrad, gantry__train_adamax,
-    gantry__train_lion;
+    gantry__train_adadelta, gantry__train_ftrl, gantry__train_lion;
 
 /* ---- for begin and update ---- */
 
@@ -115,6 +117,10 @@ void gantry__train_scatter(gantry_scope_t *scope, const char *op, gantry_variabl
 /* mean + (x - mean) * part: a moving mean. */
 const gantry_tensor_t *gantry__train_move(gantry_scope_t *scope, const gantry_tensor_t *mean,
                                           const gantry_tensor_t *x, const gantry_tensor_t *part);
+/* mean * parts[0] + x * parts[1]: a moving mean whose parts are rounded apart. */
+const gantry_tensor_t *gantry__train_decay(gantry_scope_t *scope, const gantry_tensor_t *mean,
+                                           const gantry_tensor_t *x,
+                                           const gantry_tensor_t *const *parts);
 /* Adam's moving means of the gradient and of its squares, slots 0 and 1; their parts are rests[0]
  * and rests[1]. */
 void gantry__train_move_moments(gantry_scope_t *scope, const gantry__train_now_t *now,

@@ -2,7 +2,6 @@
 #include "train/strategy/compare_optimizer.h"
 
 #include <inttypes.h>
-#include <stddef.h>
 
 #include "train/base/inner_scope.h"
 #include "train/optimizer/learning_rate_state.h"
@@ -43,29 +42,15 @@ static void add_schedule(gantry__lines_t *lines, const gantry_schedule_t *s) {
 
 /* ---- settings ---- */
 
-typedef struct named_t {
-    const char *name;
-    size_t offset; /* of a double in the settings */
-} named_t;
-
-#define NAMED(field) \
-    { #field, offsetof(gantry__train_settings_t, field) }
-static const named_t doubles[] = {
-    NAMED(learning_rate), NAMED(momentum),     NAMED(weight_decay),
-    NAMED(clipnorm),      NAMED(clipvalue),    NAMED(global_clipnorm),
-    NAMED(beta_1),        NAMED(beta_2),       NAMED(rho),
-    NAMED(epsilon),       NAMED(ema_momentum), NAMED(initial_accumulator_value),
-};
-
 void gantry__lines_add_optimizer(gantry__lines_t *lines, const gantry_optimizer_t *optimizer) {
     const gantry__train_settings_t *s = &optimizer->settings;
+    const char *name;
+    double value;
     gantry__lines_add(lines, "optimizer %s", optimizer->rule->name);
     add_schedule(lines, optimizer->schedule);
-    for (size_t i = 0; i < sizeof doubles / sizeof doubles[0]; ++i)
-        gantry__lines_add(lines, "%s %s", doubles[i].name,
-                          gantry__number_text(
-                              *(const double *)(const void *)((const char *)s + doubles[i].offset))
-                              .text);
+    for (size_t i = 0; (name = gantry__train_setting(s, i, &value)); ++i)
+        gantry__lines_add(lines, "%s %s", name, gantry__number_text(value).text);
+    gantry__lines_add(lines, "ema_momentum %s", gantry__number_text(s->ema_momentum).text);
     gantry__lines_add(lines, "nesterov %d", s->nesterov);
     gantry__lines_add(lines, "amsgrad %d", s->amsgrad);
     gantry__lines_add(lines, "centered %d", s->centered);

@@ -251,9 +251,9 @@ TEST(sound_updates_raise_no_alarm) {
     const gantry_sgd_options_t moved = {.momentum = 0.9, .clipnorm = 1};
     const gantry_rmsprop_options_t centered = {.centered = true, .clipvalue = 1};
     gantry_optimizer_t *optimizers[] = {
-        gantry_sgd(&moved),   gantry_adam(&clipped), gantry_adam(&wide),
-        gantry_adamw(NULL),   gantry_nadam(NULL),    gantry_rmsprop(&centered),
-        gantry_adagrad(NULL), gantry_adamax(NULL),   gantry_lion(NULL)};
+        gantry_sgd(&moved), gantry_adam(&clipped),     gantry_adam(&wide),   gantry_adamw(NULL),
+        gantry_nadam(NULL), gantry_rmsprop(&centered), gantry_adagrad(NULL), gantry_adamax(NULL),
+        gantry_lion(NULL),  gantry_adadelta(NULL),     gantry_ftrl(NULL)};
     memset(points, 0, sizeof points);
     memset(targets, 0, sizeof targets);
     for (size_t i = 0; i < sizeof optimizers / sizeof optimizers[0]; ++i) {

@@ -70,7 +70,9 @@ TEST_WITH(joined_variables_have_the_bits_of_lone_ones, set_up, tear_down) {
         gantry_rmsprop(&(gantry_rmsprop_options_t){.momentum = 0.5, .centered = true}),
         gantry_adagrad(NULL),
         gantry_adamax(&(gantry_adamax_options_t){.clipvalue = 0.5}),
-        gantry_lion(NULL)};
+        gantry_lion(NULL),
+        gantry_adadelta(NULL),
+        gantry_ftrl(&(gantry_ftrl_options_t){.l1_regularization_strength = 0.5})};
     for (size_t k = 0; k < sizeof all / sizeof *all; ++k) {
         static float whole[9000];
         float beginning[90];
@@ -323,7 +325,7 @@ static size_t count_of(const char *text, const char *word) {
 /* Decay, clips, missing gradients and slots are parts of one pass, whatever the optimizer. */
 TEST_WITH(joined_weights_are_updated_in_one_pass, set_up, tear_down) {
     static char text[1 << 16];
-    static const size_t slot_counts[] = {1, 3, 2, 3, 1, 2, 1};
+    static const size_t slot_counts[] = {1, 3, 2, 3, 1, 2, 1, 2, 2};
     gantry_optimizer_t *const all[] = {
         gantry_sgd(&(gantry_sgd_options_t){.momentum = 0.9, .nesterov = true, .weight_decay = 1}),
         gantry_adam(&(gantry_adam_options_t){.amsgrad = true, .clipvalue = 1, .weight_decay = 1}),
@@ -332,7 +334,10 @@ TEST_WITH(joined_weights_are_updated_in_one_pass, set_up, tear_down) {
             .momentum = 0.5, .centered = true, .clipvalue = 1, .weight_decay = 1}),
         gantry_adagrad(&(gantry_adagrad_options_t){.clipvalue = 1, .weight_decay = 1}),
         gantry_adamax(&(gantry_adamax_options_t){.clipvalue = 1, .weight_decay = 1}),
-        gantry_lion(&(gantry_lion_options_t){.clipvalue = 1, .weight_decay = 1})};
+        gantry_lion(&(gantry_lion_options_t){.clipvalue = 1, .weight_decay = 1}),
+        gantry_adadelta(&(gantry_adadelta_options_t){.clipvalue = 1, .weight_decay = 1}),
+        gantry_ftrl(&(gantry_ftrl_options_t){
+            .learning_rate_power = -0.75, .clipvalue = 1, .weight_decay = 1})};
     for (size_t k = 0; k < sizeof all / sizeof *all; ++k) {
         training_t training = {
             all[k],

@@ -28,6 +28,23 @@ TEST(bad_numbers_of_optimizers_are_refused) {
                    "initial_accumulator_value is -1");
     EXPECT_REFUSED(gantry_adamax(&(gantry_adamax_options_t){.clipnorm = -1}), "clipnorm is -1");
     EXPECT_REFUSED(gantry_lion(&(gantry_lion_options_t){.beta_2 = 2}), "beta_2 is 2");
+    EXPECT_REFUSED(gantry_adadelta(&(gantry_adadelta_options_t){.rho = 1}),
+                   "gantry_adadelta: rho is 1; a number from 0 to below 1 is accepted");
+    EXPECT_REFUSED(gantry_adadelta(&(gantry_adadelta_options_t){.epsilon = -1}), "epsilon is -1");
+    EXPECT_REFUSED(gantry_ftrl(&(gantry_ftrl_options_t){.learning_rate_power = 0.5}),
+                   "gantry_ftrl: learning_rate_power is 0.5; a number of 0 or less is accepted");
+    EXPECT_REFUSED(gantry_ftrl(&(gantry_ftrl_options_t){.learning_rate_power = -(double)INFINITY}),
+                   "learning_rate_power is -inf");
+    EXPECT_REFUSED(gantry_ftrl(&(gantry_ftrl_options_t){.initial_accumulator_value = -1}),
+                   "initial_accumulator_value is -1; a number of 0 or more is accepted");
+    EXPECT_REFUSED(gantry_ftrl(&(gantry_ftrl_options_t){.l1_regularization_strength = -1}),
+                   "l1_regularization_strength is -1");
+    EXPECT_REFUSED(gantry_ftrl(&(gantry_ftrl_options_t){.l2_regularization_strength = -1}),
+                   "l2_regularization_strength is -1");
+    EXPECT_REFUSED(
+        gantry_ftrl(&(gantry_ftrl_options_t){.l2_shrinkage_regularization_strength = -1}),
+        "l2_shrinkage_regularization_strength is -1");
+    EXPECT_REFUSED(gantry_ftrl(&(gantry_ftrl_options_t){.beta = (double)NAN}), "beta is nan");
     EXPECT_REFUSED(
         gantry_lion(&(gantry_lion_options_t){.clipvalue = 1, .global_clipnorm = 2}),
         "Only one of clipnorm, clipvalue and global_clipnorm can be set. Received: clipnorm=0, clipvalue=1, global_clipnorm=2");

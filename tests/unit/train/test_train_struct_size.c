@@ -66,6 +66,8 @@ READS(optimizer, adam, gantry_adam(p))
 READS(optimizer, adamax, gantry_adamax(p))
 READS(optimizer, adamw, gantry_adamw(p))
 READS(optimizer, lion, gantry_lion(p))
+READS(optimizer, adadelta, gantry_adadelta(p))
+READS(optimizer, ftrl, gantry_ftrl(p))
 READS(optimizer, nadam, gantry_nadam(p))
 READS(optimizer, rmsprop, gantry_rmsprop(p))
 READS(optimizer, sgd, gantry_sgd(p))
@@ -189,6 +191,8 @@ static const read_row_t read_rows[] = {
     READ(gantry_inverse_time_decay_options_t, true, read_inverse_time),
     READ(gantry_kernel_options_t, true, read_kernel),
     READ(gantry_lion_options_t, true, read_lion),
+    READ(gantry_adadelta_options_t, true, read_adadelta),
+    READ(gantry_ftrl_options_t, true, read_ftrl),
     READ(gantry_loss_options_t, true, read_loss),
     READ(gantry_metric_options_t, true, read_metric),
     READ(gantry_model_options_t, true, read_model),
