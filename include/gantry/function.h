@@ -83,7 +83,7 @@ typedef struct gantry_function_options_t {
     /** Runs the body op by op in each call, without a trace: to look at its values. */
     bool runs_eagerly;
     /** The most threads that run parts of one call at the same time, the caller's included;
-     * negative: only the caller's thread. 0: those of the runtime,
+     * negative: only the caller's thread. 0: those of trimmed_with, else those of the runtime,
      * gantry_set_inter_op_parallelism_threads. Devices with a queue of their own work at the same
      * time anyway. */
     int32_t inter_op_threads;

@@ -167,7 +167,9 @@ gantry_status_t gantry_function_trace(gantry_runtime_t *runtime, const char *nam
     function->user = user;
     function->most_traces = chosen.most_traces ? chosen.most_traces : 16;
     function->runs_eagerly = chosen.runs_eagerly;
-    function->inter_op_threads = chosen.inter_op_threads;
+    function->inter_op_threads = chosen.inter_op_threads || !chosen.trimmed_with
+                                     ? chosen.inter_op_threads
+                                     : chosen.trimmed_with->inter_op_threads;
     function->memory_budget_bytes = chosen.memory_budget_bytes;
     function->passes_off = chosen.passes_off;
     function->is_never_replayed = chosen.device_graphs == GANTRY_OFF;

@@ -97,6 +97,8 @@ static void refused_here(world_t *world) {
     count = 1;
     REFUSED(gantry_op_call(world->scope, "Neg", &world->x, 1, NULL, 0, &output, &count));
     REFUSED(gantry_scope_status(world->scope));
+    REFUSED(gantry_device_begin(world->scope, "GPU:0"));
+    REFUSED(gantry_device_end(world->scope));
     CHECK(strcmp(gantry_scope_message(world->scope), text) == 0);
 #define NOTHING(expression) CHECK((expression) == NULL && strcmp(gantry_last_message(), text) == 0)
     NOTHING(gantry_scope_begin(runtime, NULL));

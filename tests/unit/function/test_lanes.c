@@ -148,6 +148,30 @@ TEST(threads_of_the_runtime_hold_where_a_function_has_none) {
     }
 }
 
+TEST(function_has_the_threads_of_the_one_that_it_was_made_for) {
+    static const char *const devices[] = {"CPU:0", "CPU:0"};
+    static const int32_t own[] = {0, -1, 2};
+    static const uint32_t lanes[] = {4, 1, 2};
+    const gantry_input_spec_t input = SPEC_F32(ELEMENTS);
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_function_t *first = trace(f.runtime, weave, devices, WIDTH, 4, false);
+    for (size_t i = 0; i < 3; ++i) {
+        const gantry_function_options_t options = {.struct_size = sizeof options,
+                                                   .inter_op_threads = own[i],
+                                                   .passes_off = GANTRY_PASS_ELEMENTWISE_FUSION,
+                                                   .trimmed_with = first};
+        gantry_function_t *made;
+        assert_int_equal(gantry_function_trace(f.runtime, "made", weave, (void *)(uintptr_t)devices,
+                                               &input, 1, WIDTH, &options, &made),
+                         GANTRY_OK);
+        assert_int_equal(lanes_of(made), lanes[i]);
+        gantry_function_release(made);
+    }
+    gantry_function_release(first);
+    runtime_fixture_close(&f);
+}
+
 /* Kernels of one part read the other's values where they lie. */
 TEST(parts_of_the_cpu_copy_nothing_for_each_other) {
     static const char *const devices[] = {"CPU:0", "CPU:1"};
