@@ -39,9 +39,7 @@ gantry_dtype_t gantry__model_component_type(const gantry_model_t *model, size_t 
 const gantry_tensor_t *gantry__model_make_component(const gantry_model_t *model,
                                                     gantry_scope_t *scope,
                                                     const gantry_array_t *array, size_t component) {
-    const gantry_tensor_t *x = gantry_constant(
-        scope, array->dtype, array->shape, array->data,
-        (size_t)gantry_shape_elements(&array->shape) * gantry_dtype_size(array->dtype));
+    const gantry_tensor_t *x = gantry_tensor_from_array(scope, array);
     const gantry_dtype_t dtype = gantry__model_component_type(model, component, array->dtype);
     return dtype == array->dtype ? x : gantry_cast(scope, x, dtype);
 }
