@@ -257,6 +257,16 @@ GANTRY_API gantry_status_t gantry_pad_sequences(const gantry_array_t *sequences,
                                                 int64_t maxlen, gantry_dtype_t dtype,
                                                 const gantry_pad_sequences_options_t *options,
                                                 void *out, size_t out_bytes);
+/** Makes sequences of the rows of one vector, as tf.RaggedTensor.from_row_splits: sequence i has
+ * the elements row_splits[i] to row_splits[i + 1] of values, and points to them. `gantry convert`
+ * writes lists of an .npz file, such as Keras's reuters.npz, in this form. count is the number of
+ * sequences; row_splits is a vector of int32 or int64 with one number more. InvalidArgument names
+ * the first number that is below the one in front of it or beyond the values, a first one that is
+ * not 0, and a last one that is not the number of values. */
+GANTRY_API gantry_status_t gantry_sequences_from_row_splits(const gantry_array_t *values,
+                                                            const gantry_array_t *row_splits,
+                                                            gantry_array_t *out_sequences,
+                                                            size_t count);
 /** The length of the longest sequence, Keras's default of maxlen; 0 without sequences. */
 GANTRY_API int64_t gantry_longest_sequence(const gantry_array_t *sequences, size_t count);
 

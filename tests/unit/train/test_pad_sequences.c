@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: gantry_pad_sequences gives Keras's numbers, and refuses what its types do not hold. */
+/* Promise: gantry_pad_sequences gives Keras's numbers, and refuses what its types do not hold.
+ * Promise: Sequences from row splits are the rows of a vector, and splits that are none are
+ * refused. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,6 +177,79 @@ TEST(ends_of_types_are_exact) {
                 gantry_pad_sequences(&sequence, 1, 1, rows[i].dtype, NULL, &out, bytes),
                 GANTRY_INVALID_ARGUMENT);
         }
+    }
+}
+
+/* ---- row splits ---- */
+
+TEST(rows_of_a_vector_are_sequences) {
+    const int32_t numbers[] = {1, 5, 9, 7, 8}, narrow[] = {0, 3, 3, 5};
+    const int64_t wide[] = {0, 3, 3, 5};
+    const gantry_array_t values = {GANTRY_INT32, GANTRY_SHAPE(5), numbers};
+    const gantry_array_t splits[] = {{GANTRY_INT32, GANTRY_SHAPE(4), narrow},
+                                     {GANTRY_INT64, GANTRY_SHAPE(4), wide}};
+    const int32_t wanted[] = {5, 9, 0, 0, 7, 8};
+    for (size_t i = 0; i < COUNT(splits); ++i) {
+        gantry_array_t sequences[3];
+        int32_t out[6];
+        assert_int_equal(gantry_sequences_from_row_splits(&values, &splits[i], sequences, 3),
+                         GANTRY_OK);
+        assert_int_equal(gantry_longest_sequence(sequences, 3), 3);
+        assert_int_equal(gantry_pad_sequences(sequences, 3, 2, GANTRY_INT32, NULL, out, sizeof out),
+                         GANTRY_OK);
+        assert_memory_equal(out, wanted, sizeof out);
+    }
+    const gantry_array_t none = {GANTRY_INT8, GANTRY_SHAPE(0), NULL},
+                         one_split = {GANTRY_INT64, GANTRY_SHAPE(1), wide};
+    assert_int_equal(gantry_sequences_from_row_splits(&none, &one_split, NULL, 0), GANTRY_OK);
+}
+
+TEST(row_splits_that_are_none_are_refused) {
+    const double numbers[5] = {0};
+    const gantry_array_t values = {GANTRY_FLOAT64, GANTRY_SHAPE(5), numbers};
+    gantry_array_t sequences[3];
+    static const struct {
+        int64_t splits[4];
+        const char *text;
+    } rows[] = {{{1, 3, 4, 5}, "row_splits[0] is 1; 0 to 0 is accepted"},
+                {{0, 3, 2, 5}, "row_splits[2] is 2; 3 to 5 is accepted"},
+                {{0, 6, 6, 5}, "row_splits[1] is 6; 0 to 5 is accepted"},
+                {{0, -1, 2, 5}, "row_splits[1] is -1; 0 to 5 is accepted"},
+                {{0, 3, 4, 4}, "row_splits[3] is 4; 5 to 5 is accepted"},
+                {{0, 3, 4, INT64_MAX}, "row_splits[3] is 9223372036854775807; 5 to 5"}};
+    for (size_t i = 0; i < COUNT(rows); ++i) {
+        const gantry_array_t splits = {GANTRY_INT64, GANTRY_SHAPE(4), rows[i].splits};
+        assert_int_equal(gantry_sequences_from_row_splits(&values, &splits, sequences, 3),
+                         GANTRY_INVALID_ARGUMENT);
+        expect_message(rows[i].text);
+    }
+    const gantry_array_t good = {GANTRY_INT64, GANTRY_SHAPE(4), rows[1].splits};
+    const struct {
+        const gantry_array_t *values, splits;
+        gantry_array_t *out;
+        size_t count;
+        const char *text;
+    } calls[] = {
+        {NULL, good, sequences, 3, "values is NULL"},
+        {&values,
+         {GANTRY_INT64, GANTRY_SHAPE(4), NULL},
+         sequences,
+         3,
+         "data of row_splits is NULL"},
+        {&values,
+         {GANTRY_INT64, GANTRY_SHAPE(2, 2), numbers},
+         sequences,
+         3,
+         "a vector is accepted"},
+        {&values, {GANTRY_UINT32, GANTRY_SHAPE(4), numbers}, sequences, 3, "is uint32 [4]; int32"},
+        {&values, good, sequences, 2, "the number of sequences, 2, and one more"},
+        {&values, {GANTRY_INT64, GANTRY_SHAPE(0), NULL}, sequences, SIZE_MAX, "is int64 [0]"},
+        {&values, good, NULL, 3, "out_sequences is NULL, but count is 3"}};
+    for (size_t i = 0; i < COUNT(calls); ++i) {
+        assert_int_equal(gantry_sequences_from_row_splits(calls[i].values, &calls[i].splits,
+                                                          calls[i].out, calls[i].count),
+                         GANTRY_INVALID_ARGUMENT);
+        expect_message(calls[i].text);
     }
 }
 
