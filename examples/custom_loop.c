@@ -130,17 +130,11 @@ static void close_trainer(trainer_t *trainer) {
     gantry_model_release(trainer->model);
 }
 
-static const gantry_tensor_t *make_tensor(gantry_scope_t *scope, const gantry_array_t *array) {
-    const size_t bytes =
-        (size_t)gantry_shape_elements(&array->shape) * gantry_dtype_size(array->dtype);
-    return gantry_constant(scope, array->dtype, array->shape, array->data, bytes);
-}
-
 static void train_batch(trainer_t *trainer, const gantry_array_t *batch) {
     const gantry_tensor_t *loss;
     gantry_scope_t *scope = gantry_scope_begin(trainer->runtime, device);
-    const gantry_tensor_t *const inputs[] = {make_tensor(scope, &batch[0]),
-                                             make_tensor(scope, &batch[1])};
+    const gantry_tensor_t *const inputs[] = {gantry_tensor_from_array(scope, &batch[0]),
+                                             gantry_tensor_from_array(scope, &batch[1])};
     if (trainer->step)
         (void)gantry_function_call(scope, trainer->step, inputs, 2, &loss, 1);
     else

@@ -33,7 +33,7 @@ typedef struct gantry_shape_t {
 } gantry_shape_t;
 
 /** @def GANTRY_SCALAR
- * The shape of a scalar, by value. */
+ * The shape of a scalar, by value: rank 0, one element. GANTRY_SHAPE takes a dimension or more. */
 /** @def GANTRY_SHAPE
  * A shape by value: GANTRY_SHAPE(2, 3). C uses a compound literal, C++ (from C++11 on) a
  * function. */

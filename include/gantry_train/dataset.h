@@ -54,6 +54,19 @@ typedef struct gantry_array_t {
     const void *data;     /**< Its elements; may be NULL if there are none. */
 } gantry_array_t;
 
+/** Makes a tensor of an array of any type and shape; GANTRY_SCALAR is the shape of one number.
+ * Copies the elements before it returns. A bool that is not 0 becomes 1. NULL after an error, which
+ * the scope keeps: InvalidArgument, of an array that is NULL, has an impossible type or shape, or
+ * has elements at NULL. */
+GANTRY_API const gantry_tensor_t *gantry_tensor_from_array(gantry_scope_t *scope,
+                                                           const gantry_array_t *array);
+/** Waits for the tensor, copies its elements to out, and makes *out_array the array of them, which
+ * points to out. bytes must be gantry_tensor_bytes; out may be NULL if that is 0. After an error
+ * *out_array is empty, of no type: InvalidArgument; FailedPrecondition of a symbolic tensor, which
+ * has no elements; or the error of the work that computes the tensor. */
+GANTRY_API gantry_status_t gantry_tensor_to_array(const gantry_tensor_t *tensor, void *out,
+                                                  size_t bytes, gantry_array_t *out_array);
+
 /* ---- sources ---- */
 
 /** The rows of arrays in memory, as Dataset.from_tensor_slices: element i is row i of each array.
@@ -236,14 +249,24 @@ typedef struct gantry_pad_sequences_options_t {
 /** Gives all sequences one length, as keras.utils.pad_sequences: row i of out, an array of shape
  * [count, maxlen], is sequence i, cut or padded.
  *
- * Sequences are vectors of int32, int64 or float32; dtype, the type of out, is int32 or float32.
- * Numbers are converted as C does; InvalidArgument names an integer that dtype does not hold, a
- * float32 that is no int32, and such a value of the options. maxlen is at least 0. out_bytes must
- * be the size of out. options may be NULL. */
+ * Sequences and dtype, the type of out, are of an integer type but uint64, float32 or float64.
+ * Numbers are converted as C does; InvalidArgument names a number that dtype does not hold, which a
+ * sequence keeps after it is cut, and such a value of the options. maxlen is at least 0; Keras's
+ * None is gantry_longest_sequence. out_bytes must be the size of out. options may be NULL. */
 GANTRY_API gantry_status_t gantry_pad_sequences(const gantry_array_t *sequences, size_t count,
                                                 int64_t maxlen, gantry_dtype_t dtype,
                                                 const gantry_pad_sequences_options_t *options,
                                                 void *out, size_t out_bytes);
+/** Makes sequences of the rows of one vector, as tf.RaggedTensor.from_row_splits: sequence i has
+ * the elements row_splits[i] to row_splits[i + 1] of values, and points to them. `gantry convert`
+ * writes lists of an .npz file, such as Keras's reuters.npz, in this form. count is the number of
+ * sequences; row_splits is a vector of int32 or int64 with one number more. InvalidArgument names
+ * the first number that is below the one in front of it or beyond the values, a first one that is
+ * not 0, and a last one that is not the number of values. */
+GANTRY_API gantry_status_t gantry_sequences_from_row_splits(const gantry_array_t *values,
+                                                            const gantry_array_t *row_splits,
+                                                            gantry_array_t *out_sequences,
+                                                            size_t count);
 /** The length of the longest sequence, Keras's default of maxlen; 0 without sequences. */
 GANTRY_API int64_t gantry_longest_sequence(const gantry_array_t *sequences, size_t count);
 

@@ -58,18 +58,30 @@ GROUPS = {
     "floats": ("float32", [[0.5], [-1.75, 2.25, 3.5, 1e6], [], [-0.0, 7.0]]),
     "empty": ("int32", [[], []]),
 }
-def pads():
+
+
+def pad_case(name, kind, sequences, dtype, padding, truncating, maxlen, value):
     """The inputs are the sequences; without maxlen it is the longest one's length."""
+    want = keras.utils.pad_sequences(sequences, maxlen=maxlen, dtype=dtype, padding=padding, truncating=truncating,
+                                     value=value)
+    attrs = {"padding": padding, "truncating": truncating, "value": {"float": float(value)}}
+    return {"name": f"{name} {dtype} {padding} {truncating} {maxlen}",
+            "attrs": attrs | ({} if maxlen is None else {"maxlen": maxlen}),
+            "inputs": [golden_form.array_text(np.array(s, kind)) for s in sequences],
+            "outputs": [golden_form.array_text(np.ascontiguousarray(want))]}
+
+
+def pads():
+    ends = ("pre", "post")
     for name, (kind, sequences) in GROUPS.items():
-        inputs = [golden_form.array_text(np.array(s, kind)) for s in sequences]
-        for dtype, padding, truncating in itertools.product(("int32", "float32"), ("pre", "post"), ("pre", "post")):
+        for dtype, padding, truncating in itertools.product(("int32", "float32"), ends, ends):
             for maxlen, value in ((None, 0), (1, 0), (3, -2), (6, 7.75)):
-                want = keras.utils.pad_sequences(sequences, maxlen=maxlen, dtype=dtype, padding=padding,
-                                                 truncating=truncating, value=value)
-                attrs = {"padding": padding, "truncating": truncating, "value": {"float": float(value)}}
-                yield {"name": f"{name} {dtype} {padding} {truncating} {maxlen}",
-                       "attrs": attrs | ({} if maxlen is None else {"maxlen": maxlen}), "inputs": inputs,
-                       "outputs": [golden_form.array_text(np.ascontiguousarray(want))]}
+                yield pad_case(name, kind, sequences, dtype, padding, truncating, maxlen, value)
+    small = [[1, 2, 3], [], [100, 5, 7, 0, 9]]
+    kinds = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "float32", "float64")
+    for kind, dtype in itertools.product(kinds, kinds):
+        given = [[x + 0.75 for x in s] for s in small] if kind.startswith("float") else small
+        yield pad_case(f"{kind} to", kind, given, dtype, "pre", "post", 4, 3.5)
 
 
 # ---- progress bars ----

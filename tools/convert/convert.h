@@ -30,7 +30,8 @@ typedef struct convert_tensor_t {
     char *problem; /* a sentence: why the entry cannot be read; NULL: it can */
     gantry_dtype_t dtype;
     gantry_shape_t shape;
-    void *data; /* row-major, in this machine's byte order; NULL: not loaded */
+    void *data; /* row-major, in this machine's byte order; NULL: not loaded. Of lists it is loaded
+                   by the list of the file */
     size_t bytes;
     /* of an .npz file: where its .npy file is, and how */
     uint64_t at, stored_bytes, npy_bytes;
@@ -85,6 +86,10 @@ void convert_close(convert_source_t *source);
 /* Reads the elements of one tensor, which must have no problem and must have its name in the
  * file. */
 bool convert_load(const convert_source_t *source, convert_tensor_t *tensor);
+/* Reads the lists of integers of an entry of an .npz file, whose elements are Python's, and adds
+ * them as two tensors, NAME/values and NAME/row_splits; or adds the entry with its problem. */
+bool convert_add_lists(const convert_source_t *source, const convert_tensor_t *entry,
+                       convert_set_t *out);
 /* Reads exactly `size` bytes. */
 bool convert_read_at(const convert_source_t *source, uint64_t offset, void *bytes, size_t size);
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "convert/convert.h"
+#include "convert/lists.h"
 
 #define MAPPED_FROM ((size_t)64 << 20)
 #define FRONT_BYTES 512
@@ -113,11 +114,16 @@ static bool refuse_entry(const convert_source_t *source, const convert_tensor_t 
     return false;
 }
 
-/* The array of a .npy file. */
+/* What is done with the bytes of a .npy file. */
+typedef bool (*npy_fn)(const convert_source_t *source, convert_tensor_t *tensor,
+                       const unsigned char *npy, void *user);
+
+/* Takes the array of a .npy file. */
 static bool parse_npy(const convert_source_t *source, convert_tensor_t *tensor,
-                      const unsigned char *npy) {
+                      const unsigned char *npy, void *user) {
     gantry_dtype_t dtype;
     gantry_shape_t shape;
+    (void)user;
     if (gantry_parse_npy(npy, (size_t)tensor->npy_bytes, &dtype, &shape, tensor->data,
                          tensor->bytes) == GANTRY_OK)
         return true;
@@ -126,7 +132,7 @@ static bool parse_npy(const convert_source_t *source, convert_tensor_t *tensor,
 }
 
 static bool parse_stored(const convert_source_t *source, convert_tensor_t *tensor,
-                         const unsigned char *stored) {
+                         const unsigned char *stored, npy_fn use, void *user) {
     const size_t bytes = (size_t)tensor->npy_bytes;
     unsigned char *plain = NULL;
     bool is_whole = true;
@@ -138,17 +144,71 @@ static bool parse_stored(const convert_source_t *source, convert_tensor_t *tenso
     const unsigned char *npy = plain ? plain : stored;
     if (source->format == CONVERT_NPZ)
         is_whole = is_whole && convert_crc32(0, npy, bytes) == tensor->crc;
-    const bool good = is_whole ? parse_npy(source, tensor, npy)
+    const bool good = is_whole ? use(source, tensor, npy, user)
                                : refuse_entry(source, tensor, "is damaged: its checksum is wrong");
     free(plain);
     return good;
 }
 
-static bool load_npy(const convert_source_t *source, convert_tensor_t *tensor) {
+static bool use_npy(const convert_source_t *source, convert_tensor_t *tensor, npy_fn use,
+                    void *user) {
     const part_t part = open_part(source, tensor->at, (size_t)tensor->stored_bytes);
-    const bool good = part.bytes && parse_stored(source, tensor, part.bytes);
+    const bool good = part.bytes && parse_stored(source, tensor, part.bytes, use, user);
     close_part(&part);
     return good;
+}
+
+/* ---- lists of .npz ---- */
+
+static bool add_vector(const convert_source_t *source, convert_set_t *set, const char *name,
+                       const char *part, const int64_t *numbers, size_t count, bool is_narrow) {
+    char full[1024];
+    const size_t bytes = count * (is_narrow ? sizeof(int32_t) : sizeof(int64_t));
+    if ((size_t)snprintf(full, sizeof full, "%s/%s", name, part) >= sizeof full) {
+        (void)gantry_tool_fail("%s: the name of the entry \"%.200s\" is too long for lists",
+                               source->path, name);
+        return false;
+    }
+    convert_tensor_t *tensor =
+        convert_set_add(set, source->path, full, is_narrow ? GANTRY_INT32 : GANTRY_INT64,
+                        &(gantry_shape_t){.rank = 1, .dims = {(int64_t)count}});
+    if (!tensor) return false;
+    tensor->data = convert_read_allocate(bytes);
+    if (!tensor->data) return refuse_entry(source, tensor, "needs more memory than there is");
+    if (!is_narrow) memcpy(tensor->data, numbers, bytes);
+    for (size_t i = 0; is_narrow && i < count; ++i)
+        ((int32_t *)tensor->data)[i] = (int32_t)numbers[i];
+    return true;
+}
+
+static bool fit_int32(const int64_t *numbers, size_t count) {
+    for (size_t i = 0; i < count; ++i)
+        if (numbers[i] < INT32_MIN || numbers[i] > INT32_MAX) return false;
+    return true;
+}
+
+static bool parse_lists(const convert_source_t *source, convert_tensor_t *entry,
+                        const unsigned char *npy, void *user) {
+    convert_set_t *set = user;
+    char why[CONVERT_LISTS_WHY_BYTES] = "it is damaged";
+    uint64_t rows;
+    size_t at;
+    convert_lists_t lists;
+    if (!convert_lists_find(npy, (size_t)entry->npy_bytes, &rows, &at) ||
+        !convert_lists_read(npy + at, (size_t)entry->npy_bytes - at, rows, &lists, why))
+        return convert_set_add_problem(set, source->path, entry->name, why) != NULL;
+    const bool good =
+        add_vector(source, set, entry->name, "values", lists.values, lists.count,
+                   fit_int32(lists.values, lists.count)) &&
+        add_vector(source, set, entry->name, "row_splits", lists.splits, lists.rows + 1, false);
+    convert_lists_deinit(&lists);
+    return good;
+}
+
+bool convert_add_lists(const convert_source_t *source, const convert_tensor_t *entry,
+                       convert_set_t *out) {
+    convert_tensor_t copy = *entry;
+    return use_npy(source, &copy, parse_lists, out);
 }
 
 /* ---- safetensors ---- */
@@ -299,6 +359,7 @@ void convert_close(convert_source_t *source) {
 }
 
 bool convert_load(const convert_source_t *source, convert_tensor_t *tensor) {
+    if (tensor->data) return true;
     tensor->data = convert_read_allocate(tensor->bytes);
     if (!tensor->data) {
         (void)gantry_tool_fail("%s: there is no memory for the %zu bytes of \"%.200s\"",
@@ -306,5 +367,5 @@ bool convert_load(const convert_source_t *source, convert_tensor_t *tensor) {
         return false;
     }
     return source->format == CONVERT_SAFETENSORS ? load_safetensors(source, tensor)
-                                                 : load_npy(source, tensor);
+                                                 : use_npy(source, tensor, parse_npy, NULL);
 }

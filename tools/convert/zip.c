@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "convert/convert.h"
+#include "convert/lists.h"
 #include "shared/printable.h"
 
 #define END_BYTES 22u
@@ -299,31 +300,43 @@ static unsigned char *convert_zip_read_front(const zip_t *zip, const entry_t *en
     return NULL;
 }
 
+/* Says where the entry's .npy file is, and how. */
+static void set_place(const entry_t *entry, convert_tensor_t *out) {
+    out->at = entry->at;
+    out->stored_bytes = entry->stored_bytes;
+    out->npy_bytes = entry->bytes;
+    out->crc = entry->crc;
+    out->is_deflated = entry->method == 8;
+}
+
+static bool list_lists(const zip_t *zip, const entry_t *entry, convert_set_t *out) {
+    convert_tensor_t tensor = {.name = entry->name};
+    set_place(entry, &tensor);
+    return convert_add_lists(zip->source, &tensor, out);
+}
+
 /* Lists an entry. A folder is left out, because it has no content that a list could miss. */
 static bool list_entry(const zip_t *zip, const entry_t *entry, convert_set_t *out) {
     if (entry->is_folder) return true;
     const char *path = zip->source->path, *problem = entry->problem;
-    size_t bytes = 0;
+    size_t bytes = 0, lists_at;
     gantry_dtype_t dtype = GANTRY_DTYPE_NONE;
     gantry_shape_t shape = GANTRY_SCALAR;
-    uint64_t offset;
+    uint64_t offset, rows;
     unsigned char *front = problem ? NULL : convert_zip_read_front(zip, entry, &bytes);
     if (!front && !problem) return false;
     if (front && bytes < CONVERT_NPY_FRONT && bytes < entry->bytes)
         problem = "it is damaged: it has fewer bytes than it states";
-    if (front && !problem &&
+    const bool has_lists = front && !problem && convert_lists_find(front, bytes, &rows, &lists_at);
+    if (front && !problem && !has_lists &&
         gantry_parse_npy_header(front, bytes, entry->bytes, &dtype, &shape, &offset) != GANTRY_OK)
         problem = gantry_last_message();
     free(front);
+    if (has_lists) return list_lists(zip, entry, out);
     if (problem) return convert_set_add_problem(out, path, entry->name, problem) != NULL;
     convert_tensor_t *tensor = convert_set_add(out, path, entry->name, dtype, &shape);
-    if (!tensor) return false;
-    tensor->at = entry->at;
-    tensor->stored_bytes = entry->stored_bytes;
-    tensor->npy_bytes = entry->bytes;
-    tensor->crc = entry->crc;
-    tensor->is_deflated = entry->method == 8;
-    return true;
+    if (tensor) set_place(entry, tensor);
+    return tensor != NULL;
 }
 
 static int by_begin(const void *left, const void *right) {
@@ -360,6 +373,17 @@ static bool read_entries(const zip_t *zip, entry_t *entries, range_t *ranges) {
         ranges[i] = (range_t){entries[i].begin, entries[i].end, entries[i].name, entries[i].is_npy};
     }
     return check_ranges(zip, ranges, (size_t)zip->count);
+}
+
+/* The two tensors of lists have names that another entry may have. */
+static bool check_list_names(const zip_t *zip, const convert_set_t *set) {
+    for (size_t i = 0; i < set->count; ++i) {
+        for (size_t k = 0; set->tensors[i].data && k < set->count; ++k) {
+            if (k != i && strcmp(set->tensors[i].name, set->tensors[k].name) == 0)
+                return convert_zip_refuse(zip, set->tensors[i].name, "is there twice");
+        }
+    }
+    return true;
 }
 
 /* Archives of others, by the name of an entry. */
@@ -400,6 +424,7 @@ static bool list_entries(const zip_t *zip, convert_set_t *out) {
         (void)gantry_tool_fail("%s: there is no memory for its directory", zip->source->path);
     good = good && read_entries(zip, entries, ranges) && check_arrays(zip, entries);
     for (size_t i = 0; good && i < zip->count; ++i) good = list_entry(zip, &entries[i], out);
+    good = good && check_list_names(zip, out);
     for (size_t i = 0; entries && i < zip->count; ++i) free(entries[i].name);
     free(entries);
     free(ranges);

@@ -26,69 +26,97 @@ static window_t window_of(const padding_t *padding, size_t length) {
                       .count = count};
 }
 
-/* ---- conversions: the index of the first element that does not fit, or count ---- */
+/* ---- numbers ---- */
 
-static size_t put_int32(const int32_t *in, size_t count, gantry_dtype_t dtype, void *out) {
-    if (dtype == GANTRY_INT32) {
-        if (count > 0) memcpy(out, in, count * sizeof *in);
-        return count;
-    }
-    float *floats = out;
-    for (size_t i = 0; i < count; ++i) floats[i] = (float)in[i];
-    return count;
+/* An integer type's numbers are exact in both, but for those above 2^53 in `real`. */
+typedef struct number_t {
+    bool is_real;
+    double real;
+    int64_t integer;
+} number_t;
+
+static number_t number_of_integer(int64_t value) {
+    return (number_t){.real = (double)value, .integer = value};
 }
 
-static size_t put_int64(const int64_t *in, size_t count, gantry_dtype_t dtype, void *out) {
-    int32_t *ints = out;
-    float *floats = out;
-    for (size_t i = 0; i < count; ++i) {
-        if (dtype == GANTRY_FLOAT32) {
-            floats[i] = (float)in[i];
-        } else if (in[i] < INT32_MIN || in[i] > INT32_MAX) {
-            return i;
-        } else {
-            ints[i] = (int32_t)in[i];
-        }
-    }
-    return count;
+static number_t number_of_real(double value) { return (number_t){.is_real = true, .real = value}; }
+
+/* Every type that is accepted: CASE(constant, the type in C, what reads one). */
+#define EACH_TYPE(CASE)                       \
+    CASE(INT8, int8_t, number_of_integer)     \
+    CASE(UINT8, uint8_t, number_of_integer)   \
+    CASE(INT16, int16_t, number_of_integer)   \
+    CASE(UINT16, uint16_t, number_of_integer) \
+    CASE(INT32, int32_t, number_of_integer)   \
+    CASE(UINT32, uint32_t, number_of_integer) \
+    CASE(INT64, int64_t, number_of_integer)   \
+    CASE(FLOAT32, float, number_of_real)      \
+    CASE(FLOAT64, double, number_of_real)
+#define ACCEPTED "int8, int16, int32, int64, uint8, uint16, uint32, float32 or float64"
+
+static bool is_accepted(gantry_dtype_t dtype) {
+#define IS_CASE(constant, type, number_of) dtype == GANTRY_##constant ||
+    return EACH_TYPE(IS_CASE) false;
 }
 
-static bool fits_int32(double value) { return value > -2147483649.0 && value < 2147483648.0; }
-
-static size_t put_float32(const float *in, size_t count, gantry_dtype_t dtype, void *out) {
-    if (dtype == GANTRY_FLOAT32) {
-        if (count > 0) memcpy(out, in, count * sizeof *in);
-        return count;
+static number_t get_number(gantry_dtype_t dtype, const void *data, size_t index) {
+#define GET_CASE(constant, type, number_of) \
+    case GANTRY_##constant: return number_of(((const type *)data)[index]);
+    switch (dtype) {
+        EACH_TYPE(GET_CASE)
+        default: return number_of_integer(0); /* never: is_accepted */
     }
-    int32_t *ints = out;
-    for (size_t i = 0; i < count; ++i) {
-        if (!fits_int32((double)in[i])) return i;
-        ints[i] = (int32_t)in[i];
-    }
-    return count;
 }
 
+/* Whether the number, without its fraction, is one of the integer type of these bytes. */
+static bool fits_integer(number_t number, size_t bytes, bool is_unsigned) {
+    const int bits = (int)bytes * 8 - !is_unsigned;
+    const double end = ldexp(1, bits);
+    if (number.is_real)
+        return number.real < end &&
+               (is_unsigned ? number.real > -1 : number.real > -end - 1 || number.real == -end);
+    const int64_t most = bits >= 63 ? INT64_MAX : (INT64_C(1) << bits) - 1;
+    return number.integer <= most && number.integer >= (is_unsigned ? 0 : -most - 1);
+}
+
+static bool fits_type(number_t number, gantry_dtype_t dtype) {
+    if (dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64) return true;
+    return fits_integer(number, gantry_dtype_size(dtype),
+                        dtype == GANTRY_UINT8 || dtype == GANTRY_UINT16 || dtype == GANTRY_UINT32);
+}
+
+/* The number fits. */
+static void pad_sequences_set(gantry_dtype_t dtype, void *data, size_t index, number_t number) {
+#define SET_CASE(constant, type, number_of)                                                \
+    case GANTRY_##constant:                                                                \
+        ((type *)data)[index] = number.is_real ? (type)number.real : (type)number.integer; \
+        return;
+    switch (dtype) {
+        EACH_TYPE(SET_CASE)
+        default: return; /* never: is_accepted */
+    }
+}
+
+/* Returns the index of the first element that does not fit, or count. */
 static size_t pad_sequences_put_elements(const gantry_array_t *sequence, size_t from, size_t count,
                                          gantry_dtype_t dtype, void *out) {
     if (count == 0) return 0;
-    switch (sequence->dtype) {
-        case GANTRY_INT32:
-            return put_int32((const int32_t *)sequence->data + from, count, dtype, out);
-        case GANTRY_INT64:
-            return put_int64((const int64_t *)sequence->data + from, count, dtype, out);
-        default: return put_float32((const float *)sequence->data + from, count, dtype, out);
+    if (sequence->dtype == dtype) {
+        const size_t item = gantry_dtype_size(dtype);
+        memcpy(out, (const unsigned char *)sequence->data + from * item, count * item);
+        return count;
     }
+    for (size_t i = 0; i < count; ++i) {
+        const number_t number = get_number(sequence->dtype, sequence->data, from + i);
+        if (!fits_type(number, dtype)) return i;
+        pad_sequences_set(dtype, out, i, number);
+    }
+    return count;
 }
 
 static void put_value(const padding_t *padding, size_t count, void *out) {
-    int32_t *ints = out;
-    float *floats = out;
-    for (size_t i = 0; i < count; ++i) {
-        if (padding->dtype == GANTRY_INT32)
-            ints[i] = (int32_t)padding->options.value;
-        else
-            floats[i] = (float)padding->options.value;
-    }
+    const number_t number = number_of_real(padding->options.value);
+    for (size_t i = 0; i < count; ++i) pad_sequences_set(padding->dtype, out, i, number);
 }
 
 /* ---- checks ---- */
@@ -103,41 +131,39 @@ static gantry_status_t check_end(gantry_sequence_end_t end, const char *what) {
 static gantry_status_t check_padding(const padding_t *padding) {
     GANTRY__TRY(check_end(padding->options.padding, "padding"));
     GANTRY__TRY(check_end(padding->options.truncating, "truncating"));
-    if (padding->dtype != GANTRY_INT32 && padding->dtype != GANTRY_FLOAT32) {
-        return gantry__train_refuse(
-            NULL, "gantry_pad_sequences: dtype is %s; int32 and float32 are accepted",
-            gantry_dtype_name(padding->dtype));
+    if (!is_accepted(padding->dtype)) {
+        return gantry__train_refuse(NULL,
+                                    "gantry_pad_sequences: dtype is %s; " ACCEPTED " is accepted",
+                                    gantry_dtype_name(padding->dtype));
     }
-    if (padding->dtype == GANTRY_FLOAT32 || fits_int32(padding->options.value)) return GANTRY_OK;
-    return gantry__train_refuse(NULL, "gantry_pad_sequences: value is %g; an int32 is accepted",
-                                padding->options.value);
+    if (fits_type(number_of_real(padding->options.value), padding->dtype)) return GANTRY_OK;
+    return gantry__train_refuse(
+        NULL, "gantry_pad_sequences: value is %g; a number that %s holds is accepted",
+        padding->options.value, gantry_dtype_name(padding->dtype));
 }
 
-static gantry_status_t check_out(size_t count, int64_t maxlen, const void *out, size_t out_bytes) {
+static gantry_status_t check_out(size_t count, int64_t maxlen, size_t item, const void *out,
+                                 size_t out_bytes) {
     if (maxlen < 0) {
         return gantry__train_refuse(
             NULL, "gantry_pad_sequences: maxlen is %" PRId64 "; 0 and more are accepted", maxlen);
     }
-    const size_t item = sizeof(int32_t);
-    const bool fits = maxlen == 0 || count <= SIZE_MAX / item / (uint64_t)maxlen;
-    if (!fits || out_bytes != count * (size_t)maxlen * item) {
+    const bool is_possible = maxlen == 0 || count <= SIZE_MAX / item / (uint64_t)maxlen;
+    if (!is_possible || out_bytes != count * (size_t)maxlen * item) {
         return gantry__train_refuse(
             NULL,
-            "gantry_pad_sequences: out_bytes is %zu; 4 bytes for each of %zu x %" PRId64
-            " elements are accepted",
-            out_bytes, count, maxlen);
+            "gantry_pad_sequences: out_bytes is %zu; the bytes of %zu x %" PRId64
+            " elements of %zu each are accepted",
+            out_bytes, count, maxlen, item);
     }
     if (out || out_bytes == 0) return GANTRY_OK;
     return gantry__train_refuse(NULL, "gantry_pad_sequences: out is NULL");
 }
 
 static gantry_status_t check_sequence(const gantry_array_t *sequence, size_t index) {
-    const bool is_known = sequence->dtype == GANTRY_INT32 || sequence->dtype == GANTRY_INT64 ||
-                          sequence->dtype == GANTRY_FLOAT32;
-    if (!is_known || sequence->shape.rank != 1 || sequence->shape.dims[0] < 0) {
+    if (!is_accepted(sequence->dtype) || sequence->shape.rank != 1 || sequence->shape.dims[0] < 0) {
         return gantry__train_refuse(
-            NULL,
-            "gantry_pad_sequences: sequence %zu is %s; a vector of int32, int64 or float32 is accepted",
+            NULL, "gantry_pad_sequences: sequence %zu is %s; a vector of " ACCEPTED " is accepted",
             index, gantry__train_array_text(sequence->dtype, &sequence->shape).text);
     }
     if (sequence->data || sequence->shape.dims[0] == 0) return GANTRY_OK;
@@ -147,9 +173,7 @@ static gantry_status_t check_sequence(const gantry_array_t *sequence, size_t ind
 
 static gantry_status_t fail_element(const padding_t *padding, const gantry_array_t *sequence,
                                     size_t index, size_t element) {
-    const double value = sequence->dtype == GANTRY_INT64
-                             ? (double)((const int64_t *)sequence->data)[element]
-                             : (double)((const float *)sequence->data)[element];
+    const double value = get_number(sequence->dtype, sequence->data, element).real;
     return gantry__train_refuse(
         NULL,
         "gantry_pad_sequences: element %zu of sequence %zu is %.17g; numbers that %s holds are accepted",
@@ -160,7 +184,7 @@ static gantry_status_t fail_element(const padding_t *padding, const gantry_array
 
 static gantry_status_t pad_one(const padding_t *padding, const gantry_array_t *sequence,
                                size_t index, unsigned char *row) {
-    const size_t item = sizeof(int32_t);
+    const size_t item = gantry_dtype_size(padding->dtype);
     const window_t window = window_of(padding, (size_t)sequence->shape.dims[0]);
     const size_t behind = window.to + window.count;
     put_value(padding, window.to, row);
@@ -180,12 +204,13 @@ gantry_status_t gantry_pad_sequences(const gantry_array_t *sequences, size_t cou
     GANTRY__TRY(gantry__struct_read(options, sizeof padding.options, &padding.options,
                                     sizeof padding.options, "gantry_pad_sequences: options"));
     GANTRY__TRY(check_padding(&padding));
-    GANTRY__TRY(check_out(count, maxlen, out, out_bytes));
+    const size_t item = gantry_dtype_size(dtype);
+    GANTRY__TRY(check_out(count, maxlen, item, out, out_bytes));
     if (!sequences && count > 0)
         return gantry__train_refuse(NULL, "gantry_pad_sequences: %zu sequences are given at NULL",
                                     count);
     for (size_t i = 0; i < count; ++i) GANTRY__TRY(check_sequence(&sequences[i], i));
-    const size_t row_bytes = padding.maxlen * sizeof(int32_t);
+    const size_t row_bytes = padding.maxlen * item;
     if (row_bytes == 0) return GANTRY_OK; /* out may be NULL */
     for (size_t i = 0; i < count; ++i)
         GANTRY__TRY(pad_one(&padding, &sequences[i], i, (unsigned char *)out + i * row_bytes));

@@ -46,9 +46,7 @@ bool gantry__batch_fits_spec(const gantry_input_spec_t *spec, const gantry_shape
 const gantry_tensor_t *gantry__model_make_component(const gantry_model_t *model,
                                                     gantry_scope_t *scope,
                                                     const gantry_array_t *array, size_t component) {
-    const gantry_tensor_t *x = gantry_constant(
-        scope, array->dtype, array->shape, array->data,
-        (size_t)gantry_shape_elements(&array->shape) * gantry_dtype_size(array->dtype));
+    const gantry_tensor_t *x = gantry_tensor_from_array(scope, array);
     const gantry_dtype_t dtype = gantry__model_component_type(model, component, array->dtype);
     return dtype == array->dtype ? x : gantry_cast(scope, x, dtype);
 }
