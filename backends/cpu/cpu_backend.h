@@ -37,6 +37,7 @@ struct gantry_backend_instance_t {
     gantry__cpu_identity_t identity;
     char platform_version[96];
     pthread_mutex_t lock;
+    gantry__cpu_use_t use;               /* of the processors; under lock */
     gantry__cpu_line_t *libraries;       /* all listings so far, the newest first; under lock */
     const gantry_kernel_def_t **kernels; /* the kernels of all families */
     uint32_t kernel_count;
@@ -54,6 +55,11 @@ extern const gantry_stream_ops_t gantry__cpu_stream_ops;
 extern const gantry_event_ops_t gantry__cpu_event_ops;
 extern const gantry_transfer_ops_t gantry__cpu_transfer_ops;
 extern const gantry_telemetry_ops_t gantry__cpu_telemetry_ops;
+
+/* Fills figures, which are 0 before, of the machine whose files are below root ("" for this one).
+ * What is not known has its reason. */
+void gantry__cpu_telemetry_fill(const char *root, int64_t now_ns, gantry__cpu_use_t *use,
+                                gantry_device_telemetry_t *out);
 
 int32_t gantry_backend_query_cpu(uint32_t max_abi, const gantry_backend_t **out_backend);
 

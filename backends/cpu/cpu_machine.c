@@ -9,13 +9,13 @@
  */
 #include "cpu/cpu_machine.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PATH_BYTES 512
 #define FILE_BYTES 8192
+#define MOST_CORES 4096 /* whose clocks are read */
 
 /* Reads the first FILE_BYTES - 1 bytes of a file. Returns their number, 0 when it cannot be
  * read. */
@@ -232,4 +232,70 @@ double gantry__cpu_machine_load(const char *root) {
     if (read_below(root, "/proc/loadavg", text) == 0) return -1.0;
     const char *point = strchr(text, '.');
     return (double)number_at(text) + (point ? (double)number_at(point + 1) / 100.0 : 0.0);
+}
+
+/* "cpu  USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ STEAL ...": the ticks of all cores since the
+ * machine began. A core that waits for a disk is idle; one that its host took away is not. */
+static bool read_core_ticks(const char *root, uint64_t *out_busy, uint64_t *out_total) {
+    char text[FILE_BYTES];
+    const char *at = read_below(root, "/proc/stat", text) > 0 ? find_line(text, "cpu") : NULL;
+    uint64_t idle = 0, total = 0;
+    for (int field = 0; at && field < 8 && *at >= '0' && *at <= '9'; ++field) {
+        char *end;
+        const uint64_t ticks = strtoull(at, &end, 10);
+        total += ticks;
+        if (field == 3 || field == 4) idle += ticks;
+        at = end + strspn(end, " ");
+    }
+    *out_busy = total - idle;
+    *out_total = total;
+    return total > 0;
+}
+
+/* The count of a disk's waits may fall, so a share over such a time is not known. */
+bool gantry__cpu_machine_use(const char *root, int64_t now_ns, gantry__cpu_use_t *use) {
+    uint64_t busy, total;
+    if (use->total > 0 && now_ns - use->ns < GANTRY__CPU_USE_NS) return true;
+    if (!read_core_ticks(root, &busy, &total)) return use->is_known = false;
+    use->is_known = use->total > 0 && total > use->total && busy >= use->busy &&
+                    busy - use->busy <= total - use->total;
+    if (use->is_known) {
+        const uint64_t passed = total - use->total;
+        use->percent = (uint32_t)(((busy - use->busy) * 100 + passed / 2) / passed);
+    }
+    use->busy = busy;
+    use->total = total;
+    use->ns = now_ns;
+    return true;
+}
+
+/* The number of the last core: "0-63" or "0,2-5". */
+static uint64_t last_core(const char *root) {
+    char text[FILE_BYTES];
+    if (read_below(root, "/sys/devices/system/cpu/possible", text) == 0) return 0;
+    const char *at = text + strcspn(text, "\n");
+    while (at > text && at[-1] >= '0' && at[-1] <= '9') --at;
+    const uint64_t last = number_at(at);
+    return last < MOST_CORES ? last : MOST_CORES - 1;
+}
+
+static void raise_clock(uint32_t *mhz, const char *root, uint64_t core, const char *name) {
+    char path[128];
+    (void)snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%u/cpufreq/%s", (unsigned)core,
+                   name);
+    const uint64_t khz = number_in(root, path, NULL);
+    if (khz / 1000 > *mhz && khz / 1000 <= UINT32_MAX) *mhz = (uint32_t)(khz / 1000);
+}
+
+/* Virtual machines have no cpufreq, and ARM no clock in cpuinfo. */
+void gantry__cpu_machine_clocks(const char *root, uint32_t *out_now_mhz, uint32_t *out_most_mhz) {
+    gantry__cpu_identity_t identity;
+    *out_now_mhz = *out_most_mhz = 0;
+    for (uint64_t core = 0, last = last_core(root); core <= last; ++core) {
+        raise_clock(out_now_mhz, root, core, "scaling_cur_freq");
+        raise_clock(out_most_mhz, root, core, "cpuinfo_max_freq");
+    }
+    if (*out_now_mhz > 0) return;
+    gantry__cpu_machine_identity(root, &identity);
+    *out_now_mhz = identity.clock_mhz;
 }

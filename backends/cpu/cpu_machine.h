@@ -7,6 +7,7 @@
 #ifndef GANTRY_CPU_MACHINE_H
 #define GANTRY_CPU_MACHINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,5 +35,23 @@ uint64_t gantry__cpu_machine_unused_limit(const char *root);
 
 /* The threads of the machine that ran or waited over the last minute; negative when unknown. */
 double gantry__cpu_machine_load(const char *root);
+
+/* The share of processor time in use between two readings of its counts. The caller zeroes it, and
+ * one thread at a time may use it. */
+typedef struct gantry__cpu_use_t {
+    uint64_t busy, total; /* ticks of all cores at the reading before; total 0: there was none */
+    int64_t ns;           /* when that was */
+    bool is_known;
+    uint32_t percent;
+} gantry__cpu_use_t;
+
+/* Readings that are closer to each other repeat the share: a tick is 10 ms. */
+#define GANTRY__CPU_USE_NS INT64_C(250000000)
+
+/* Reads the counts at now_ns of a steady clock, and updates the share. False if there are none. */
+bool gantry__cpu_machine_use(const char *root, int64_t now_ns, gantry__cpu_use_t *use);
+
+/* Writes the highest clock that a core has now, and the highest that one may have; 0: unknown. */
+void gantry__cpu_machine_clocks(const char *root, uint32_t *out_now_mhz, uint32_t *out_most_mhz);
 
 #endif

@@ -23,7 +23,8 @@ enum {
     GANTRY_TELEMETRY_ECC_MODE = 1 << 9,     /**< ecc_enabled. */
     GANTRY_TELEMETRY_ECC_ERRORS = 1 << 10,  /**< The two counts of ECC errors. */
     GANTRY_TELEMETRY_SLOWED = 1 << 11,      /**< slowed_by. */
-    GANTRY_TELEMETRY_LOAD = 1 << 12         /**< load_average. */
+    GANTRY_TELEMETRY_LOAD = 1 << 12,        /**< load_average. */
+    GANTRY_TELEMETRY_PROCESSOR = 1 << 13    /**< processor_percent. */
 };
 
 /** Bits of gantry_device_telemetry_t.slowed_by: why the clocks are below their highest. */
@@ -59,7 +60,9 @@ typedef struct gantry_device_telemetry_t {
     uint64_t ecc_corrected;          /**< Memory errors corrected since the driver was loaded. */
     uint64_t ecc_uncorrected;        /**< Errors that could not be corrected; data was lost. */
     uint32_t slowed_by;              /**< GANTRY_SLOWED_...; 0: the clocks are the highest. */
-    uint32_t reserved;               /**< 0. */
+    /** Share of the machine's processor time that all programs used, since the reading before, over
+     * a quarter of a second at least; readings in between repeat it. */
+    uint32_t processor_percent;
     double load_average; /**< Threads of the machine that ran or waited, over one minute. */
     /** Why the other fields are not known: "NVML cannot be opened: ..."; "" when nothing is to be
      * said. */

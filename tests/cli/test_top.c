@@ -3,6 +3,10 @@
  * sizes and signals.
  * Promise: `gantry top` shows memory, utilisation, temperature, power, clocks, ECC, processes and
  * claims.
+ * Promise: `gantry top` shows memory, use, load and clock of the processor, also for PoCL's
+ * devices, as text and JSON, and the reason of a figure that is not known.
+ * Promise: On a narrow terminal `gantry top` cuts lines at words, goes on with a note in the next
+ * line, and marks a word that is cut.
  * Promise: `gantry top` fits 80, 40 and 7 columns, clears no screen, restores the terminal after
  * q, signals and Control-Z. */
 #define _GNU_SOURCE /* posix_openpt, cfmakeraw */
@@ -30,8 +34,18 @@
 #define ENTER "\x1b[?1049h\x1b[?25l"
 #define LEAVE "\x1b[?25h\x1b[?1049l"
 
+static bool has_opencl;
+
 static bool has_stand_in(void) {
     return run(ON_STAND_IN NVML "$BIN/gantry devices | grep -q 'Stand-in for an NVIDIA GPU'") == 0;
+}
+
+/* The sixth cell of the row that begins so is a share. */
+static void expect_no_dash_of_use(const char *row) {
+    const char *at = strstr(output, row);
+    unsigned percent = 0;
+    if (!at || sscanf(at, " %*s %*s %*s %*s %*s %u%%", &percent) != 1 || percent > 100)
+        fail_msg("no use in the row%s of\n%s", row, output);
 }
 
 /* ---- once ---- */
@@ -83,10 +97,37 @@ TEST(json_on_the_stand_in_has_the_recorded_values) {
     assert_string_equal(field(process, "name")->valuestring, "python3");
     expect_number(process, "used_bytes", 536870912.0);
     assert_int_equal(cJSON_GetArraySize(field(device_named(root, "GPU:0"), "processes")), 0);
+    assert_true(cJSON_IsNull(field(card, "processor_percent")));
     assert_true(cJSON_IsNumber(field(cpu, "load_average")));
+    assert_true(cJSON_IsNumber(field(cpu, "processor_percent")));
     assert_true(cJSON_IsNull(field(cpu, "processes")));
     assert_true(cJSON_IsNull(field(cpu, "utilization_percent")));
     cJSON_Delete(root);
+}
+
+/* CPU:0 and PoCL's two devices have the machine's figures. */
+TEST(processors_have_the_machines_figures) {
+    expect_run(0,
+               "GANTRY_OPENCL_CPU=gpu POCL_DEVICES='pthread pthread' $BIN/gantry top --json "
+               "2>/dev/null");
+    cJSON *root = cJSON_Parse(output);
+    assert_non_null(root);
+    const cJSON *device;
+    (void)device_named(root, "CPU:0");
+    cJSON_ArrayForEach(device, field(root, "devices")) {
+        const cJSON *clock = field(device, "clock_mhz");
+        assert_true(cJSON_IsNumber(field(device, "used_bytes")));
+        assert_true(cJSON_IsNumber(field(device, "load_average")));
+        assert_true(cJSON_IsNumber(field(device, "processor_percent")));
+        assert_true(field(device, "processor_percent")->valuedouble <= 100.0);
+        if (cJSON_IsNumber(clock)) continue;
+        assert_non_null(strstr(field(device, "reason")->valuestring, "; no clock: "));
+    }
+    if (has_opencl) assert_int_equal(cJSON_GetArraySize(field(root, "devices")), 3);
+    cJSON_Delete(root);
+    expect_run(0, "GANTRY_OPENCL_CPU=gpu POCL_DEVICES='pthread pthread' $BIN/gantry top --once");
+    expect_no_dash_of_use("\nCPU:0 ");
+    if (has_opencl) expect_no_dash_of_use("\nGPU:1 ");
 }
 
 TEST(text_on_the_stand_in_is_a_table) {
@@ -133,6 +174,31 @@ TEST(a_dumb_terminal_gets_one_frame_without_sequences) {
     expect_in_output("the terminal cannot move its cursor (TERM=dumb): this is one frame");
     expect_in_output("\nCPU:0 ");
     assert_null(strchr(output, '\033'));
+}
+
+#define NARROW(columns) \
+    "script -qec \"stty cols " columns " && $BIN/gantry top --once 2>&1\" /dev/null | tr -d '\\r'"
+
+TEST(narrow_terminals_cut_at_words) {
+    if (run("command -v script >/dev/null") != 0) SKIP_BECAUSE("no script(1) here: no terminal");
+    expect_run(0, "GANTRY_BACKENDS=cpu GANTRY_CLAIMS_DIR=/dev/null " NARROW("40"));
+    expect_in_output(
+        "\n         the claim is unknown: cannot\n"
+        "         open '/dev/null': Not a\n         directory");
+    expect_run(0, "GANTRY_BACKENDS=cpu GANTRY_CLAIMS_DIR=/dev/null " NARROW("20"));
+    expect_in_output("\n the claim is\n unknown: cannot\n open '/dev/null':\n Not a directory");
+    expect_run(0, "GANTRY_BACKENDS=cpu GANTRY_CLAIMS_DIR=/dev/null " NARROW("15"));
+    assert_ptr_equal(strstr(output, "gantry top\n"), output);
+    assert_null(strstr(output, "claim"));
+    expect_run(0, "GANTRY_BACKENDS=cpu " NARROW("4"));
+    assert_ptr_equal(strstr(output, "gan+\n"), output);
+    if (!has_stand_in()) SKIP_BECAUSE("the stand-in is not built, or has no PoCL here");
+    expect_run(0, ON_STAND_IN NVML NARROW("80"));
+    expect_in_output("  118/700W 1755   2/0 Stand-in for\n");
+    expect_run(0, ON_STAND_IN NVML NARROW("74"));
+    expect_in_output("  118/700W 1755   2/0 Stand-+\n"); /* no word has room */
+    expect_run(0, ON_STAND_IN NVML NARROW("70"));
+    expect_in_output("  118/700W 1755   2/0\n");
 }
 
 TEST(wrong_options_are_refused) {
@@ -338,7 +404,7 @@ TEST(frames_fit_every_size_and_q_ends) {
     at = wait_for(at, "DEVICE   CLAIM     USED  FREE TOTAL UTIL\x1b[m\x1b[K");
     at = expect_frame(at, 40, 10);
     set_size(7, 2);
-    at = wait_for(at, "gantry \x1b[m");
+    at = wait_for(at, "gantry\x1b[m");
     at = expect_frame(at, 7, 2);
     assert_null(strstr(live.seen, "\x1b[2J")); /* a cleared screen would flicker */
     type("xq");
@@ -402,7 +468,6 @@ TEST(a_terminal_that_goes_away_ends_it) {
 
 int main(void) {
     if (open_folder() != 0) return 1;
-    bool has_opencl;
     if (!find_opencl(1, &has_opencl)) return 1;
     char claims[96];
     (void)snprintf(claims, sizeof claims, "%s/claims", folder);

@@ -63,6 +63,7 @@ static void add_figures(gantry_json_t *json, const gantry_device_telemetry_t *t)
     } else {
         gantry_json_null(json, "load_average");
     }
+    add_figure(json, "processor_percent", known & GANTRY_TELEMETRY_PROCESSOR, t->processor_percent);
     gantry_json_text(json, "reason", t->reason);
 }
 

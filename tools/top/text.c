@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A frame of gantry top as lines. A table shows as many columns as fit, the most important first;
- * the last one has the rest of the line. */
+ * the last one has the rest of the line. Text ends at a word, and a note goes on in the next line.
+ * A word, or a cell, that has no room even so is cut, and ends with "+", as in ps. */
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
 #include <math.h>
@@ -13,7 +14,8 @@
 
 #define MOST_CELLS 12
 #define CELL_BYTES 200
-#define LEAST_REST 6 /* columns below which the last cell is left out */
+#define LEAST_REST 6  /* columns below which the last cell is left out */
+#define LEAST_NOTE 16 /* columns below which notes are left out */
 
 typedef struct column_t {
     const char *title;
@@ -27,20 +29,56 @@ typedef struct row_t {
 
 /* ---- lines ---- */
 
+/* How many characters of the text are shown in that room: whole words if one fits. */
+static size_t fit_words(const char *text, size_t room) {
+    if (strlen(text) <= room) return strlen(text);
+    size_t end = room;
+    while (end > 0 && text[end] != ' ') --end;
+    while (end > 0 && text[end - 1] == ' ') --end;
+    return end > 0 ? end : room;
+}
+
+static void cut_words(char *text, size_t room) {
+    const size_t length = strlen(text), end = fit_words(text, room);
+    const bool is_cut = end < length && text[end] != ' ' && end > 0;
+    text[end] = '\0';
+    if (is_cut) text[end - 1] = '+';
+}
+
+static void cut_cell(char *text, int width) {
+    if (strlen(text) <= (size_t)width) return;
+    text[width] = '\0';
+    text[width - 1] = '+';
+}
+
 static void add_line(gantry_top_frame_t *frame, gantry_top_style_t style, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Cuts the line, and replaces characters of other scripts, whose width is not known here. */
 static void add_line(gantry_top_frame_t *frame, gantry_top_style_t style, const char *format, ...) {
+    char text[2 * GANTRY_TOP_COLUMNS];
     if (frame->count == GANTRY_TOP_LINES) return;
-    char *text = frame->text[frame->count];
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(text, frame->columns + 1, format, arguments);
+    (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     for (char *c = text; *c != '\0'; ++c)
         if (*c < ' ' || *c > '~') *c = '?';
+    cut_words(text, frame->columns);
+    (void)snprintf(frame->text[frame->count], sizeof frame->text[0], "%.*s", GANTRY_TOP_COLUMNS,
+                   text);
     frame->style[frame->count++] = style;
+}
+
+/* A text below a device, in as many lines as it takes. */
+static void add_note(gantry_top_frame_t *frame, gantry_top_style_t style, const char *text) {
+    const int indent = frame->columns < 40 ? 1 : 9;
+    while (*text != '\0' && frame->columns >= LEAST_NOTE) {
+        const size_t length = fit_words(text, frame->columns - (size_t)indent);
+        add_line(frame, style, "%*s%.*s", indent, "", (int)length, text);
+        text += length;
+        text += strspn(text, " ");
+    }
 }
 
 /* count columns, and one more cell with the rest of the line. */
@@ -51,12 +89,19 @@ static void top_text_add_row(gantry_top_frame_t *frame, gantry_top_style_t style
     for (; i < count; ++i) {
         const size_t wanted = (size_t)columns[i].width + (i > 0 ? 1 : 0);
         if (used + wanted > frame->columns) break;
-        (void)snprintf(text + used, sizeof text - used, columns[i].is_left ? "%s%-*.*s" : "%s%*.*s",
-                       i > 0 ? " " : "", columns[i].width, columns[i].width, row->cells[i]);
+        char cell[CELL_BYTES];
+        (void)snprintf(cell, sizeof cell, "%s", row->cells[i]);
+        cut_cell(cell, columns[i].width);
+        (void)snprintf(text + used, sizeof text - used, columns[i].is_left ? "%s%-*s" : "%s%*s",
+                       i > 0 ? " " : "", columns[i].width, cell);
         used += wanted;
     }
-    if (i == count && used + 1 + LEAST_REST <= frame->columns)
-        (void)snprintf(text + used, sizeof text - used, " %s", row->cells[count]);
+    if (i == count && used + 1 + LEAST_REST <= frame->columns) {
+        char rest[CELL_BYTES];
+        (void)snprintf(rest, sizeof rest, "%s", row->cells[count]);
+        cut_words(rest, frame->columns - used - 1);
+        (void)snprintf(text + used, sizeof text - used, " %s", rest);
+    }
     add_line(frame, style, "%s", text);
 }
 
@@ -132,8 +177,10 @@ static void top_text_fill_device(const gantry_top_device_t *device, row_t *out) 
     write_bytes(out->cells[CELL_TOTAL], knows(figures, GANTRY_TELEMETRY_MEMORY)
                                             ? figures->total_bytes
                                             : device->details.total_bytes);
-    if (knows(figures, GANTRY_TELEMETRY_UTILIZATION))
-        (void)snprintf(out->cells[CELL_UTIL], CELL_BYTES, "%u%%", figures->utilization_percent);
+    if (knows(figures, GANTRY_TELEMETRY_UTILIZATION | GANTRY_TELEMETRY_PROCESSOR))
+        (void)snprintf(out->cells[CELL_UTIL], CELL_BYTES, "%u%%",
+                       knows(figures, GANTRY_TELEMETRY_UTILIZATION) ? figures->utilization_percent
+                                                                    : figures->processor_percent);
     if (knows(figures, GANTRY_TELEMETRY_TEMPERATURE))
         (void)snprintf(out->cells[CELL_TEMP], CELL_BYTES, "%dC", (int)figures->temperature_celsius);
     if (knows(figures, GANTRY_TELEMETRY_POWER)) write_power(out->cells[CELL_POWER], figures);
@@ -160,25 +207,40 @@ static void top_text_add_slowed(gantry_top_frame_t *frame, const gantry_top_devi
             (void)snprintf(text + length, sizeof text - length, "%s%s", length > 0 ? ", " : "",
                            rows[i].text);
     }
-    if (*text) add_line(frame, GANTRY_TOP_WARNING, "         slowed by %s", text);
+    if (*text) {
+        char note[sizeof text + 16];
+        (void)snprintf(note, sizeof note, "slowed by %s", text);
+        add_note(frame, GANTRY_TOP_WARNING, note);
+    }
+}
+
+/* Whether a figure is missing that a device of this kind has where all is well. */
+static bool lacks_figures(const gantry_top_device_t *device) {
+    const uint32_t wanted = device->is_cpu ? GANTRY_TELEMETRY_MEMORY | GANTRY_TELEMETRY_PROCESSOR |
+                                                 GANTRY_TELEMETRY_CLOCK
+                                           : GANTRY_TELEMETRY_UTILIZATION;
+    return (device->figures.known & wanted) != wanted;
+}
+
+static void add_notes(gantry_top_frame_t *frame, const gantry_top_device_t *device) {
+    top_text_add_slowed(frame, device);
+    if (device->figures.ecc_uncorrected > 0)
+        add_note(frame, GANTRY_TOP_WARNING, "memory errors that ECC did not correct");
+    if (lacks_figures(device)) add_note(frame, GANTRY_TOP_PLAIN, device->figures.reason);
+    if (device->claim.state == GANTRY_TOOL_CLAIM_UNKNOWN) {
+        char note[GANTRY_TOP_COLUMNS];
+        (void)snprintf(note, sizeof note, "the claim is unknown: %s", device->claim.reason);
+        add_note(frame, GANTRY_TOP_WARNING, note);
+    }
 }
 
 static void add_devices(gantry_top_frame_t *frame, const gantry_top_t *top) {
     add_header(frame, device_columns, DEVICE_CELLS, "NAME");
     for (size_t i = 0; i < top->device_count; ++i) {
-        const gantry_top_device_t *device = &top->devices[i];
         row_t row = {{""}};
-        top_text_fill_device(device, &row);
+        top_text_fill_device(&top->devices[i], &row);
         top_text_add_row(frame, GANTRY_TOP_PLAIN, device_columns, DEVICE_CELLS, &row);
-        top_text_add_slowed(frame, device);
-        if (device->figures.ecc_uncorrected > 0)
-            add_line(frame, GANTRY_TOP_WARNING, "         memory errors that ECC did not correct");
-        if (!device->is_cpu && *device->figures.reason &&
-            !knows(&device->figures, GANTRY_TELEMETRY_UTILIZATION))
-            add_line(frame, GANTRY_TOP_PLAIN, "         %s", device->figures.reason);
-        if (device->claim.state == GANTRY_TOOL_CLAIM_UNKNOWN)
-            add_line(frame, GANTRY_TOP_WARNING, "         the claim is unknown: %s",
-                     device->claim.reason);
+        add_notes(frame, &top->devices[i]);
     }
 }
 

@@ -15,9 +15,23 @@
 #define LEAST_INTERVAL 0.1
 #define MOST_INTERVAL 3600.0
 
+/* Reads all figures. The use of a processor is a difference of two readings. */
+static bool collect_for_one_frame(gantry_top_t *top) {
+    const struct timespec between = {.tv_nsec = 260000000};
+    bool lacks_use = false;
+    if (!gantry_top_collect(top)) return false;
+    for (size_t i = 0; i < top->device_count; ++i) {
+        const uint32_t known = top->devices[i].figures.known;
+        lacks_use |= (known & GANTRY_TELEMETRY_LOAD) && !(known & GANTRY_TELEMETRY_PROCESSOR);
+    }
+    if (!lacks_use) return true;
+    (void)nanosleep(&between, NULL);
+    return gantry_top_collect(top);
+}
+
 static int print_once(gantry_top_t *top, bool is_json) {
     size_t columns, lines;
-    if (!gantry_top_collect(top)) return gantry_tool_fail_last();
+    if (!collect_for_one_frame(top)) return gantry_tool_fail_last();
     if (is_json) {
         gantry_top_print_json(top);
         return GANTRY_TOOL_OK;

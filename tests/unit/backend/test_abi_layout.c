@@ -290,7 +290,7 @@ SLOT(gantry_device_telemetry_t, ecc_enabled, 68);
 SLOT(gantry_device_telemetry_t, ecc_corrected, 72);
 SLOT(gantry_device_telemetry_t, ecc_uncorrected, 80);
 SLOT(gantry_device_telemetry_t, slowed_by, 88);
-SLOT(gantry_device_telemetry_t, reserved, 92);
+SLOT(gantry_device_telemetry_t, processor_percent, 92);
 SLOT(gantry_device_telemetry_t, load_average, 96);
 SLOT(gantry_device_telemetry_t, reason, 104);
 
