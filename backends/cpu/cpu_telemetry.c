@@ -26,7 +26,7 @@ static int32_t cpu_telemetry_read(gantry_backend_instance_t *instance, uint32_t 
         figures.known |= GANTRY_TELEMETRY_CLOCK;
     }
     snprintf(figures.reason, sizeof figures.reason,
-             "the backend cpu tells memory, load and clock of the machine");
+             "the backend cpu reports memory, load and clock of the machine");
     memcpy(out_telemetry, &figures,
            figures.struct_size < sizeof figures ? figures.struct_size : sizeof figures);
     return GANTRY_OK;

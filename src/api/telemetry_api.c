@@ -58,7 +58,7 @@ static bool telemetry_ask_machine(const physical_t *device, gantry_device_teleme
         if (!(host->info.flags & GANTRY_DEVICE_HOST_ADDRESSABLE) || !ask_view(host, out)) continue;
         (void)snprintf(
             out->reason, sizeof out->reason,
-            "the backend %s tells nothing of the device; these are the machine's figures",
+            "the backend %s reports nothing of the device; these are the machine's figures",
             device->backend->table->name);
         return true;
     }
@@ -86,7 +86,7 @@ gantry_status_t gantry_get_device_telemetry(gantry_runtime_t *runtime,
         add_memory(card, &all);
         if (!*all.reason)
             (void)snprintf(all.reason, sizeof all.reason,
-                           "the backend %s tells nothing of the device",
+                           "the backend %s reports nothing of the device",
                            card->backend->table->name);
     }
     gantry__forget_since(before);

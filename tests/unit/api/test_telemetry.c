@@ -38,7 +38,7 @@ TEST(a_cpu_has_the_machines_memory_and_load) {
     assert_true(t.used_bytes == t.total_bytes - t.free_bytes);
     assert_true(t.load_average >= 0.0);
     assert_int_equal(t.known & (GANTRY_TELEMETRY_UTILIZATION | GANTRY_TELEMETRY_TEMPERATURE), 0);
-    assert_string_equal(t.reason, "the backend cpu tells memory, load and clock of the machine");
+    assert_string_equal(t.reason, "the backend cpu reports memory, load and clock of the machine");
     runtime_fixture_close(&f);
 }
 
@@ -49,7 +49,7 @@ TEST(a_backend_without_the_slots_has_a_reason) {
     runtime_fixture_open(&f, 1);
     const gantry_device_telemetry_t t = ask(&f, "GPU");
     assert_int_equal(t.known & ~(uint32_t)GANTRY_TELEMETRY_MEMORY, 0);
-    assert_string_equal(t.reason, "the backend fake tells nothing of the device");
+    assert_string_equal(t.reason, "the backend fake reports nothing of the device");
     assert_int_equal(
         gantry_list_device_processes(f.runtime, device_of(&f, "GPU"), 1, &process, &count),
         GANTRY_UNIMPLEMENTED);
@@ -123,10 +123,10 @@ TEST(a_backends_figures_are_the_devices) {
     assert_string_equal(bad.reason, "the sensor is broken");
     /* a module of an older interface has no such slot */
     table.struct_size = offsetof(gantry_backend_t, telemetry);
-    assert_string_equal(ask(&f, "GPU").reason, "the backend fake tells nothing of the device");
+    assert_string_equal(ask(&f, "GPU").reason, "the backend fake reports nothing of the device");
     table.struct_size = sizeof table;
     ops.struct_size = offsetof(gantry_telemetry_ops_t, read);
-    assert_string_equal(ask(&f, "GPU").reason, "the backend fake tells nothing of the device");
+    assert_string_equal(ask(&f, "GPU").reason, "the backend fake reports nothing of the device");
     runtime_fixture_close(&f);
 }
 
