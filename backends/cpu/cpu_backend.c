@@ -210,7 +210,7 @@ static int32_t cpu_backend_open_instance(const gantry_host_t *host,
     if (missing) {
         return gantry__cpu_fail(
             host, GANTRY_UNAVAILABLE, 0,
-            "this library was built for processors with %s alone, and this processor lacks it: a build with -DGANTRY_CPU_SIMD_BUILD=all runs on every processor",
+            "this library was built only for processors with %s, and this processor lacks it: a build with -DGANTRY_CPU_SIMD_BUILD=all runs on every processor",
             missing);
     }
     gantry_backend_instance_t *instance = host->reallocate(host->self, NULL, 0, sizeof *instance);

@@ -61,7 +61,7 @@ static void fill_clocks(const char *root, gantry_device_telemetry_t *out) {
 void gantry__cpu_telemetry_fill(const char *root, int64_t now_ns, gantry__cpu_use_t *use,
                                 gantry_device_telemetry_t *out) {
     cpu_telemetry_add_reason(out,
-                             "the backend cpu tells memory, load, use and clock of the machine");
+                             "the backend cpu reports memory, load, use and clock of the machine");
     fill_memory(root, out);
     fill_load(root, out);
     fill_use(root, now_ns, use, out);

@@ -50,8 +50,8 @@ static int32_t check_version(const gantry_host_t *host, gantry__cuda_symbols_t *
     gantry__cu_result_t native = table->cuDriverGetVersion(&table->version);
     if (native != 0) {
         return gantry__driver_fail(host, GANTRY_UNAVAILABLE, native,
-                                   "the driver %s does not tell its version: %s (%u)", table->name,
-                                   gantry__driver_error_name(native), native);
+                                   "the driver %s does not report its version: %s (%u)",
+                                   table->name, gantry__driver_error_name(native), native);
     }
     if (table->version < GANTRY__CU_OLDEST_DRIVER) {
         return gantry__driver_fail(

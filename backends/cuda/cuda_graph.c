@@ -114,7 +114,7 @@ int32_t gantry__cuda_capture_check(const gantry_backend_stream_t *stream, const 
                                     device->record->hardware_name);
     return gantry__driver_fail(
         device->host, GANTRY_FAILED_PRECONDITION, 0,
-        "copy of %llu bytes of pageable host memory on \"%.200s\": a capture accepts host memory of host_alloc alone",
+        "copy of %llu bytes of pageable host memory on \"%.200s\": a capture accepts only host memory of host_alloc",
         (unsigned long long)size_bytes, device->record->hardware_name);
 }
 

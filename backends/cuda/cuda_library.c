@@ -145,7 +145,7 @@ static void judge(gantry__cuda_library_t *library, const gantry__cuda_wanted_t *
         (void)snprintf(library->name, sizeof library->name, "%.150s (%s)", file, own);
     } else if (native != 0) {
         (void)snprintf(library->reason, sizeof library->reason,
-                       "%.200s does not tell its version (%u)", file, native);
+                       "%.200s does not report its version (%u)", file, native);
     } else {
         (void)snprintf(library->reason, sizeof library->reason,
                        "%.200s is %s %s, too old: %s or newer is needed", file, wanted->name, own,

@@ -184,9 +184,10 @@ void gantry__opencl_pinned_release_all(gantry_backend_device_t *device) {
 static int32_t opencl_memory_info(gantry_backend_device_t *device, uint64_t *out_free_bytes,
                                   uint64_t *out_total_bytes) {
     if (!device->record->has_amd_memory) {
-        return gantry__driver_fail(device->host, GANTRY_UNIMPLEMENTED, 0,
-                                   "the OpenCL driver of \"%.200s\" does not tell its free memory",
-                                   device->record->hardware_name);
+        return gantry__driver_fail(
+            device->host, GANTRY_UNIMPLEMENTED, 0,
+            "the OpenCL driver of \"%.200s\" does not report its free memory",
+            device->record->hardware_name);
     }
     size_t kibibytes[2] = {0, 0};
     cl_int native = device->cl->clGetDeviceInfo(

@@ -56,12 +56,12 @@ static bool telemetry_ask_machine(const physical_t *device, gantry_device_teleme
     for (size_t i = 0; i < table->physical_count; ++i) {
         const physical_t *host = table->physical[i];
         if (!(host->info.flags & GANTRY_DEVICE_HOST_ADDRESSABLE) || !ask_view(host, out)) continue;
-        const char *unknown = strchr(out->reason, ';'); /* what the machine does not tell, either */
+        const char *unknown = strchr(out->reason, ';'); /* what the machine does not report, either */
         char more[sizeof out->reason];
         (void)snprintf(more, sizeof more, "%s", unknown ? unknown : "");
         (void)snprintf(
             out->reason, sizeof out->reason,
-            "the backend %s tells nothing of the device; these are the machine's figures%s",
+            "the backend %s reports nothing of the device; these are the machine's figures%s",
             device->backend->table->name, more);
         return true;
     }
@@ -89,7 +89,7 @@ gantry_status_t gantry_get_device_telemetry(gantry_runtime_t *runtime,
         add_memory(card, &all);
         if (!*all.reason)
             (void)snprintf(all.reason, sizeof all.reason,
-                           "the backend %s tells nothing of the device",
+                           "the backend %s reports nothing of the device",
                            card->backend->table->name);
     }
     gantry__forget_since(before);

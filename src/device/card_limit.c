@@ -177,9 +177,8 @@ void gantry__card_limit_grow(logical_t *device, uint64_t bytes) {
 gantry_status_t gantry__logical_limit_check(const logical_t *device) {
     if (device->context_bytes == 0 || device->context_bytes < device->limit_bytes) return GANTRY_OK;
     return gantry__fail(GANTRY_RESOURCE_EXHAUSTED,
-                        "%s has a limit of %" PRIu64
-                        " bytes; the driver's context alone takes %" PRIu64 " bytes of %s, %" PRIu64
-                        " of them counted against this limit",
+                        "%s has a limit of %" PRIu64 " bytes; the driver's context takes %" PRIu64
+                        " bytes of %s, %" PRIu64 " of them counted against this limit",
                         device->name, device->limit_bytes, (uint64_t)device->card->context_bytes,
                         device->physical->name, device->context_bytes);
 }

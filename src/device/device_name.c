@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Device names: parsing and printing.
  *
- * One scanner serves three grammars. It walks a text once, keeps the byte offset `at`, and on
- * failure leaves the column there and a phrase that names the error.
+ * One scanner walks a text once, keeps the byte offset `at`, and on failure leaves the column there
+ * and a phrase that names the error.
  *
- *   full       = "" | "/" | component { component }
- *   component  = "/job:" (WORD | "*") | "/replica:" count | "/task:" count | "/device:" device
- *              | "/" ("cpu" | "CPU" | "gpu" | "GPU") ":" count [ "@" WORD ]
- *   device     = ( WORD [ ":" count ] | "*" [ ":*" ] ) [ "@" WORD ]         count = DIGITS | "*"
- *   local      = WORD ":" DIGITS
- *   reference  = full, where the first slash may be missing and a bare type needs no index
- *              | ["/"] "physical_device:" WORD ":" DIGITS [ "@" WORD ]
+ *   full       = "" | "/" | ["/"] component { "/" component }
+ *   component  = "job:" (WORD | "*") | "replica:" count | "task:" count | "device:" device
+ *              | ("cpu" | "gpu" | ..., in any case) [ ":" count ] [ "@" BACKEND ]
+ *   device     = ( WORD [ ":" count ] | "*" [ ":*" ] ) [ "@" BACKEND ]      count = DIGITS | "*"
+ *   reference  = full
+ *              | ["/"] "physical_device:" WORD ":" DIGITS [ "@" BACKEND ]
  *              | ["/"] ["device:"] BACKEND [ ":" count ]
  *              | "UUID:" ID | "GPU-" HEX | "MIG-" ID | ["PCI:"] ADDRESS
  *
@@ -34,10 +33,9 @@ typedef struct known_t {
 typedef struct scan_t {
     const char *text;
     size_t at;
-    unsigned seen;        /* components found so far, as SEEN_ bits */
-    bool is_user;         /* the grammar of references */
-    const known_t *known; /* NULL: any backend name is accepted */
-    const char *what;     /* the failure */
+    unsigned seen; /* components found so far, as SEEN_ bits */
+    const known_t *known;
+    const char *what; /* the failure */
 } scan_t;
 
 enum { SEEN_JOB = 1, SEEN_REPLICA = 2, SEEN_TASK = 4, SEEN_DEVICE = 8 };
@@ -154,7 +152,7 @@ const char *gantry__device_type_standard(const char *word) {
 /* The known backend of that name, in the spelling of the list; NULL if there is none, and for words
  * of the grammar. */
 static const char *find_backend(const known_t *known, const char *word, size_t length) {
-    for (size_t i = 0; known && i < known->count; ++i)
+    for (size_t i = 0; i < known->count; ++i)
         if (is_equal_nocase(word, length, known->backends[i])) return known->backends[i];
     return NULL;
 }
@@ -171,7 +169,6 @@ static bool parse_backend(scan_t *scan, gantry__device_name_t *name) {
     size_t start = scan->at;
     if (!parse_word(scan, name->backend, sizeof name->backend, "no backend name")) return false;
     name->has_backend = true;
-    if (!scan->known) return true;
     const char *found = find_backend(scan->known, name->backend, strlen(name->backend));
     if (!found) return device_name_refuse(scan, start, "an unknown backend");
     memcpy(name->backend, found, strlen(found));
@@ -200,9 +197,7 @@ static bool parse_device(scan_t *scan, gantry__device_name_t *name) {
 static bool is_bare_device(const scan_t *scan) {
     const char *word = scan->text + scan->at;
     size_t length = word_length(word);
-    if (scan->is_user) return find_bare_type(word, length) != NULL;
-    return strncmp(word, "cpu:", 4) == 0 || strncmp(word, "CPU:", 4) == 0 ||
-           strncmp(word, "gpu:", 4) == 0 || strncmp(word, "GPU:", 4) == 0;
+    return find_bare_type(word, length) != NULL;
 }
 
 static bool mark_seen(scan_t *scan, size_t start, unsigned bit) {
@@ -235,16 +230,14 @@ static bool parse_component(scan_t *scan, gantry__device_name_t *name) {
 static bool parse_components(scan_t *scan, gantry__device_name_t *name) {
     if (strcmp(scan->text, "/") == 0) return true;
     while (device_name_peek(scan) != '\0') {
-        bool may_lack_slash = scan->is_user && scan->at == 0;
-        if (!consume(scan, "/") && !may_lack_slash)
-            return refuse_here(scan,
-                               scan->at == 0 ? "no leading slash" : "an unexpected character");
+        if (!consume(scan, "/") && scan->at > 0)
+            return refuse_here(scan, "an unexpected character");
         if (!parse_component(scan, name)) return false;
     }
     return true;
 }
 
-/* ---- Forms for users only. */
+/* ---- References. */
 
 static bool parse_alias(scan_t *scan, const char *backend, size_t word_at,
                         gantry__device_reference_t *reference) {
@@ -325,10 +318,6 @@ static gantry_status_t fail_malformed(const scan_t *scan, const char *accepted) 
                           SHOWN_BYTES, scan->text, more, scan->what, scan->at + 1, accepted);
 }
 
-static gantry_status_t fail_null(const char *accepted) {
-    return gantry__refuse("Malformed device specification: NULL; accepted: %s", accepted);
-}
-
 /* Appends to a buffer of text_bytes, cutting the text; length counts on. */
 static void device_name_put(char *text, size_t text_bytes, size_t *length, const char *format, ...)
     GANTRY__PRINTF(4, 5);
@@ -356,32 +345,10 @@ static gantry_status_t fail_malformed_reference(const scan_t *scan) {
 
 /* ---- Entry points. */
 
-static const char full_accepted[] =
-    "/job:NAME/replica:N/task:N/device:TYPE:N, each part once, in any order, * for any";
-
-bool gantry__device_name_try_full(const char *text, gantry__device_name_t *out_name) {
-    memset(out_name, 0, sizeof *out_name);
-    scan_t scan = {.text = text};
-    gantry__device_name_t name = {0};
-    if (!text || !parse_components(&scan, &name)) return false;
-    *out_name = name;
-    return true;
-}
-
-gantry_status_t gantry__device_name_parse_full(const char *text, gantry__device_name_t *out_name) {
-    memset(out_name, 0, sizeof *out_name);
-    if (!text) return fail_null(full_accepted);
-    scan_t scan = {.text = text};
-    gantry__device_name_t name = {0};
-    if (!parse_components(&scan, &name)) return fail_malformed(&scan, full_accepted);
-    *out_name = name;
-    return GANTRY_OK;
-}
-
 static gantry_status_t parse_or_explain(const char *text, const known_t *known, bool explain,
                                         gantry__device_reference_t *out_reference) {
     memset(out_reference, 0, sizeof *out_reference);
-    scan_t scan = {.text = text, .is_user = true, .known = known};
+    scan_t scan = {.text = text, .known = known};
     gantry__device_reference_t reference = {0};
     if (!parse_reference(&scan, &reference))
         return explain ? fail_malformed_reference(&scan) : GANTRY_INVALID_ARGUMENT;
@@ -395,7 +362,7 @@ gantry_status_t gantry__device_reference_parse(const char *text, const char *con
     known_t known = {.backends = backends, .count = backend_count};
     if (text) return parse_or_explain(text, &known, true, out_reference);
     memset(out_reference, 0, sizeof *out_reference);
-    return fail_null("a text such as GPU:0");
+    return gantry__refuse("Malformed device specification: NULL; accepted: a text such as GPU:0");
 }
 
 bool gantry__device_reference_try(const char *text, const char *const *backends,

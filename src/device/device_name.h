@@ -66,13 +66,6 @@ typedef struct gantry__device_reference_t {
  *     Malformed device specification 'X': <what> at column N; accepted: ...
  * Columns count bytes from 1. After a failure the result is empty. ---- */
 
-/* The full form, /job:NAME/replica:N/task:N/device:TYPE:N@BACKEND, components in any order and each
- * optional, with TensorFlow's short forms /cpu:N /CPU:N /gpu:N /GPU:N; * for "any". "" and "/" are
- * the empty name. */
-gantry_status_t gantry__device_name_parse_full(const char *text, gantry__device_name_t *out_name);
-/* The same without a message: false if text is NULL or malformed. */
-bool gantry__device_name_try_full(const char *text, gantry__device_name_t *out_name);
-
 /* Reads every text that a user may write for a device. backends: the names of all known backends,
  * usable or not (a letter, then letters, digits, _; NULL if count is 0); they decide which words
  * are aliases, in any case. The words of the grammar win over a backend of the same name: cpu:0 is

@@ -114,7 +114,7 @@ static gantry_status_t check_fraction(const physical_t *device, double fraction)
     }
     if (fraction > 0 && device->info.total_bytes == 0) {
         return gantry__refuse(
-            "memory fraction %g of %s: the backend does not tell how much memory it has; a limit in bytes is accepted",
+            "memory fraction %g of %s: the backend does not report how much memory it has; a limit in bytes is accepted",
             fraction, device->name);
     }
     return GANTRY_OK;

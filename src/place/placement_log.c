@@ -96,9 +96,9 @@ const char *gantry_placement_reason_text(gantry_placement_reason_t reason) {
                                         "first device with a kernel that matches the partial name",
                                         "refused",
                                         "its device had no memory for it",
-                                        "where its input lies",
+                                        "where its input is",
                                         "where it is used",
-                                        "where the result of its body lies",
+                                        "where the result of its body is",
                                         "with the nodes that it is colocated with",
                                         "cheaper by measured cost"};
     return (size_t)reason < sizeof texts / sizeof texts[0] ? texts[reason] : "invalid reason";

@@ -60,7 +60,7 @@ static gantry_status_t check_view_size(const view_t *view) {
     }
     if (first > bytes)
         return gantry__refuse("gantry_tensor_view: first_byte %" PRIu64
-                              " lies beyond the tensor's %" PRIu64 " bytes; 0 to %" PRIu64
+                              " is beyond the tensor's %" PRIu64 " bytes; 0 to %" PRIu64
                               " is accepted",
                               first, bytes, bytes);
     const uint64_t most = (bytes - first) / gantry_dtype_size(view->dtype);

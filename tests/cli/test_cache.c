@@ -100,7 +100,7 @@ TEST(verify_names_each_kind_of_damage) {
          "is damaged: its checksum is wrong"},
         {"printf X | dd of=$F bs=1 seek=60 conv=notrunc 2>/dev/null", /* in the label */
          "is damaged: its checksum is wrong"},
-        {": >$F", "is damaged: it has 0 bytes, and its head alone has 48"},
+        {": >$F", "is damaged: it has 0 bytes, and its head has 48"},
         {"printf more >>$F", "is damaged: its length is not the one in its head"},
         {"printf NOTHING | dd of=$F bs=1 conv=notrunc 2>/dev/null",
          "is damaged: it does not begin with \"GANTRYK2\""},

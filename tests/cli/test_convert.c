@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: `gantry convert` keeps names, types and bytes in every direction, refuses hostile files,
- * and leaves nothing half-written. */
+ * and leaves nothing half-written.
+ * Promise: A flipped bit in a head, the directory or the end record of an .npz file is named as
+ * damage, and hides no entry. */
 #define _XOPEN_SOURCE 700
 
 #include "cli_case.h"
@@ -316,6 +318,7 @@ TEST(hostile_archives_are_refused) {
         {.name = "a.npy", .offset = 3, .why = "has a damaged head"},
         {.name = "a.npy", .offset = 4000, .why = "is not in front of the directory"},
         {.name = "a.npy", .count = 2, .why = "does not fit into the file"},
+        {.name = "a.npy", .count = 1, .is_twice = true, .why = "more entries than its end record"},
         {.name = "a.npy", .count = 0xffff, .why = "64-bit end record"},
         {.name = "a.npy", .directory = 4000, .why = "does not fit into the file"},
         {.name = "a.npy", .directory = 5, .why = "its directory is damaged"},
@@ -329,6 +332,43 @@ TEST(hostile_archives_are_refused) {
         expect_in_output("h.npz");
         expect_in_output(cases[i].why);
         expect_no_output(cases[i].why);
+    }
+}
+
+/* One bit of a sound archive: of the local head, the directory or the end record. */
+TEST(a_flipped_bit_is_named_as_damage) {
+    static const char differ[] = "is damaged: its head and the directory differ";
+    enum { LOCAL, DIRECTORY, END };
+    static const struct {
+        int part;
+        size_t byte, bit;
+        const char *why;
+    } flips[] = {
+        {LOCAL, 26, 0, "has a damaged head"},     /* the bytes of the name */
+        {LOCAL, 28, 0, "has a damaged head"},     /* of the extra field */
+        {LOCAL, 28, 4, "has a damaged head"},     /* the same */
+        {DIRECTORY, 8, 0, differ},                /* encrypted */
+        {DIRECTORY, 10, 1, differ},               /* another method */
+        {DIRECTORY, 10, 3, differ},               /* stored */
+        {DIRECTORY, 16, 5, "checksum is wrong"},  /* the checksum */
+        {DIRECTORY, 20, 2, differ},               /* stored bytes */
+        {DIRECTORY, 22, 2, differ},               /* the same */
+        {DIRECTORY, 24, 3, differ},               /* bytes */
+        {DIRECTORY, 27, 3, differ},               /* the same */
+        {END, 10, 0, "more entries than its end"} /* entries */
+    };
+    const zip_case_t sound = {.name = "a.npy"};
+    SKIP_WITHOUT_ZLIB();
+    make_zip(&sound);
+    const size_t whole = used, end = whole - 22, directory = end - 46 - 5;
+    for (size_t i = 0; i < sizeof flips / sizeof flips[0]; ++i) {
+        const size_t parts[] = {0, directory, end}, at = parts[flips[i].part] + flips[i].byte;
+        bytes[at] ^= (unsigned char)(1u << flips[i].bit);
+        write_bytes("bit.npz", whole);
+        bytes[at] ^= (unsigned char)(1u << flips[i].bit);
+        expect_run(1, "$BIN/gantry convert bit.npz out.npz");
+        expect_in_output(flips[i].why);
+        expect_no_output(flips[i].why);
     }
 }
 

@@ -240,7 +240,7 @@ TEST(faults_of_cards_are_told_with_their_remedies) {
     expect_in_output("failed        cuBLASLt: cuBLASLt cannot be opened: /none");
     expect_in_output("remedy: unset GANTRY_CUDA_CUBLAS, or correct the path in it");
     expect_in_output("failed        NVML: NVML cannot be opened: /none");
-    expect_in_output("not possible  cuda:0 clocks and power: no monitor tells what limits them");
+    expect_in_output("not possible  cuda:0 clocks and power: no monitor reports what limits them");
     expect_in_output("failed        NVRTC: ");
     expect_in_output("failed        cuda:0 computes: Add does not run there: no kernel for the op");
     expect_in_output("remedy: mend NVRTC, which a check above names");
@@ -249,7 +249,7 @@ TEST(faults_of_cards_are_told_with_their_remedies) {
     expect_in_output("remedy: install NVIDIA's driver 525 or newer");
     expect_run(1, CUDA NVRTC "GANTRY_STAND_IN_CUDA='busy=1' " DOCTOR);
     expect_in_output("failed        cuda:0 computes: ");
-    expect_in_output("remedy: end the process that uses the card alone");
+    expect_in_output("remedy: end the process that has the card for itself");
     expect_run(1, CUDA NVRTC "GANTRY_STAND_IN_CUDA='fail=nvrtcCompileProgram:*:6' " DOCTOR);
     expect_in_output("failed        cuda:0 computes: ");
     expect_in_output("cannot be built");
@@ -284,7 +284,7 @@ TEST(card_of_two_drivers_is_told_once) {
     expect_in_output("passed        opencl:0 computes: ");
     expect_run(0, TWO_DRIVERS "GANTRY_STAND_IN_CUDA='busy=1' " DOCTOR "--require gpu");
     expect_in_output("failed        cuda:0 computes: ");
-    expect_in_output("remedy: end the process that uses the card alone");
+    expect_in_output("remedy: end the process that has the card for itself");
     expect_in_output("passed        required: 1 GPU: 1 computes right");
 }
 

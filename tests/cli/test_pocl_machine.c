@@ -312,7 +312,7 @@ static void threads_that_cannot_be_made_refuse_the_device(void **state) {
 #define SORTED \
     "asks each of 2 OpenCL platforms for its devices to sort them, and PoCL, one of them, "
 #define CURES \
-    "; for the other platforms alone set OCL_ICD_PLATFORM_SORT=none, or leave PoCL out of OCL_ICD_VENDORS"
+    "; to use only the other platforms, set OCL_ICD_PLATFORM_SORT=none, or leave PoCL out of OCL_ICD_VENDORS"
 
 /* Makes the folders of .icd files "both", PoCL and another driver, and "twice", PoCL two times. */
 static bool has_vendors(void) {

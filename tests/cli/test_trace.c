@@ -158,7 +158,7 @@ TEST(broken_files_are_refused_with_the_line) {
         {"[{\"name\":\"A\",\"ph\":\"X\",\"ts\":1,\"dur\":1}]", "\"pid\" is missing"},
         {"[{\"name\":7,\"ph\":\"X\",\"pid\":1,\"ts\":1,\"dur\":1}]", "has no \"name\""},
         {"[{\"name\":\"A\"}]", "has no \"ph\""},
-        {"[] []", "goes on behind its last bracket"},
+        {"[] []", "goes on after its last bracket"},
         {"[7]", "an event, '{', is expected here"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {

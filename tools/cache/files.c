@@ -95,7 +95,7 @@ static bool check_head(cache_file_t *file, const head_t *head, size_t got) {
     }
     if (got < sizeof *head) {
         (void)snprintf(file->why, sizeof file->why,
-                       "it has %" PRIu64 " bytes, and its head alone has %zu", file->size_bytes,
+                       "it has %" PRIu64 " bytes, and its head has %zu", file->size_bytes,
                        sizeof *head);
         file->is_damaged = true;
         return false;
@@ -206,7 +206,7 @@ bool cache_folder_is_writable(cache_folder_t *self) {
         (void)snprintf(self->why, sizeof self->why, "it is on a read-only file system");
     } else if (error == EACCES && fstat(self->handle, &info) == 0 && info.st_uid != geteuid()) {
         (void)snprintf(self->why, sizeof self->why,
-                       "it belongs to user %s, who alone may remove its files",
+                       "it belongs to user %s, and only this user may remove its files",
                        cache_user_name(info.st_uid, owner, sizeof owner));
     } else {
         (void)snprintf(self->why, sizeof self->why, "%s", strerror(error));

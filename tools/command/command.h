@@ -32,7 +32,7 @@ typedef enum gantry_command_offer_t {
 typedef struct gantry_command_option_t {
     const char *name;       /* without its dashes: "device" */
     const char *value_name; /* "DEVICE"; NULL: the option takes no value */
-    const char *text;       /* "tunes this device alone": third person, no full stop */
+    const char *text;       /* "tunes only this device": third person, no full stop */
     bool is_repeatable;     /* false: a second value is refused */
     const char *choices;    /* "idle|free|spread": other values are refused; NULL: any value */
     gantry_command_offer_t offer;

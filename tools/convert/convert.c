@@ -332,8 +332,8 @@ const gantry_command_t gantry_command_convert = {
     .name = "convert",
     .summary = "converts tensors between .npy, .npz and .safetensors",
     .description =
-        "The content of IN tells its format, and the name of OUT that of OUT. Names of tensors stay. The array of a .npy file "
-        "is named after the file. Without OUT, the tensors of IN are listed by its headers alone, whatever its size; what cannot "
+        "The format of IN follows from its content, and that of OUT from its name. Names of tensors stay. The array of a .npy file "
+        "is named after the file. Without OUT, the tensors of IN are listed from its headers, whatever its size; what cannot "
         "be read is listed with the reason.\n\n"
         "All tensors that go to OUT are in memory at a time. OUT is replaced whole or not at all. A type that OUT cannot hold is refused, with "
         "the names of the tensors: .npy and .npz have no bfloat16.",
@@ -343,7 +343,7 @@ const gantry_command_t gantry_command_convert = {
     .operand_offer = GANTRY_OFFER_FILES,
     .options = {{"to", "FORMAT", "names the format of OUT, whatever its name", false,
                  "npy|npz|safetensors", GANTRY_OFFER_NOTHING},
-                {"tensor", "NAME", "converts this tensor alone"},
+                {"tensor", "NAME", "converts only this tensor"},
                 {"name", "NAME", "gives the one tensor another name"},
                 {"skip-unreadable", NULL,
                  "leaves out entries that cannot be read, with a warning for each"},

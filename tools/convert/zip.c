@@ -9,8 +9,9 @@
  * Only the directory, the local heads and the headers of the .npy files are read. The central
  * directory is believed only where the rest agrees: entries must be in front of it, must not
  * overlap (an overlap is how small archives become huge) and must have the same name in their local
- * head; loading compares the checksum. Names that would leave a folder are refused although nothing
- * is unpacked, because whoever unpacks a copy must be safe, too. */
+ * head; loading compares the checksum. Where an entry cannot be read and its two heads state other
+ * numbers, this is the damage that is named. Names that would leave a folder are refused although
+ * nothing is unpacked, because whoever unpacks a copy must be safe, too. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,9 +26,11 @@
 #define LOCAL_BYTES 30u
 #define MOST_COMMENT_BYTES 65535u
 #define MOST_NAME_BYTES 65535u
+#define MOST_EXTRA_BYTES 65535u
 #define MOST_CENTRAL_BYTES (CENTRAL_BYTES + 3u * 65535u) /* with name, extra and comment */
-#define MOST_RATIO 1032u                                 /* the best that DEFLATE can do */
-#define DEFLATED_FRONT ((size_t)512 << 10)               /* holds more than a header */
+#define HEADS_DIFFER "is damaged: its head and the directory differ"
+#define MOST_RATIO 1032u                   /* the best that DEFLATE can do */
+#define DEFLATED_FRONT ((size_t)512 << 10) /* holds more than a header */
 
 typedef struct zip_t {
     const convert_source_t *source;
@@ -42,8 +45,9 @@ typedef struct entry_t {
     uint64_t at;         /* of the data */
     uint64_t stored_bytes, bytes;
     uint32_t crc;
-    unsigned method;
+    unsigned method, flags;
     bool is_npy, is_folder;
+    bool differs; /* its local head states other numbers than the directory */
 } entry_t;
 
 typedef struct range_t {
@@ -67,7 +71,12 @@ static bool is_signature(const unsigned char *at, uint32_t signature) {
 static bool convert_zip_refuse(const zip_t *zip, const char *name, const char *why) {
     const char *path = zip->source->path;
     if (*name) (void)gantry_tool_fail("%s: the entry \"%.200s\" %s", path, name, why);
-    if (!*name) (void)gantry_tool_fail("%s: it is no .npz file: %s", path, why);
+    if (!*name) (void)gantry_tool_fail("%s: it is no .npz file, or is damaged: %s", path, why);
+    return false;
+}
+
+static bool convert_zip_no_memory(const zip_t *zip) {
+    (void)gantry_tool_fail("%s: there is no memory for its directory", zip->source->path);
     return false;
 }
 
@@ -106,7 +115,7 @@ static bool read_end64(zip_t *zip, uint64_t end, uint64_t *out_end) {
 static bool parse_end(zip_t *zip, const unsigned char *tail, size_t tail_bytes) {
     size_t place;
     if (!find_end(tail, tail_bytes, &place))
-        return convert_zip_refuse(zip, "", "it has no end record, or is cut");
+        return convert_zip_refuse(zip, "", "it has no whole end record");
     const unsigned char *at = tail + place;
     uint64_t end = zip->source->size - tail_bytes + place;
     zip->count = convert_zip_number(at + 10, 2);
@@ -131,8 +140,7 @@ static bool read_directory(zip_t *zip) {
                 parse_end(zip, tail, tail_bytes);
     free(tail);
     zip->heads = good ? malloc((size_t)zip->directory_bytes + 1) : NULL;
-    if (good && !zip->heads)
-        return convert_zip_refuse(zip, "", "there is no memory for its directory");
+    if (good && !zip->heads) return convert_zip_no_memory(zip);
     return good &&
            convert_read_at(zip->source, zip->directory, zip->heads, (size_t)zip->directory_bytes);
 }
@@ -168,8 +176,7 @@ static bool take_name(const zip_t *zip, const unsigned char *bytes, size_t lengt
     if (memchr(bytes, '\0', length))
         return convert_zip_refuse(zip, "", "the name of an entry has a zero byte");
     out->name = malloc(length + 1);
-    if (!out->name)
-        return convert_zip_refuse(zip, "", "there is no memory for the name of an entry");
+    if (!out->name) return convert_zip_no_memory(zip);
     memcpy(out->name, bytes, length);
     out->name[length] = '\0';
     out->is_npy = length >= 4 && strcmp(out->name + length - 4, ".npy") == 0;
@@ -209,33 +216,65 @@ static bool take_long_sizes(const unsigned char *extra, size_t length, entry_t *
     return false;
 }
 
+/* Whether an extra field has fields of an identity, a size and that many bytes, and zeros. */
+static bool is_extra(const unsigned char *extra, size_t length) {
+    size_t at = 0;
+    while (length - at >= 4) {
+        const size_t size = (size_t)convert_zip_number(extra + at + 2, 2);
+        if (size > length - at - 4) return false;
+        at += 4 + size;
+    }
+    return convert_zip_number(extra + at, (int)(length - at)) == 0;
+}
+
+/* Compares the numbers of the local head, after which its name and extra field are, with the
+ * directory's. The head of a stream that was not measured yet (bit 3) has no checksum or sizes. */
+static bool compare_heads(const unsigned char *local, size_t name_bytes, size_t extra,
+                          entry_t *entry) {
+    entry_t own = {.stored_bytes = convert_zip_number(local + 18, 4),
+                   .bytes = convert_zip_number(local + 22, 4)};
+    const unsigned char *field = local + LOCAL_BYTES + name_bytes;
+    const unsigned flags = (unsigned)convert_zip_number(local + 6, 2);
+    if (!is_extra(field, extra) || !take_long_sizes(field, extra, &own)) return false;
+    entry->differs =
+        ((flags ^ entry->flags) & 1) != 0 || convert_zip_number(local + 8, 2) != entry->method ||
+        (!(flags & 8) && (convert_zip_number(local + 14, 4) != entry->crc ||
+                          own.stored_bytes != entry->stored_bytes || own.bytes != entry->bytes));
+    return true;
+}
+
+/* What is wrong with an entry; where its heads differ, that is the damage and the rest follows. */
+static const char *damage_of(const entry_t *entry, const char *otherwise) {
+    return entry->differs ? HEADS_DIFFER : otherwise;
+}
+
 /* The data follows the local head, whose extra field has a length of its own. */
 static bool find_data(const zip_t *zip, const unsigned char *name, size_t name_bytes,
                       entry_t *entry) {
-    unsigned char local[LOCAL_BYTES];
-    char found[MOST_NAME_BYTES];
+    unsigned char local[LOCAL_BYTES + MOST_NAME_BYTES + MOST_EXTRA_BYTES];
     if (zip->directory < LOCAL_BYTES || entry->begin > zip->directory - LOCAL_BYTES)
         return convert_zip_refuse(zip, entry->name, "is not in front of the directory");
-    if (!convert_read_at(zip->source, entry->begin, local, sizeof local)) return false;
-    const uint64_t head =
-        LOCAL_BYTES + convert_zip_number(local + 26, 2) + convert_zip_number(local + 28, 2);
+    if (!convert_read_at(zip->source, entry->begin, local, LOCAL_BYTES)) return false;
+    const size_t extra = (size_t)convert_zip_number(local + 28, 2),
+                 head = LOCAL_BYTES + (size_t)convert_zip_number(local + 26, 2) + extra;
     const bool has_name = is_signature(local, 0x04034b50) &&
                           head <= zip->directory - entry->begin &&
                           convert_zip_number(local + 26, 2) == name_bytes;
-    if (has_name && !convert_read_at(zip->source, entry->begin + LOCAL_BYTES, found, name_bytes))
-        return false;
-    if (!has_name || memcmp(found, name, name_bytes) != 0)
+    if (has_name && !convert_read_at(zip->source, entry->begin, local, head)) return false;
+    if (!has_name || memcmp(local + LOCAL_BYTES, name, name_bytes) != 0 ||
+        !compare_heads(local, name_bytes, extra, entry))
         return convert_zip_refuse(zip, entry->name, "has a damaged head, or one of another name");
     if (entry->stored_bytes > zip->directory - entry->begin - head)
-        return convert_zip_refuse(zip, entry->name, "reaches beyond the directory");
+        return convert_zip_refuse(zip, entry->name,
+                                  damage_of(entry, "reaches beyond the directory"));
     entry->at = entry->begin + head;
     entry->end = entry->at + entry->stored_bytes;
     return true;
 }
 
-static bool check_method(const zip_t *zip, entry_t *entry, unsigned flags) {
+static bool check_method(const zip_t *zip, entry_t *entry) {
     const bool is_known = entry->method == 0 || entry->method == 8;
-    if (flags & 1)
+    if (entry->flags & 1)
         entry->problem = "it is encrypted";
     else if (!is_known)
         entry->problem =
@@ -246,7 +285,8 @@ static bool check_method(const zip_t *zip, entry_t *entry, unsigned flags) {
     if (entry->problem) return true;
     const bool is_right = entry->method == 0 ? entry->bytes == entry->stored_bytes
                                              : entry->bytes / MOST_RATIO <= entry->stored_bytes;
-    return is_right || convert_zip_refuse(zip, entry->name, "states an impossible size");
+    return is_right ||
+           convert_zip_refuse(zip, entry->name, damage_of(entry, "states an impossible size"));
 }
 
 /* Reads the head at *at of the directory, and moves *at to the next one. */
@@ -260,6 +300,7 @@ static bool convert_zip_read_entry(const zip_t *zip, uint64_t *at, entry_t *out)
     const uint64_t bytes = CENTRAL_BYTES + name_bytes + extra + convert_zip_number(head + 32, 2);
     if (bytes > left) return convert_zip_refuse(zip, "", "its directory is damaged");
     *at += bytes;
+    out->flags = (unsigned)convert_zip_number(head + 8, 2);
     out->method = (unsigned)convert_zip_number(head + 10, 2);
     out->crc = (uint32_t)convert_zip_number(head + 16, 4);
     out->stored_bytes = convert_zip_number(head + 20, 4);
@@ -269,8 +310,7 @@ static bool convert_zip_read_entry(const zip_t *zip, uint64_t *at, entry_t *out)
     if (!take_long_sizes(head + CENTRAL_BYTES + name_bytes, extra, out))
         return convert_zip_refuse(zip, out->name, "has no size");
     out->is_folder = out->is_folder && out->bytes == 0;
-    return check_method(zip, out, (unsigned)convert_zip_number(head + 8, 2)) &&
-           find_data(zip, head + CENTRAL_BYTES, name_bytes, out);
+    return find_data(zip, head + CENTRAL_BYTES, name_bytes, out) && check_method(zip, out);
 }
 
 /* ---- arrays ---- */
@@ -333,6 +373,7 @@ static bool list_entry(const zip_t *zip, const entry_t *entry, convert_set_t *ou
         problem = gantry_last_message();
     free(front);
     if (has_lists) return list_lists(zip, entry, out);
+    if (problem && entry->is_npy && entry->differs) problem = "it " HEADS_DIFFER;
     if (problem) return convert_set_add_problem(out, path, entry->name, problem) != NULL;
     convert_tensor_t *tensor = convert_set_add(out, path, entry->name, dtype, &shape);
     if (tensor) set_place(entry, tensor);
@@ -372,6 +413,9 @@ static bool read_entries(const zip_t *zip, entry_t *entries, range_t *ranges) {
         if (!convert_zip_read_entry(zip, &at, &entries[i])) return false;
         ranges[i] = (range_t){entries[i].begin, entries[i].end, entries[i].name, entries[i].is_npy};
     }
+    if (at != zip->directory_bytes)
+        return convert_zip_refuse(zip, "",
+                                  "its directory has more entries than its end record counts");
     return check_ranges(zip, ranges, (size_t)zip->count);
 }
 
@@ -419,9 +463,7 @@ static bool check_arrays(const zip_t *zip, const entry_t *entries) {
 static bool list_entries(const zip_t *zip, convert_set_t *out) {
     entry_t *entries = calloc((size_t)zip->count + 1, sizeof *entries);
     range_t *ranges = calloc((size_t)zip->count + 1, sizeof *ranges);
-    bool good = entries && ranges;
-    if (!good)
-        (void)gantry_tool_fail("%s: there is no memory for its directory", zip->source->path);
+    bool good = (entries && ranges) || convert_zip_no_memory(zip);
     good = good && read_entries(zip, entries, ranges) && check_arrays(zip, entries);
     for (size_t i = 0; good && i < zip->count; ++i) good = list_entry(zip, &entries[i], out);
     good = good && check_list_names(zip, out);

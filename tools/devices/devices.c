@@ -151,7 +151,7 @@ const gantry_command_t gantry_command_devices = {
     .summary = "lists the devices of this machine, and the backends that are missing",
     .description =
         "A device has its name for programs first, then its hardware and its memory. Temperature, power "
-        "and load follow where the driver tells them. The second line has other names, which every "
+        "and load follow where the driver reports them. The second line has other names, which every "
         "command and call takes: the alias of its backend, the UUID, the PCI address. A name of \"-\" "
         "is a device that programs do not see; a line says why. So does a line for a device that "
         "somebody has claimed, or whose claim is unknown; --verbose and --json also say that it is "

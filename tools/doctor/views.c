@@ -142,8 +142,8 @@ static void doctor_views_check_limits(doctor_t *doctor, size_t view,
         tell_limits(doctor, name, &telemetry);
     else
         (void)doctor_add(doctor, DOCTOR_MACHINE, name, DOCTOR_NOT_POSSIBLE, NULL,
-                         "no monitor tells what limits them%s%.200s", *telemetry.reason ? ": " : "",
-                         telemetry.reason);
+                         "no monitor reports what limits them%s%.200s",
+                         *telemetry.reason ? ": " : "", telemetry.reason);
     check_errors(doctor, details, &telemetry);
 }
 

@@ -336,10 +336,10 @@ const gantry_command_t gantry_command_run = {
         "Policy idle takes GPUs that compute at most 10 % of the time and have at most 10 % of their "
         "memory in use; free takes those with the most free memory; spread takes the least busy ones, "
         "and any of equal ones. No policy takes a claimed GPU.\n\n"
-        "--json tells the devices with the figures and the reasons of the choice, the variables that "
+        "--json prints the devices with the figures and the reasons of the choice, the variables that "
         "the program gets, and the time of the wait. It takes the place of the messages on standard "
         "error, because standard output is the program's.\n\n"
-        "GANTRY_RUN_DEVICES tells the program what it got: UUIDs, or \"cpu\". Signals are forwarded to "
+        "GANTRY_RUN_DEVICES has what the program got: UUIDs, or \"cpu\". Signals are forwarded to "
         "the program.",
     .operands = "COMMAND [ARGUMENT...]",
     .operand_least = 1,

@@ -406,7 +406,7 @@ static bool scan_file(scan_t *scan) {
         return line_fail(scan, "no trace of events: '[' or '{' is expected at the beginning");
     if (!scan_array(scan)) return false;
     const int last = scan->trace->is_open_ended ? EOF : next_visible(scan);
-    return last == EOF || line_fail(scan, "the file goes on behind its last bracket");
+    return last == EOF || line_fail(scan, "the file goes on after its last bracket");
 }
 
 bool gantry_trace_read(const char *path, gantry_trace_t *trace) {

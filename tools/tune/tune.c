@@ -346,7 +346,7 @@ const gantry_command_t gantry_command_tune = {
     .description =
         "Records are kept in the user's tuning file (GANTRY_TUNING_FILE), each as soon as it is known, "
         "and every program that uses Gantry reads them. docs/tuning.md lists what is measured.",
-    .options = {{"device", "DEVICE", "tunes this device alone, such as cpu:0 or opencl:0",
+    .options = {{"device", "DEVICE", "tunes only this device, such as cpu:0 or opencl:0",
                  .offer = GANTRY_OFFER_DEVICES},
                 {"what", "NAME", "selects the records whose names begin with this"},
                 {"seconds", "N", "measures for so long, all devices together; 60 if not given"},

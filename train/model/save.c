@@ -210,7 +210,7 @@ static gantry_status_t check_optimizer(const gantry_model_t *model, const char *
     if (!given || strcmp(given, wanted) == 0) return GANTRY_OK;
     return gantry__train_refuse(
         NULL,
-        "%s has the state of optimizer %.100s; model %s accepts that of %s, and without gantry_model_compile the weights alone",
+        "%s has the state of optimizer %.100s; model %s accepts that of %s, and without gantry_model_compile only the weights",
         path, given, model->name, wanted);
 }
 

@@ -77,7 +77,7 @@ void gantry__lines_add_progress(gantry__lines_t *lines, gantry_optimizer_t *opti
     double rate;
     if (optimizer->home_count == 0) return;
     gantry__lines_fail(lines, read_steps(optimizer, &steps));
-    gantry__lines_add(lines, "an optimizer with %" PRId64 " steps behind it", steps);
+    gantry__lines_add(lines, "an optimizer with %" PRId64 " steps done", steps);
     gantry__lines_fail(lines, gantry_optimizer_get_learning_rate(optimizer, &rate));
     if (lines->status == GANTRY_OK)
         gantry__lines_add(lines, "learning rate %s now", gantry__number_text(rate).text);

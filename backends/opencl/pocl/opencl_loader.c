@@ -125,7 +125,7 @@ int32_t gantry__opencl_loader_check(const gantry_host_t *host, const gantry__ope
     }
     return gantry__driver_fail(
         host, GANTRY_UNAVAILABLE, 0,
-        "%.200s asks each of %u OpenCL platforms for its devices to sort them, and PoCL, one of them, would end the process: %s; for the other platforms alone set " SORT_VARIABLE
+        "%.200s asks each of %u OpenCL platforms for its devices to sort them, and PoCL, one of them, would end the process: %s; to use only the other platforms, set " SORT_VARIABLE
         "=none, or leave PoCL out of OCL_ICD_VENDORS",
         cl->name, platforms.count, reason);
 }

@@ -43,7 +43,7 @@ static void call_attach(const python_t *p, const char *path) {
         p->clear_error();
         log_line(
             GANTRY_LEVEL_WARNING,
-            "the Python package gantry_tensorflow is not beside the plug-in: Keras will choose "
+            "the Python package gantry_tensorflow is not next to the plug-in: Keras will choose "
             "XLA, which fails; pass jit_compile=False, or install the wheel gantry-tensorflow");
         return;
     }

@@ -87,7 +87,7 @@ static void fill_reason(const gantry__node_place_t *place, char *out) {
     (void)snprintf(out, MOST_CELL, "%s", reason);
     if (!place->other) return;
     const gantry__c_locale_t locale = gantry__c_locale_begin();
-    (void)snprintf(out, MOST_CELL, "%s: %.2f us beside %.2f us on %s", reason,
+    (void)snprintf(out, MOST_CELL, "%s: %.2f us against %.2f us on %s", reason,
                    1e-3 * place->cost_ns, 1e-3 * place->other_cost_ns,
                    gantry__explained_short(place->other));
     gantry__c_locale_end(&locale);

@@ -67,7 +67,7 @@ static void log_place(gantry_runtime_t *runtime, const char *name, const char *o
                       const gantry__node_place_t *place) {
     if (place->other) {
         gantry__log_asked(&runtime->log, GANTRY_LEVEL_INFO,
-                          "%s: (%s): %s (cheaper by measured cost: %.2f us beside %.2f us on %s)",
+                          "%s: (%s): %s (cheaper by measured cost: %.2f us against %.2f us on %s)",
                           name, op, place->home->full_name, 1e-3 * place->cost_ns,
                           1e-3 * place->other_cost_ns, place->other->name);
     } else {

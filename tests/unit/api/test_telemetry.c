@@ -39,7 +39,7 @@ TEST(a_cpu_has_the_machines_memory_and_load) {
     assert_true(t.used_bytes == t.total_bytes - t.free_bytes);
     assert_true(t.load_average >= 0.0);
     assert_int_equal(t.known & (GANTRY_TELEMETRY_UTILIZATION | GANTRY_TELEMETRY_TEMPERATURE), 0);
-    static const char reason[] = "the backend cpu tells memory, load, use and clock of the machine";
+    static const char reason[] = "the backend cpu reports memory, load, use and clock of the machine";
     assert_memory_equal(t.reason, reason, sizeof reason - 1);
     assert_non_null(strstr(t.reason, "; the use is known from a reading 0.25 s later on"));
     const struct timespec between = {.tv_nsec = 260000000};
@@ -57,7 +57,7 @@ TEST(a_backend_without_the_slots_has_a_reason) {
     runtime_fixture_open(&f, 1);
     const gantry_device_telemetry_t t = ask(&f, "GPU");
     assert_int_equal(t.known & ~(uint32_t)GANTRY_TELEMETRY_MEMORY, 0);
-    assert_string_equal(t.reason, "the backend fake tells nothing of the device");
+    assert_string_equal(t.reason, "the backend fake reports nothing of the device");
     assert_int_equal(
         gantry_list_device_processes(f.runtime, device_of(&f, "GPU"), 1, &process, &count),
         GANTRY_UNIMPLEMENTED);
@@ -131,10 +131,10 @@ TEST(a_backends_figures_are_the_devices) {
     assert_string_equal(bad.reason, "the sensor is broken");
     /* a module of an older interface has no such slot */
     table.struct_size = offsetof(gantry_backend_t, telemetry);
-    assert_string_equal(ask(&f, "GPU").reason, "the backend fake tells nothing of the device");
+    assert_string_equal(ask(&f, "GPU").reason, "the backend fake reports nothing of the device");
     table.struct_size = sizeof table;
     ops.struct_size = offsetof(gantry_telemetry_ops_t, read);
-    assert_string_equal(ask(&f, "GPU").reason, "the backend fake tells nothing of the device");
+    assert_string_equal(ask(&f, "GPU").reason, "the backend fake reports nothing of the device");
     runtime_fixture_close(&f);
 }
 

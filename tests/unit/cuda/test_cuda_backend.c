@@ -288,7 +288,7 @@ static void places_of_cudnn_and_nccl_say_why_they_are_empty(void **state) {
                   "libnccl.so is NCCL 2.8.4, too old: 2.16.2 or newer is needed)");
     assert_int_equal(control->set("cudnn=90000;nccl=21602;fail=ncclGetVersion:1:3"), 0);
     expect_places(STAND_IN("libcudnn"), STAND_IN("libnccl"), "libcudnn.so (9.0.0) found",
-                  "libnccl.so does not tell its version (3)");
+                  "libnccl.so does not report its version (3)");
     control->reset();
 }
 

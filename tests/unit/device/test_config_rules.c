@@ -381,7 +381,7 @@ TEST(row_fraction_above_one) {
     device_fixture_open(&f, NULL, NULL);
     f.table.physical[gpu(&f, 0)->position]->info.total_bytes = 0;
     expect_failure(gantry__device_set_fraction(&f.table, gpu(&f, 0), 0.5), GANTRY_INVALID_ARGUMENT,
-                   "does not tell how much memory it has");
+                   "does not report how much memory it has");
     device_fixture_close(&f);
 }
 

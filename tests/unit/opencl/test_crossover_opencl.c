@@ -130,8 +130,8 @@ static void expect_explained(gantry_function_t *function, gantry_explain_form_t 
 
 TEST(small_ops_run_on_the_cpu_and_large_ones_on_the_gpu) {
     static const char *const text[] = {
-        "float32[4]        CPU:0   cheaper by measured cost: 0.10 us beside 5.00 us on GPU:0\n",
-        "float32[1000000]  GPU:0   cheaper by measured cost: 13.00 us beside 800.10 us on CPU:0\n",
+        "float32[4]        CPU:0   cheaper by measured cost: 0.10 us against 5.00 us on GPU:0\n",
+        "float32[1000000]  GPU:0   cheaper by measured cost: 13.00 us against 800.10 us on CPU:0\n",
         NULL};
     static const char *const json[] = {
         "\"reason\":\"cheaper by measured cost\",\"with\":\"\",\"cost_ns\":103,\"other\":"
@@ -156,7 +156,7 @@ TEST(small_ops_run_on_the_cpu_and_large_ones_on_the_gpu) {
     assert_int_equal(large.other_cost_ns, 800100);
     assert_int_equal(
         log_lines_with(&lines, "small: (Add): /job:localhost/replica:0/task:0/device:CPU:0",
-                       "(cheaper by measured cost: 0.10 us beside 5.00 us on /device:GPU:0)"),
+                       "(cheaper by measured cost: 0.10 us against 5.00 us on /device:GPU:0)"),
         1);
     assert_int_equal(log_lines_with(&lines, "Crossover", "no measurement"), 0);
     close_all(function, runtime);

@@ -240,11 +240,11 @@ TEST(view_that_does_not_fit_is_refused_with_numbers) {
         gantry_shape_t shape;
         const char *message;
     } rows[] = {
-        {4097, GANTRY_UINT8, {1, {0}}, "first_byte 4097 lies beyond the tensor's 4096 bytes; 0 to"},
+        {4097, GANTRY_UINT8, {1, {0}}, "first_byte 4097 is beyond the tensor's 4096 bytes; 0 to"},
         {4088, GANTRY_INT32, {1, {3}}, "3 elements of int32 from byte 4088 on lie beyond the"},
         {4088, GANTRY_INT32, {1, {3}}, "tensor's 4096 bytes; at most 2 are accepted there"},
         {0, GANTRY_INT64, {2, {1 << 30, 1 << 30}}, "1152921504606846976 elements of int64"},
-        {UINT64_MAX, GANTRY_INT8, {0, {0}}, "first_byte 18446744073709551615 lies beyond"},
+        {UINT64_MAX, GANTRY_INT8, {0, {0}}, "first_byte 18446744073709551615 is beyond"},
         {6, GANTRY_INT32, {1, {1}}, "first_byte 6 is not aligned for int32; 0 and every 4 bytes"},
         {4, GANTRY_FLOAT64, {1, {1}}, "first_byte 4 is not aligned for float64; 0 and every 8"},
         {0, GANTRY_INT32, {1, {-1}}, "shape [-1] of rank 1 has no size"},

@@ -22,18 +22,17 @@ static const char *const backends[] = {"cpu", "opencl", "cuda", "fake"};
 
 typedef char line_t[GANTRY__DEVICE_NAME_BYTES];
 
-static inline gantry__device_name_t full(const char *text) {
-    gantry__device_name_t name;
-    if (gantry__device_name_parse_full(text, &name) != GANTRY_OK)
-        fail_msg("'%s': %s", text, gantry__message());
-    return name;
-}
-
 static inline gantry__device_reference_t user(const char *text) {
     gantry__device_reference_t reference;
     if (gantry__device_reference_parse(text, backends, COUNT(backends), &reference) != GANTRY_OK)
         fail_msg("'%s': %s", text, gantry__message());
     return reference;
+}
+
+static inline gantry__device_name_t full(const char *text) {
+    const gantry__device_reference_t reference = user(text);
+    assert_int_equal(reference.kind, GANTRY__DEVICE_LOGICAL);
+    return reference.name;
 }
 
 static inline void assert_name(const gantry__device_name_t *name, const char *expected,

@@ -557,7 +557,7 @@ TEST(other_models_files_are_refused) {
     expect_refusal(gantry_model_load(wide, path), GANTRY_INVALID_ARGUMENT, text);
     (void)snprintf(text, sizeof text,
                    "%s has the state of optimizer adam; model sequential accepts that of sgd, and "
-                   "without gantry_model_compile the weights alone",
+                   "without gantry_model_compile only the weights",
                    path);
     read_weight(sgd, before);
     expect_refusal(gantry_model_load(sgd, path), GANTRY_INVALID_ARGUMENT, text);

@@ -554,8 +554,7 @@ TEST(loops_of_a_programs_own_are_compared) {
                  "rank 1 (thread 1) has learning_rate 0.5; rank 0");
     other = same;
     other.steps = 2;
-    expect_loops(&other, GANTRY_INVALID_ARGUMENT,
-                 "has an optimizer with 2 steps behind it; rank 0");
+    expect_loops(&other, GANTRY_INVALID_ARGUMENT, "has an optimizer with 2 steps done; rank 0");
     other = same;
     other.size = 6;
     expect_loops(&other, GANTRY_INVALID_ARGUMENT, "has variable 0, w, of float32[6]; rank 0");
