@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "api/elements_check.h"
+#include "api/interop.h"
 #include "base/fp_mode.h"
 #include "device/buffer.h"
 #include "device/device_open.h"
@@ -16,16 +17,8 @@
 
 /* ---- memory in ---- */
 
-typedef struct memory_t {
-    gantry_dtype_t dtype;
-    gantry_shape_t shape;
-    void *data;
-    size_t bytes;
-    gantry_from_memory_options_t options;
-} memory_t;
-
 /* Why the memory cannot be used in place. */
-static gantry_status_t check_in_place(const memory_t *memory) {
+static gantry_status_t check_in_place(const gantry__memory_t *memory) {
     const size_t size = gantry_dtype_size(memory->dtype);
     const unsigned char *flags = memory->data;
     if (memory->bytes == 0)
@@ -43,13 +36,13 @@ static gantry_status_t check_in_place(const memory_t *memory) {
     return GANTRY_OK;
 }
 
-static gantry_status_t copy_memory(gantry_scope_t *scope, const memory_t *memory,
+static gantry_status_t copy_memory(gantry_scope_t *scope, const gantry__memory_t *memory,
                                    gantry_tensor_t **out_tensor) {
     return gantry__tensor_from_host_for(scope, scope->runtime->host, memory->dtype, &memory->shape,
                                         memory->data, out_tensor);
 }
 
-static gantry_status_t adopt_memory(gantry_scope_t *scope, const memory_t *memory,
+static gantry_status_t adopt_memory(gantry_scope_t *scope, const gantry__memory_t *memory,
                                     gantry_tensor_t **out_tensor) {
     const gantry__foreign_t foreign = {memory->options.release, memory->options.user,
                                        memory->options.is_writable};
@@ -57,25 +50,56 @@ static gantry_status_t adopt_memory(gantry_scope_t *scope, const memory_t *memor
                                       memory->data, &foreign, out_tensor);
 }
 
-/* *out_in_place: whether the tensor uses the memory itself. */
-static gantry_status_t make_from_memory(gantry_scope_t *scope, const memory_t *memory,
-                                        bool *out_in_place, gantry_tensor_t **out_tensor) {
-    const char *what = "gantry_tensor_from_memory";
+gantry_status_t gantry__open_host(gantry_scope_t *scope, gantry_logical_device_t **out_host) {
+    GANTRY__TRY(gantry__runtime_initialize(scope->runtime, "Const"));
+    *out_host = scope->runtime->host;
+    return gantry__logical_device_open(*out_host);
+}
+
+static gantry_status_t make_from_memory(gantry_scope_t *scope, const gantry__memory_t *memory,
+                                        const char *call, bool *out_in_place,
+                                        gantry_tensor_t **out_tensor) {
     GANTRY__RECORD(recorded, scope->runtime, GANTRY__OP_ID_Const, NULL);
-    GANTRY__TRY(
-        gantry__check_elements(what, memory->dtype, &memory->shape, memory->data, memory->bytes));
     const uint32_t before = gantry__failures();
     gantry_status_t status = check_in_place(memory);
     *out_in_place = status == GANTRY_OK;
     if (status != GANTRY_OK && memory->options.requires_no_copy)
-        return gantry__fail_prefix(status, "%s: requires_no_copy: ", what);
+        return gantry__fail_prefix(status, "%s: requires_no_copy: ", call);
     gantry__forget_since(before);
-    GANTRY__TRY(gantry__runtime_initialize(scope->runtime, "Const"));
-    recorded.device = scope->runtime->host;
-    GANTRY__TRY(gantry__logical_device_open(scope->runtime->host));
+    gantry_logical_device_t *host;
+    GANTRY__TRY(gantry__open_host(scope, &host));
+    recorded.device = host;
     GANTRY__TRY(*out_in_place ? adopt_memory(scope, memory, out_tensor)
                               : copy_memory(scope, memory, out_tensor));
     return scope->trace ? gantry__trace_constant(scope, *out_tensor) : GANTRY_OK;
+}
+
+gantry_status_t gantry__from_memory(gantry_scope_t *scope, const gantry__memory_t *memory,
+                                    const char *call, gantry_tensor_t **out_tensor) {
+    gantry_tensor_t *tensor = NULL;
+    bool in_place = false;
+    *out_tensor = NULL;
+    gantry_status_t status = make_from_memory(scope, memory, call, &in_place, &tensor);
+    if (status != GANTRY_OK) {
+        if (tensor && in_place) tensor->buffer->foreign.release = NULL;
+        gantry_tensor_release(tensor);
+        return status;
+    }
+    gantry__scope_adopt(scope, tensor);
+    if (!in_place && memory->options.release) memory->options.release(memory->options.user);
+    *out_tensor = tensor;
+    return GANTRY_OK;
+}
+
+static gantry_status_t from_memory(gantry_scope_t *scope, gantry__memory_t *memory,
+                                   const gantry_from_memory_options_t *options,
+                                   gantry_tensor_t **out_tensor) {
+    const char *call = "gantry_tensor_from_memory";
+    GANTRY__TRY(gantry__struct_read(options, 0, &memory->options, sizeof memory->options,
+                                    "gantry_tensor_from_memory: options"));
+    GANTRY__TRY(
+        gantry__check_elements(call, memory->dtype, &memory->shape, memory->data, memory->bytes));
+    return gantry__from_memory(scope, memory, call, out_tensor);
 }
 
 const gantry_tensor_t *gantry_tensor_from_memory(gantry_scope_t *scope, gantry_dtype_t dtype,
@@ -83,45 +107,35 @@ const gantry_tensor_t *gantry_tensor_from_memory(gantry_scope_t *scope, gantry_d
                                                  const gantry_from_memory_options_t *options) {
     GANTRY__OWN_FP_MODE(fp);
     if (gantry__scope_check(scope) != GANTRY_OK) return NULL;
-    memory_t memory = {dtype, shape, data, bytes, {.struct_size = 0}};
+    gantry__memory_t memory = {dtype, shape, data, bytes, {.struct_size = 0}};
     gantry_tensor_t *tensor = NULL;
-    bool in_place = false;
-    gantry_status_t status = gantry__struct_read(options, 0, &memory.options, sizeof memory.options,
-                                                 "gantry_tensor_from_memory: options");
-    if (status == GANTRY_OK) status = make_from_memory(scope, &memory, &in_place, &tensor);
-    if (status != GANTRY_OK) {
-        if (tensor && in_place) tensor->buffer->foreign.release = NULL;
-        gantry_tensor_release(tensor);
-        (void)gantry__scope_fail(scope, status);
-        return NULL;
-    }
-    gantry__scope_adopt(scope, tensor);
-    if (!in_place && memory.options.release) memory.options.release(memory.options.user);
+    gantry_status_t status = from_memory(scope, &memory, options, &tensor);
+    if (status != GANTRY_OK) (void)gantry__scope_fail(scope, status);
     return tensor;
 }
 
 /* ---- elements in place ---- */
 
-static gantry_status_t check_tensor(const gantry_tensor_t *tensor, const char *call) {
+gantry_status_t gantry__check_concrete(const gantry_tensor_t *tensor, const char *call) {
     if (!tensor)
         return gantry__refuse("%s: the tensor is NULL; a tensor that an op made is accepted", call);
     GANTRY__TRY(gantry__runtime_check_well(tensor->runtime));
     return tensor->is_symbolic ? gantry__tensor_fail_symbolic(tensor) : GANTRY_OK;
 }
 
-static bool is_mappable(const gantry_tensor_t *tensor) {
+bool gantry__is_mappable(const gantry_tensor_t *tensor) {
     return tensor->device->host_addressable && tensor->device->synchronous;
 }
 
 gantry_status_t gantry_get_tensor_memory(const gantry_tensor_t *tensor,
                                          gantry_tensor_memory_t *out_memory) {
     const char *call = "gantry_get_tensor_memory";
-    GANTRY__TRY(check_tensor(tensor, call));
+    GANTRY__TRY(gantry__check_concrete(tensor, call));
     const struct gantry__buffer_t *buffer = tensor->buffer;
     const gantry_tensor_memory_t all = {
         .is_foreign = buffer && !buffer->chunk,
         .is_writable = !buffer || buffer->foreign.is_writable,
-        .is_mappable = is_mappable(tensor),
+        .is_mappable = gantry__is_mappable(tensor),
         .map_count = atomic_load_explicit(&tensor->map_count, memory_order_relaxed)};
     return gantry__struct_fill(out_memory, &all, sizeof all,
                                "gantry_get_tensor_memory: out_memory");
@@ -131,8 +145,8 @@ gantry_status_t gantry_tensor_map(const gantry_tensor_t *tensor, const void **ou
     GANTRY__OWN_FP_MODE(fp);
     if (!out_data) return gantry__refuse("gantry_tensor_map: out_data is NULL");
     *out_data = NULL;
-    GANTRY__TRY(check_tensor(tensor, "gantry_tensor_map"));
-    if (!is_mappable(tensor))
+    GANTRY__TRY(gantry__check_concrete(tensor, "gantry_tensor_map"));
+    if (!gantry__is_mappable(tensor))
         return gantry__fail(
             GANTRY_FAILED_PRECONDITION,
             "gantry_tensor_map: the memory of %s is not the host's; a tensor of a CPU device is accepted, and gantry_tensor_read copies from every device",
@@ -145,7 +159,7 @@ gantry_status_t gantry_tensor_map(const gantry_tensor_t *tensor, const void **ou
 }
 
 gantry_status_t gantry_tensor_unmap(const gantry_tensor_t *tensor) {
-    GANTRY__TRY(check_tensor(tensor, "gantry_tensor_unmap"));
+    GANTRY__TRY(gantry__check_concrete(tensor, "gantry_tensor_unmap"));
     gantry_tensor_t *held = gantry_tensor_retain(tensor);
     unsigned count = atomic_load_explicit(&held->map_count, memory_order_relaxed);
     while (count > 0 &&
