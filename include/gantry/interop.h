@@ -15,11 +15,6 @@
 extern "C" {
 #endif
 
-/** Is called once, when no tensor and no work uses the memory any more, by the thread that ends the
- * last use: often in gantry_tensor_release, gantry_scope_end or gantry_function_release. It must
- * not call Gantry. */
-typedef void (*gantry_release_fn)(void *user);
-
 /** Options of gantry_tensor_from_memory. */
 typedef struct gantry_from_memory_options_t {
     uint32_t struct_size; /**< Its sizeof. */
@@ -28,8 +23,11 @@ typedef struct gantry_from_memory_options_t {
     /** Results may be written to the memory when nobody else uses the tensor (gantry_donate);
      * false: Gantry only reads it. */
     bool is_writable;
-    gantry_release_fn release; /**< May be NULL. */
-    void *user;                /**< The argument of release. */
+    /** Is called once, when no tensor and no work uses the memory any more, by the thread that ends
+     * the last use: often in gantry_tensor_release, gantry_scope_end or gantry_function_release. It
+     * must not call Gantry. May be NULL. */
+    gantry_release_fn release;
+    void *user; /**< The argument of release. */
 } gantry_from_memory_options_t;
 
 /** Makes a tensor over the bytes at data, row-major, on /CPU:0, whatever the scope's device is.
@@ -83,7 +81,7 @@ typedef struct gantry_from_dlpack_options_t {
 } gantry_from_dlpack_options_t;
 
 /** Makes a tensor of a DLPack tensor in host memory, on /CPU:0: in place where
- * gantry_tensor_from_memory would, and the strides are those of row-major order; else a copy, of any
+ * gantry_tensor_from_memory would, if the strides are those of row-major order; else a copy, of any
  * strides. Gantry only reads the memory. On success the deleter is called once: when the memory is
  * not used any more, or before this returns if it was copied. On failure managed is the caller's.
  * options may be NULL.

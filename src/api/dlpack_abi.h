@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The structs of DLPack 1.1 (https://github.com/dmlc/dlpack, include/dlpack/dlpack.h), declared here
- * because programs bring that header themselves: names and fields are its own, so that both may be
- * included in one file only through this one's tags. tests/interop/dlpack_abi.c compares them.
+/* The structs of DLPack 1.1 (include/dlpack/dlpack.h of https://github.com/dmlc/dlpack), declared
+ * here because programs bring that header themselves. tests/unit/api/test_dlpack.c holds their
+ * layout.
  *
  * Owner: a managed tensor owns what manager_ctx is; its consumer calls deleter once. Threads: the
  * deleter may be called by any thread. */

@@ -38,7 +38,7 @@ static gantry_status_t check_device(const taken_t *taken) {
         taken->call, (int)type, (int)taken->tensor->device_id);
 }
 
-static gantry_status_t read_type(const taken_t *taken, gantry_dtype_t *out_dtype) {
+static gantry_status_t read_dl_type(const taken_t *taken, gantry_dtype_t *out_dtype) {
     const gantry__dl_tensor_t *tensor = taken->tensor;
     for (size_t i = 0; tensor->dtype.lanes == 1 && i < sizeof types / sizeof types[0]; ++i) {
         if (gantry__type_dlpack(types[i]) != tensor->dtype.code ||
@@ -87,7 +87,7 @@ static gantry_status_t check_strides(const taken_t *taken, const gantry__memory_
 
 static gantry_status_t read_memory(const taken_t *taken, gantry__memory_t *memory) {
     GANTRY__TRY(check_device(taken));
-    GANTRY__TRY(read_type(taken, &memory->dtype));
+    GANTRY__TRY(read_dl_type(taken, &memory->dtype));
     GANTRY__TRY(read_shape(taken, &memory->shape));
     memory->bytes =
         (size_t)gantry_shape_elements(&memory->shape) * gantry_dtype_size(memory->dtype);
@@ -107,15 +107,16 @@ static bool is_row_major(const gantry_shape_t *shape, const int64_t *strides) {
 /* ---- taking ---- */
 
 /* Copies the elements of one dimension and those in it; returns the end of what was written. */
-static unsigned char *gather(unsigned char *out, const unsigned char *in,
-                             const gantry_shape_t *shape, const int64_t *strides, int32_t dim,
-                             size_t size) {
+static unsigned char *gather_strided(unsigned char *out, const unsigned char *in,
+                                     const gantry_shape_t *shape, const int64_t *strides,
+                                     int32_t dim, size_t size) {
     if (dim == shape->rank) {
         memcpy(out, in, size);
         return out + size;
     }
     for (int64_t i = 0; i < shape->dims[dim]; ++i)
-        out = gather(out, in + i * strides[dim] * (int64_t)size, shape, strides, dim + 1, size);
+        out = gather_strided(out, in + i * strides[dim] * (int64_t)size, shape, strides, dim + 1,
+                             size);
     return out;
 }
 
@@ -127,8 +128,8 @@ static gantry_status_t make_gathered(gantry_scope_t *scope, const taken_t *taken
     GANTRY__TRY(gantry__tensor_create_for(scope, host, memory->dtype, &memory->shape, &purpose,
                                           out_tensor));
     unsigned char *out = (*out_tensor)->data;
-    (void)gather(out, memory->data, &memory->shape, taken->tensor->strides, 0,
-                 gantry_dtype_size(memory->dtype));
+    (void)gather_strided(out, memory->data, &memory->shape, taken->tensor->strides, 0,
+                         gantry_dtype_size(memory->dtype));
     for (size_t i = 0; memory->dtype == GANTRY_BOOL && i < memory->bytes; ++i) out[i] = out[i] != 0;
     return scope->trace ? gantry__trace_constant(scope, *out_tensor) : GANTRY_OK;
 }
@@ -152,9 +153,9 @@ static gantry_status_t take_strided(gantry_scope_t *scope, const taken_t *taken,
     return GANTRY_OK;
 }
 
-static gantry_status_t take(gantry_scope_t *scope, const taken_t *taken,
-                            const gantry_from_dlpack_options_t *given,
-                            gantry_tensor_t **out_tensor) {
+static gantry_status_t take_dlpack(gantry_scope_t *scope, const taken_t *taken,
+                                   const gantry_from_dlpack_options_t *given,
+                                   gantry_tensor_t **out_tensor) {
     gantry_from_dlpack_options_t options;
     GANTRY__TRY(gantry__struct_read(given, 0, &options, sizeof options, taken->call));
     gantry__memory_t memory = {.options = {.struct_size = sizeof memory.options,
@@ -177,8 +178,8 @@ static void delete_unversioned(void *managed) {
     if (self->deleter) self->deleter(self);
 }
 
-static gantry_status_t check_version(const struct DLManagedTensorVersioned *managed,
-                                     const char *call) {
+static gantry_status_t check_dlpack_version(const struct DLManagedTensorVersioned *managed,
+                                            const char *call) {
     if (managed->version.major == GANTRY__DLPACK_MAJOR) return GANTRY_OK;
     return gantry__refuse("%s: a tensor of DLPack %u.%u; version %d of any minor is accepted", call,
                           managed->version.major, managed->version.minor, GANTRY__DLPACK_MAJOR);
@@ -193,8 +194,8 @@ const gantry_tensor_t *gantry_tensor_from_dlpack(gantry_scope_t *scope,
     const char *call = "gantry_tensor_from_dlpack";
     const taken_t taken = {call, managed ? &managed->dl_tensor : NULL, delete_versioned, managed};
     gantry_status_t status =
-        managed ? check_version(managed, call) : gantry__refuse("%s: managed is NULL", call);
-    if (status == GANTRY_OK) status = take(scope, &taken, options, &tensor);
+        managed ? check_dlpack_version(managed, call) : gantry__refuse("%s: managed is NULL", call);
+    if (status == GANTRY_OK) status = take_dlpack(scope, &taken, options, &tensor);
     if (status != GANTRY_OK) (void)gantry__scope_fail(scope, status);
     return tensor;
 }
@@ -207,7 +208,7 @@ const gantry_tensor_t *gantry_tensor_from_dlpack_unversioned(
     gantry_tensor_t *tensor = NULL;
     const char *call = "gantry_tensor_from_dlpack_unversioned";
     const taken_t taken = {call, managed ? &managed->dl_tensor : NULL, delete_unversioned, managed};
-    gantry_status_t status = managed ? take(scope, &taken, options, &tensor)
+    gantry_status_t status = managed ? take_dlpack(scope, &taken, options, &tensor)
                                      : gantry__refuse("%s: managed is NULL", call);
     if (status != GANTRY_OK) (void)gantry__scope_fail(scope, status);
     return tensor;
@@ -238,7 +239,7 @@ static void given_free(given_t *given) {
 static void free_versioned(struct DLManagedTensorVersioned *self) { given_free(self->manager_ctx); }
 static void free_unversioned(struct DLManagedTensor *self) { given_free(self->manager_ctx); }
 
-static void describe(given_t *given, gantry__dl_tensor_t *out) {
+static void describe_given(given_t *given, gantry__dl_tensor_t *out) {
     const gantry_tensor_t *tensor = given->tensor;
     const gantry_shape_t *shape = &tensor->shape;
     int64_t stride = 1;
@@ -265,7 +266,7 @@ static gantry_status_t read_copy(given_t *given) {
     return gantry_tensor_read(tensor, given->copy, tensor->size_bytes);
 }
 
-static gantry_status_t give(const gantry_tensor_t *tensor, bool copies, given_t **out_given) {
+static gantry_status_t make_given(const gantry_tensor_t *tensor, bool copies, given_t **out_given) {
     given_t *given = gantry__heap_zalloc(&tensor->runtime->heap, sizeof *given);
     if (!given) return GANTRY_RESOURCE_EXHAUSTED;
     given->tensor = gantry_tensor_retain(tensor);
@@ -279,9 +280,9 @@ static gantry_status_t give(const gantry_tensor_t *tensor, bool copies, given_t 
 }
 
 /* Checks the call and reads its options. */
-static gantry_status_t check_give(const gantry_tensor_t *tensor, const char *call,
-                                  const gantry_to_dlpack_options_t *given,
-                                  gantry_to_dlpack_options_t *options) {
+static gantry_status_t check_giving(const gantry_tensor_t *tensor, const char *call,
+                                    const gantry_to_dlpack_options_t *given,
+                                    gantry_to_dlpack_options_t *options) {
     GANTRY__TRY(gantry__struct_read(given, 0, options, sizeof *options, "options"));
     GANTRY__TRY(gantry__check_concrete(tensor, call));
     if (options->copies || gantry__is_mappable(tensor)) return GANTRY_OK;
@@ -300,15 +301,15 @@ gantry_status_t gantry_tensor_to_dlpack(const gantry_tensor_t *tensor,
     given_t *given;
     if (!out_managed) return gantry__refuse("%s: out_managed is NULL", call);
     *out_managed = NULL;
-    GANTRY__TRY(check_give(tensor, call, options, &read));
-    GANTRY__TRY(give(tensor, read.copies, &given));
+    GANTRY__TRY(check_giving(tensor, call, options, &read));
+    GANTRY__TRY(make_given(tensor, read.copies, &given));
     struct DLManagedTensorVersioned *managed = &given->managed.versioned;
     managed->version.major = GANTRY__DLPACK_MAJOR;
     managed->version.minor = GANTRY__DLPACK_MINOR;
     managed->manager_ctx = given;
     managed->deleter = free_versioned;
     managed->flags = read.copies ? GANTRY__DL_IS_COPIED : GANTRY__DL_READ_ONLY;
-    describe(given, &managed->dl_tensor);
+    describe_given(given, &managed->dl_tensor);
     *out_managed = managed;
     return GANTRY_OK;
 }
@@ -322,17 +323,17 @@ gantry_status_t gantry_tensor_to_dlpack_unversioned(const gantry_tensor_t *tenso
     given_t *given;
     if (!out_managed) return gantry__refuse("%s: out_managed is NULL", call);
     *out_managed = NULL;
-    GANTRY__TRY(check_give(tensor, call, options, &read));
+    GANTRY__TRY(check_giving(tensor, call, options, &read));
     if (!read.copies)
         return gantry__fail(
             GANTRY_FAILED_PRECONDITION,
             "%s: the struct of DLPack before 1.0 cannot say that memory is read-only; with copies it is accepted",
             call);
-    GANTRY__TRY(give(tensor, true, &given));
+    GANTRY__TRY(make_given(tensor, true, &given));
     struct DLManagedTensor *managed = &given->managed.unversioned;
     managed->manager_ctx = given;
     managed->deleter = free_unversioned;
-    describe(given, &managed->dl_tensor);
+    describe_given(given, &managed->dl_tensor);
     *out_managed = managed;
     return GANTRY_OK;
 }

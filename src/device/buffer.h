@@ -42,8 +42,8 @@ gantry_status_t gantry__buffer_allocate(gantry_logical_device_t *device,
 gantry_status_t gantry__buffer_create(gantry_logical_device_t *device, uint64_t size_bytes,
                                       uint32_t first_stream, const char *owner,
                                       gantry__buffer_t **out_buffer);
-/* Makes a buffer of the program's memory on a device that is open, synchronous and host-addressable,
- * so that no work is in flight when the last reference goes. bytes > 0. */
+/* Makes a buffer of the program's memory on a device that is open, synchronous and
+ * host-addressable, so that no work is in flight when the last reference goes. bytes > 0. */
 gantry_status_t gantry__buffer_adopt(gantry_logical_device_t *device, void *data, uint64_t bytes,
                                      const gantry__foreign_t *foreign,
                                      gantry__buffer_t **out_buffer);

@@ -58,7 +58,7 @@ follow() {
     echo "$1: $(grep -c '^\$ ' "$shown") commands print the shown output"
 }
 
-for page in README.md docs/first_program.md docs/functions.md docs/placement.md docs/memory.md docs/training.md; do follow $page cpu ""; done
+for page in README.md docs/first_program.md docs/functions.md docs/placement.md docs/memory.md docs/interop.md docs/training.md; do follow $page cpu ""; done
 follow docs/write_a_backend.md cpu,small ""
 
 # Blocks of C without a file's name must be literal pieces of the example.

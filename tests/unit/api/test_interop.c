@@ -3,8 +3,8 @@
  * tensor, function or variable uses it any more.
  * Promise: Nothing writes into memory that was not given as writable: a page that cannot be written
  * goes through ops, donation, variables and functions.
- * Promise: Memory that cannot be used in place is copied, or refused with the reason where a copy is
- * not wanted, and a query says which it was.
+ * Promise: Memory that cannot be used in place is copied, or refused with the reason where a copy
+ * is not wanted, and a query says which it was.
  * Promise: A tensor of a CPU device is read in place while it is mapped, and nothing changes it. */
 #define _XOPEN_SOURCE 700
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
