@@ -145,8 +145,6 @@ GANTRY_API gantry_status_t gantry_function_call(gantry_scope_t *scope, gantry_fu
  * to the driver. A device that runs out of memory frees its blocks of all functions by itself. */
 GANTRY_API gantry_status_t gantry_function_trim(gantry_function_t *function, uint64_t *out_bytes);
 
-/** Frees data that is attached to a function. */
-typedef void (*gantry_release_fn)(void *data);
 /** Attaches data to a function under a key, an address of the caller's own: for libraries on top,
  * which keep there what they made for the function. release gets the data when the function ends.
  *

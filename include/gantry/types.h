@@ -62,6 +62,9 @@ GANTRY_API bool gantry_shape_equal(const gantry_shape_t *a, const gantry_shape_t
  * out may be NULL. */
 GANTRY_API size_t gantry_shape_format(const gantry_shape_t *shape, char *out, size_t out_bytes);
 
+/** Frees, or takes back, what a program gave to the library; data is the program's own. */
+typedef void (*gantry_release_fn)(void *data);
+
 #ifdef __cplusplus
 }
 #endif

@@ -82,7 +82,8 @@ gantry_status_t gantry_get_memory_info(gantry_runtime_t *runtime, const char *de
                                 .collected_count = counts.collected,
                                 .out_of_memory_count = counts.out_of_memory,
                                 .context_bytes = device->card->context_bytes,
-                                .context_charged_bytes = stats.reserved_bytes};
+                                .context_charged_bytes = stats.reserved_bytes,
+                                .foreign_bytes = atomic_load(&device->foreign_bytes)};
     (void)gantry__driver_memory(device, &all.driver_free_bytes, &all.driver_total_bytes);
     return gantry__struct_fill(out_info, &all, sizeof all, "gantry_get_memory_info: out_info");
 }

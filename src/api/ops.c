@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "api/elements_check.h"
 #include "base/fp_mode.h"
 #include "device/device_open.h"
 #include "run/call_op.h"
@@ -16,31 +17,6 @@
 #include "ops/type_rows.h"
 
 /* ---- making tensors ---- */
-
-static gantry_status_t check_constant(gantry_dtype_t dtype, const gantry_shape_t *shape,
-                                      const void *data, size_t bytes) {
-    size_t element_bytes = gantry_dtype_size(dtype);
-    int64_t elements = gantry_shape_elements(shape);
-    if (element_bytes == 0)
-        return gantry__refuse("constant: type %d is none of gantry_dtype_t", (int)dtype);
-    if (elements < 0 || (uint64_t)elements > SIZE_MAX / element_bytes) {
-        char text[GANTRY_MAX_RANK * 21 + 3];
-        (void)gantry_shape_format(shape, text, sizeof text);
-        return gantry__refuse(
-            "constant: shape %s of rank %d is not possible; rank 0 to %d, no negative dimension and a size that fits into memory are accepted",
-            text, shape->rank, GANTRY_MAX_RANK);
-    }
-    const size_t accepted = (size_t)elements * element_bytes;
-    if (!data && accepted > 0)
-        return gantry__refuse("constant: data is NULL; the address of %zu bytes is accepted",
-                              accepted);
-    if (bytes != accepted) {
-        return gantry__refuse(
-            "constant: %zu bytes are given; %zu bytes are accepted for this shape and type", bytes,
-            accepted);
-    }
-    return GANTRY_OK;
-}
 
 /* Makes a constant in host memory: the function's plan moves it to the devices that need it. */
 static gantry_status_t trace_constant(gantry_scope_t *scope, gantry_dtype_t dtype,
@@ -59,7 +35,7 @@ static inline gantry_status_t make_constant(gantry_scope_t *scope, gantry_dtype_
                                             const gantry_shape_t *shape, const void *data,
                                             size_t bytes, gantry_tensor_t **out_tensor) {
     GANTRY__RECORD(recorded, scope->runtime, GANTRY__OP_ID_Const, NULL);
-    GANTRY__TRY(check_constant(dtype, shape, data, bytes));
+    GANTRY__TRY(gantry__check_elements("constant", dtype, shape, data, bytes));
     if (scope->trace) return trace_constant(scope, dtype, shape, data, out_tensor);
     gantry_logical_device_t *device;
     GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_Const, "_EagerConst", dtype, false, NULL,

@@ -72,6 +72,7 @@ gantry_status_t gantry__buffer_allocate(gantry_logical_device_t *device,
     atomic_init(&buffer->references, 1);
     buffer->device = device;
     buffer->chunk = chunk;
+    buffer->foreign = (gantry__foreign_t){NULL, NULL, true};
     buffer->span = (gantry_span_t){chunk->region->handle, chunk->offset, request->bytes};
     buffer->data = device->host_addressable
                        ? (unsigned char *)(uintptr_t)chunk->region->handle + chunk->offset
@@ -98,20 +99,47 @@ gantry_status_t gantry__buffer_create(gantry_logical_device_t *device, uint64_t 
                                    first_stream, out_buffer);
 }
 
+gantry_status_t gantry__buffer_adopt(gantry_logical_device_t *device, void *data, uint64_t bytes,
+                                     const gantry__foreign_t *foreign,
+                                     gantry__buffer_t **out_buffer) {
+    gantry__buffer_t *buffer = gantry__heap_alloc(device->table->heap, sizeof *buffer);
+    *out_buffer = buffer;
+    if (!buffer) return GANTRY_RESOURCE_EXHAUSTED;
+    atomic_init(&buffer->references, 1);
+    buffer->device = device;
+    buffer->chunk = NULL;
+    buffer->foreign = *foreign;
+    buffer->span = (gantry_span_t){(uint64_t)(uintptr_t)data, 0, bytes};
+    buffer->data = data;
+    for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) atomic_init(&buffer->last_use[i], 0);
+    atomic_fetch_add_explicit(&device->foreign_bytes, bytes, memory_order_relaxed);
+    return GANTRY_OK;
+}
+
 gantry__buffer_t *gantry__buffer_retain(gantry__buffer_t *buffer) {
     atomic_fetch_add_explicit(&buffer->references, 1, memory_order_relaxed);
     return buffer;
 }
 
-void gantry__buffer_release(gantry__buffer_t *buffer) {
-    if (!buffer || atomic_fetch_sub_explicit(&buffer->references, 1, memory_order_acq_rel) != 1)
-        return;
+static void give_back_chunk(gantry__buffer_t *buffer) {
     for (uint32_t i = 0; i < GANTRY__STREAMS; ++i)
         buffer->chunk->last_use[i] =
             atomic_load_explicit(&buffer->last_use[i], memory_order_relaxed);
-    gantry_logical_device_t *device = buffer->device;
-    gantry__allocator_free(&device->allocator, buffer->chunk);
-    gantry__heap_free(device->table->heap, buffer, sizeof *buffer);
+    gantry__allocator_free(&buffer->device->allocator, buffer->chunk);
+}
+
+void gantry__buffer_release(gantry__buffer_t *buffer) {
+    if (!buffer || atomic_fetch_sub_explicit(&buffer->references, 1, memory_order_acq_rel) != 1)
+        return;
+    const gantry__foreign_t foreign = buffer->foreign;
+    if (buffer->chunk) {
+        give_back_chunk(buffer);
+    } else {
+        atomic_fetch_sub_explicit(&buffer->device->foreign_bytes, buffer->span.size_bytes,
+                                  memory_order_relaxed);
+    }
+    gantry__heap_free(buffer->device->table->heap, buffer, sizeof *buffer);
+    if (foreign.release) foreign.release(foreign.user);
 }
 
 uint32_t gantry__buffer_other_uses(const gantry__buffer_t *buffer, uint32_t stream,
@@ -135,7 +163,9 @@ gantry_status_t gantry__buffer_follow_other_uses(const gantry__buffer_t *buffer)
 
 bool gantry__buffer_is_aligned(const gantry__buffer_t *buffer, uint64_t offset_bytes) {
     const uint64_t line = 64, base = buffer->device->info.base_alignment_bytes;
-    return (buffer->span.offset_bytes + offset_bytes) % (base > line ? base : line) == 0;
+    /* a region begins aligned; its handle need not be an address */
+    const uint64_t begin = buffer->chunk ? 0 : buffer->span.region;
+    return (begin + buffer->span.offset_bytes + offset_bytes) % (base > line ? base : line) == 0;
 }
 
 void gantry__buffer_mark_use(gantry__buffer_t *buffer, uint32_t stream, uint64_t count) {

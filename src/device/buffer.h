@@ -16,10 +16,18 @@
 #include "device/point.h"
 #include "memory/allocator.h"
 
+/* Memory of the program. */
+typedef struct gantry__foreign_t {
+    void (*release)(void *user); /* called when the buffer ends; may be NULL */
+    void *user;
+    bool is_writable;
+} gantry__foreign_t;
+
 typedef struct gantry__buffer_t {
     atomic_uint references;
     gantry_logical_device_t *device;
-    gantry__bfc_chunk_t *chunk;
+    gantry__bfc_chunk_t *chunk; /* NULL: the memory is the program's */
+    gantry__foreign_t foreign;
     gantry_span_t span; /* the span of the requested bytes */
     void *data;         /* the bytes on a host-addressable device, else NULL */
     atomic_uint_fast64_t last_use[GANTRY__STREAMS];
@@ -34,6 +42,11 @@ gantry_status_t gantry__buffer_allocate(gantry_logical_device_t *device,
 gantry_status_t gantry__buffer_create(gantry_logical_device_t *device, uint64_t size_bytes,
                                       uint32_t first_stream, const char *owner,
                                       gantry__buffer_t **out_buffer);
+/* Makes a buffer of the program's memory on a device that is open, synchronous and
+ * host-addressable, so that no work is in flight when the last reference goes. bytes > 0. */
+gantry_status_t gantry__buffer_adopt(gantry_logical_device_t *device, void *data, uint64_t bytes,
+                                     const gantry__foreign_t *foreign,
+                                     gantry__buffer_t **out_buffer);
 gantry__buffer_t *gantry__buffer_retain(gantry__buffer_t *buffer);
 void gantry__buffer_release(gantry__buffer_t *buffer); /* NULL is allowed */
 /* The uses on other streams, for which a writer on `stream` must wait. Returns the number of

@@ -112,6 +112,7 @@ static gantry_tensor_t *init_object(gantry_tensor_t *object, gantry_logical_devi
     tensor->ready = (gantry__point_t){NULL, 0};
     tensor->faults = NULL;
     tensor->fault_count = 0;
+    atomic_init(&tensor->map_count, 0);
     tensor->shape = *shape;
     tensor->scope = NULL;
     tensor->next = tensor->previous = NULL;
@@ -233,6 +234,25 @@ gantry_status_t gantry__tensor_create_for(gantry_scope_t *scope, gantry_logical_
                                     GANTRY_STREAM_COMPUTE, purpose, out_tensor);
 }
 
+gantry_status_t gantry__tensor_from_memory(gantry_scope_t *scope, gantry_logical_device_t *device,
+                                           gantry_dtype_t dtype, const gantry_shape_t *shape,
+                                           void *data, const gantry__foreign_t *foreign,
+                                           gantry_tensor_t **out_tensor) {
+    gantry_tensor_t *tensor =
+        init_object(take_object_for(scope, scope->runtime), device, dtype, shape);
+    *out_tensor = NULL;
+    if (!tensor) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status =
+        gantry__buffer_adopt(device, data, tensor->size_bytes, foreign, &tensor->buffer);
+    if (status != GANTRY_OK) {
+        gantry_tensor_release(tensor);
+        return status;
+    }
+    tensor->data = data;
+    *out_tensor = tensor;
+    return GANTRY_OK;
+}
+
 gantry_status_t gantry__tensor_alias(gantry_scope_t *scope, const gantry_tensor_t *source,
                                      const gantry_shape_t *shape, gantry_tensor_t **out_tensor) {
     gantry_tensor_t *tensor =
@@ -299,6 +319,7 @@ gantry_status_t gantry__tensor_reuse(const gantry_tensor_t *source, gantry_dtype
 bool gantry__tensor_is_sole(const gantry_tensor_t *tensor) {
     return tensor->buffer && is_held_once(tensor) &&
            atomic_load_explicit(&tensor->buffer->references, memory_order_acquire) == 1 &&
+           tensor->buffer->foreign.is_writable &&
            gantry__buffer_is_aligned(tensor->buffer, tensor->offset_bytes);
 }
 

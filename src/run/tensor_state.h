@@ -17,6 +17,7 @@
 
 struct gantry__allocation_t;
 struct gantry__buffer_t;
+struct gantry__foreign_t;
 struct gantry__fault_t;
 
 struct gantry_tensor_t {
@@ -32,6 +33,7 @@ struct gantry_tensor_t {
     gantry__point_t ready;
     struct gantry__fault_t **faults; /* NULL: none */
     uint32_t fault_count;
+    atomic_uint map_count; /* maps that were not undone (gantry_tensor_map) */
     gantry_shape_t shape;
     gantry_scope_t *scope; /* owner, or NULL */
     struct gantry_tensor_t *next, *previous;
@@ -84,6 +86,12 @@ gantry_status_t gantry__tensor_alias(gantry_scope_t *scope, const gantry_tensor_
  * many elements. The source must not be read any more. */
 gantry_status_t gantry__tensor_reuse(const gantry_tensor_t *source, gantry_dtype_t dtype,
                                      const gantry_shape_t *shape, gantry_tensor_t **out_tensor);
+/* Makes a tensor over the program's memory, which suits the type; the device is open, synchronous
+ * and host-addressable. It is in no scope yet. On failure foreign->release is not called. */
+gantry_status_t gantry__tensor_from_memory(gantry_scope_t *scope, gantry_logical_device_t *device,
+                                           gantry_dtype_t dtype, const gantry_shape_t *shape,
+                                           void *data, const struct gantry__foreign_t *foreign,
+                                           gantry_tensor_t **out_tensor);
 /* Whether only the one owner of the tensor can reach its memory, which is a buffer, and a result
  * may be written there. */
 bool gantry__tensor_is_sole(const gantry_tensor_t *tensor);

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the calls for memory and for DLPack share.
+ *
+ * Owner: the scope owns the tensor that is made; the memory stays the program's. Threads: only the
+ * scope's thread may call gantry__from_memory. */
+#ifndef GANTRY_API_INTEROP_H
+#define GANTRY_API_INTEROP_H
+
+#include <gantry/interop.h>
+
+typedef struct gantry__memory_t {
+    gantry_dtype_t dtype;
+    gantry_shape_t shape;
+    void *data;
+    size_t bytes; /* the size of the shape and type */
+    gantry_from_memory_options_t options;
+} gantry__memory_t;
+
+/* Makes a tensor of memory that was checked, in place or as a copy. On failure the options' release
+ * is not called. */
+gantry_status_t gantry__from_memory(gantry_scope_t *scope, const gantry__memory_t *memory,
+                                    const char *call, gantry_tensor_t **out_tensor);
+
+/* Initialises the runtime and opens the host's device. */
+gantry_status_t gantry__open_host(gantry_scope_t *scope, gantry_logical_device_t **out_host);
+
+/* Whether the host may read the tensor's memory. */
+bool gantry__is_mappable(const gantry_tensor_t *tensor);
+/* Checks that the tensor has elements in a memory. call is the public call's name in messages. */
+gantry_status_t gantry__check_concrete(const gantry_tensor_t *tensor, const char *call);
+
+#endif
