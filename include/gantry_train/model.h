@@ -160,11 +160,30 @@ GANTRY_API gantry_status_t gantry_model_set_variable(gantry_model_t *model, size
 
 /** Saves weights, the state of layers that draw random numbers, and the optimizer's state if the
  * model is compiled and was trained or loaded, as safetensors (gantry_train/checkpoint.h): written
- * to a temporary file in the same folder, then renamed. */
+ * to a temporary file in the same folder, then renamed. A weight has the name of its layer in the
+ * model and its own, "dense/kernel"; the optimizer has "optimizer/iteration",
+ * "optimizer/learning_rate" and a tensor of the weight's type and shape for each slot,
+ * "optimizer/dense/kernel/momentum". Slots have Keras's names. */
 GANTRY_API gantry_status_t gantry_model_save(gantry_model_t *model, const char *path);
+/** Saves the same under the paths that Keras 3 gives the variables of the same model, so that
+ * `variable.assign(file[variable.path])` for each of model.weights + model.optimizer.variables
+ * loads it there: "sequential/dense/kernel" in a sequential model, "dense/kernel" in a functional
+ * one, "lstm/lstm_cell/kernel", "adam/iteration", "adam/sequential_dense_kernel_momentum". Models
+ * and layers without a name must have the one that Keras's have: that of the first ones since
+ * keras.utils.clear_session. InvalidArgument where two weights have one path in Keras: functional
+ * blocks leave out their name. */
+GANTRY_API gantry_status_t gantry_model_save_keras(gantry_model_t *model, const char *path);
 /** Sets weights and the optimizer's state to those of a file, on all devices: all, or none after a
  * failure. The model must be built, and must have the layers of the one that was saved. A training
- * that continues from there takes the steps that it would have taken. */
+ * that continues from there takes the steps that it would have taken.
+ *
+ * The file may have the names of gantry_model_save or of gantry_model_save_keras. Those are Keras's
+ * names in `save_file({v.path: np.asarray(v.numpy()) for v in model.weights}, path)` of
+ * safetensors.numpy, with model.optimizer.variables or without. Files of former versions, whose
+ * optimizer has numbers for names, are read, too. Other tensors of the file are left out, and so is
+ * an optimizer's state for a model that is not compiled. NotFound for a weight or a slot that the
+ * file lacks; InvalidArgument for one of another type or shape, and for the state of another
+ * optimizer. */
 GANTRY_API gantry_status_t gantry_model_load(gantry_model_t *model, const char *path);
 
 /** Writes the table of layers with Keras's columns and totals, in UTF-8, to `out`, which may be

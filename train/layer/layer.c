@@ -118,6 +118,7 @@ void gantry__layer_unref(gantry_layer_t *layer) {
         GANTRY__TRAIN_PROGRAM_FP_MODE(program);
         layer->kind.release(layer->user);
     }
+    gantry__layer_unref(layer->inner);
     gantry__layer_release_states(layer);
     gantry__layer_release_variables(layer);
     forget_weights(layer);

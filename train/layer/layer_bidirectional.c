@@ -136,6 +136,13 @@ gantry_layer_t *gantry_bidirectional(gantry_layer_t *layer, gantry_merge_t how, 
         if (made) *(bidirectional_t *)made->user = b;
         made = with_rules(made, layer);
     }
-    gantry_layer_release(layer);
+    if (!made) {
+        gantry_layer_release(layer);
+        return NULL;
+    }
+    if (layer->is_taken) ++layer->references; /* of a model, which keeps its own */
+    made->inner = layer;
     return made;
 }
+
+bool gantry__is_bidirectional(const gantry_layer_t *layer) { return layer->kind.call == both_call; }

@@ -57,9 +57,10 @@ struct gantry_layer_t {
     gantry_layer_t *next_refused; /* of a model that could not take it, but has the reference */
     gantry_layer_kind_t kind;
     void *user;
-    char *name;        /* NULL until the first model gives one */
-    bool has_own_name; /* the program's */
-    bool is_built_in;  /* no function of the program computes its output */
+    char *name;            /* NULL until the first model gives one */
+    bool has_own_name;     /* the program's */
+    bool is_built_in;      /* no function of the program computes its output */
+    gantry_layer_t *inner; /* that it wraps, with the reference; NULL: none */
     bool is_built;
     bool is_frozen; /* gantry_layer_set_trainable; models take it over */
     gantry__weight_t *weights;

@@ -54,11 +54,6 @@ static tensor *timed_call(const gantry_layer_call_t *call, void *user) {
     return gantry_reshape(call->scope, y, joined);
 }
 
-static void timed_release(void *user) {
-    gantry__layer_unref(*(gantry_layer_t **)user);
-    gantry__train_free(user);
-}
-
 static bool check_inner(const gantry_layer_t *layer) {
     const gantry__recurrent_t *recurrent = layer ? gantry__rnn_of(layer) : NULL;
     const char *has = NULL;
@@ -82,14 +77,14 @@ gantry_layer_t *gantry_time_distributed(gantry_layer_t *layer, const char *name)
                                              .build = timed_build,
                                              .call = timed_call,
                                              .passes_masks = true,
-                                             .release = timed_release};
+                                             .release = gantry__layer_free_user};
     gantry_layer_t *made =
         check_inner(layer) ? gantry__layer_make(&kind, sizeof(gantry_layer_t *), name) : NULL;
     if (!made) {
         gantry_layer_release(layer);
         return NULL;
     }
-    *(gantry_layer_t **)made->user = layer;
+    *(gantry_layer_t **)made->user = made->inner = layer;
     made->is_frozen = layer->is_frozen;
     made->takes_indices = layer->takes_indices;
     made->is_built_in = layer->is_built_in;

@@ -108,6 +108,7 @@ gantry_status_t gantry__rnn_add_weights(gantry_layer_t *layer, const gantry__rec
                                         int64_t features, const char *prefix);
 /* Adds the states that a layer of a stateful kind keeps. */
 void gantry__rnn_add_states(gantry_layer_t *layer, const gantry__recurrent_t *k);
+bool gantry__is_bidirectional(const gantry_layer_t *layer);
 /* Returns the recurrent layer's user; NULL if the layer is not recurrent. */
 const gantry__recurrent_t *gantry__rnn_of(const gantry_layer_t *layer);
 

@@ -52,8 +52,7 @@ static char small(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') 
 static bool is_big(char c) { return c >= 'A' && c <= 'Z'; }
 static bool members_is_small(char c) { return c >= 'a' && c <= 'z'; }
 
-/* "BatchNormalization" becomes batch_normalization, "MaxPooling1D" max_pooling1d, as in Keras. */
-static void snake_case(const char *name, char *out, size_t room) {
+void gantry__snake_case(const char *name, char *out, size_t room) {
     size_t used = 0;
     for (size_t i = 0; name[i] && used + 2 < room; ++i) {
         if (i > 0 && is_big(name[i]) &&
@@ -87,7 +86,7 @@ static gantry_status_t name_alone(const gantry_model_t *model, const gantry_laye
         return gantry__train_refuse(NULL,
                                     "model %s has two layers of the name %s; each has its own",
                                     model->name, layer->name);
-    snake_case(layer->kind.name, stem, sizeof stem);
+    gantry__snake_case(layer->kind.name, stem, sizeof stem);
     find_name(model, stem, count_given_names(model, layer->kind.name), out);
     return GANTRY_OK;
 }

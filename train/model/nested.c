@@ -82,6 +82,7 @@ static gantry_status_t nested_take_block(gantry_model_t *model, gantry_model_t *
     gantry__nested_t *nested = gantry__train_alloc(1, sizeof *nested);
     if (!nested) return GANTRY_RESOURCE_EXHAUSTED;
     nested->model = block;
+    nested->was_built = block->net.is_built;
     name_block(model, block->name, nested->name);
     ++block->references;
     block->net.is_block = true;

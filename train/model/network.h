@@ -10,12 +10,13 @@
 
 #include "train/layer/layer_state.h"
 
-enum { GANTRY__NETWORK_NAME_BYTES = 256 };
+enum { GANTRY__NETWORK_NAME_BYTES = 256, GANTRY__NETWORK_PATH_BYTES = 512 };
 
 /* A model that is a layer of another one: nested.c. */
 typedef struct gantry__nested_t {
     gantry_model_t *model; /* with a reference */
     char name[GANTRY__NETWORK_NAME_BYTES];
+    bool was_built; /* before the model got it, so that its name begins Keras's paths */
 } gantry__nested_t;
 
 /* An application of a block. Its values follow each other. */
@@ -98,6 +99,8 @@ gantry__member_t *gantry__model_member(const gantry_model_t *model, const gantry
 /* Returns the layer's name in the model, which is unlike all others there. */
 const char *gantry__member_name(const gantry__member_t *member);
 bool gantry__model_is_name_taken(const gantry_model_t *model, const char *name);
+/* "BatchNormalization" becomes batch_normalization, "MaxPooling1D" max_pooling1d, as in Keras. */
+void gantry__snake_case(const char *name, char *out, size_t room);
 /* Takes in a layer, which must not be in the model yet. nested must be the layer's block, in which
  * it has the name `part`, or NULL. After a failure the layer is as it was. */
 gantry_status_t gantry__model_take_layer(gantry_model_t *model, gantry_layer_t *layer,
@@ -123,7 +126,11 @@ gantry_status_t gantry__nested_note_chain(gantry_model_t *model);
 void gantry__nested_forget_calls(gantry_model_t *model);
 void gantry__nested_release(gantry_model_t *model);
 
-/* ---- shapes and variables: build.c, states.c ---- */
+/* ---- shapes and variables: build.c, states.c, keras_path.c ---- */
+
+/* Writes the path that Keras gives a variable of the same model, which must be built. */
+void gantry__model_keras_path(const gantry_model_t *model, size_t variable,
+                              char path[GANTRY__NETWORK_PATH_BYTES]);
 
 /* Builds a model for batches like this one, whose components must have rows, unless it is built. */
 gantry_status_t gantry__model_build_for(gantry_model_t *model, const gantry_array_t *batch);

@@ -52,6 +52,7 @@ const gantry__train_rule_t gantry__train_adam = {.name = "adam",
                                                  .size_of = gantry_square,
                                                  .update = adam_update};
 const gantry__train_rule_t gantry__train_adamw = {.name = "adamw",
+                                                  .keras_name = "adam_w",
                                                   .slots = adam_slots,
                                                   .begin = adam_begin,
                                                   .size_of = gantry_square,

@@ -56,6 +56,7 @@ static tensor *rmsprop_update(gantry_scope_t *scope, const gantry__update_t *upd
 }
 
 const gantry__train_rule_t gantry__train_rmsprop = {.name = "rmsprop",
+                                                    .keras_name = "rm_sprop",
                                                     .slots = rmsprop_slots,
                                                     .begin = rmsprop_begin,
                                                     .size_of = gantry_square,

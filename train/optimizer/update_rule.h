@@ -70,8 +70,9 @@ typedef struct gantry__update_rows_t {
 } gantry__update_rows_t;
 
 typedef struct gantry__train_rule_t {
-    const char *name;    /* "adam" */
-    const char *carried; /* the name of a number that is carried; NULL: none is */
+    const char *name;       /* "adam" */
+    const char *keras_name; /* of its variables in Keras; NULL: the same */
+    const char *carried;    /* the name of a number that is carried; NULL: none is */
     /* Writes the slots and returns how many there are. */
     size_t (*slots)(const gantry__train_settings_t *settings, gantry__train_slot_t *out_slots);
     /* Sets numbers and new_carried. */

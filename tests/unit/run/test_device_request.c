@@ -48,12 +48,12 @@ static const struct chain_t {
 /* A request that leaves job, replica or task open means this process: names are compared with all
  * three. */
 static void complete(const char *device, char out[GANTRY__DEVICE_NAME_BYTES]) {
-    gantry__device_name_t name, here;
-    assert_int_equal(gantry__device_name_parse_full(device, &name), GANTRY_OK);
-    assert_int_equal(gantry__device_name_parse_full("/job:localhost/replica:0/task:0", &here),
-                     GANTRY_OK);
-    gantry__device_name_merge_unset(&name, &here, &name);
-    (void)gantry__device_name_format(&name, out, GANTRY__DEVICE_NAME_BYTES);
+    const char *here = "/job:localhost/replica:0/task:0";
+    gantry__device_reference_t wanted, process;
+    assert_int_equal(gantry__device_reference_parse(device, NULL, 0, &wanted), GANTRY_OK);
+    assert_int_equal(gantry__device_reference_parse(here, NULL, 0, &process), GANTRY_OK);
+    gantry__device_name_merge_unset(&wanted.name, &process.name, &wanted.name);
+    (void)gantry__device_name_format(&wanted.name, out, GANTRY__DEVICE_NAME_BYTES);
 }
 
 static void expect_request(const gantry_scope_t *scope, const struct chain_t *chain) {

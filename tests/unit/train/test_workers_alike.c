@@ -199,6 +199,11 @@ static gantry_optimizer_t *adam_beta(void) {
     return gantry_adam(&(gantry_adam_options_t){.beta_2 = 0.99});
 }
 
+static gantry_optimizer_t *ftrl(void) { return gantry_ftrl(NULL); }
+static gantry_optimizer_t *ftrl_beta(void) {
+    return gantry_ftrl(&(gantry_ftrl_options_t){.beta = 0.5});
+}
+
 TEST(unlike_optimizers_are_named) {
     static const struct {
         gantry_optimizer_t *(*make)(void);
@@ -222,7 +227,7 @@ TEST(unlike_optimizers_are_named) {
     }
 }
 
-TEST(unlike_numbers_of_adam_are_named) {
+TEST(unlike_numbers_of_optimizers_are_named) {
     for (size_t r = 0; r < RANKS; ++r) jobs[r] = usual;
     for (size_t r = 0; r < RANKS; ++r) jobs[r].optimizer = r == 2 ? adam_epsilon : adam;
     run_all(run_model);
@@ -230,6 +235,9 @@ TEST(unlike_numbers_of_adam_are_named) {
     jobs[2].optimizer = adam_beta;
     run_all(run_model);
     expect_everywhere(GANTRY_INVALID_ARGUMENT, "rank 2 (thread 2) has beta_2 0.99;");
+    for (size_t r = 0; r < RANKS; ++r) jobs[r].optimizer = r == 2 ? ftrl_beta : ftrl;
+    run_all(run_model);
+    expect_everywhere(GANTRY_INVALID_ARGUMENT, "rank 2 (thread 2) has beta 0.5;");
 }
 
 /* ---- schedules ---- */
