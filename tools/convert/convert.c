@@ -334,7 +334,8 @@ const gantry_command_t gantry_command_convert = {
     .description =
         "The format of IN follows from its content, and that of OUT from its name. Names of tensors stay. The array of a .npy file "
         "is named after the file. Without OUT, the tensors of IN are listed from its headers, whatever its size; what cannot "
-        "be read is listed with the reason.\n\n"
+        "be read is listed with the reason. Lists of integers that NumPy pickled in an .npz file, as in Keras's reuters.npz, become "
+        "NAME/values and NAME/row_splits; no code of a pickle is run.\n\n"
         "All tensors that go to OUT are in memory at a time. OUT is replaced whole or not at all. A type that OUT cannot hold is refused, with "
         "the names of the tensors: .npy and .npz have no bfloat16.",
     .operands = "IN [OUT]",

@@ -30,11 +30,10 @@ typedef enum kind_t {
     LIST,  /* first: its number */
     NAME,  /* number: name_t */
     DTYPE,
-    ARRAY, /* count 1: built, of the list `first` */
-    KINDS
+    ARRAY /* count 1: built, of the list `first` */
 } kind_t;
 
-typedef enum name_t { RECONSTRUCT, NDARRAY, DTYPE_NAME, ENCODE, NAMES } name_t;
+typedef enum name_t { RECONSTRUCT, NDARRAY, DTYPE_NAME, ENCODE } name_t;
 
 typedef struct value_t {
     kind_t kind;
