@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Parts of a function that do not depend on each other run at the same time, on one device
  * by request and on several always, with the values of the ops run one by one.
- * Promise: A runtime's number of threads between ops, by call, option or environment, holds for each
- * function whose own is 0; a negative one takes only the caller's thread. */
+ * Promise: A runtime's number of threads between ops, by call, option or environment, holds for
+ * each function whose own is 0; a negative one takes only the caller's thread. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>
