@@ -117,11 +117,19 @@ static bool loss_check_tensors(gantry_scope_t *scope, const char *name, tensor *
         scope, "%s: predictions are a scalar; one dimension or more is accepted", name);
 }
 
+static bool loss_check_type(gantry_scope_t *scope, const char *name, const char *what, tensor *x) {
+    const gantry_dtype_t dtype = gantry_tensor_dtype(x);
+    if ((GANTRY_DTYPE_BIT(dtype) & GANTRY_DTYPES_COMPLEXES) == 0) return true;
+    return gantry__train_refuse_bool(scope, "%s: %s are %s; real numbers and bool are accepted",
+                                     name, what, gantry_dtype_name(dtype));
+}
+
 /* ---- weights and reduction ---- */
 
 static tensor *loss_weigh(gantry_scope_t *scope, const char *name, tensor *losses,
                           tensor **weights) {
     if (!losses || !*weights) return losses;
+    if (!loss_check_type(scope, name, "sample_weights", *weights)) return NULL;
     *weights = gantry__train_cast(scope, *weights, gantry_tensor_dtype(losses));
     if (*weights) gantry__train_fit_ranks(scope, &losses, weights, true);
     if (!losses || !*weights) return NULL;
@@ -162,6 +170,7 @@ static tensor *loss_labels(gantry_scope_t *scope, gantry_loss_t loss, tensor *la
                            tensor *predictions) {
     const char *name = loss_rows[loss].name;
     if (!labels || !predictions || loss_rows[loss].labels == LABELS_ANY) return labels;
+    if (!loss_check_type(scope, name, "labels", labels)) return NULL;
     if (loss_rows[loss].labels == LABELS_ROWS)
         return gantry__train_row_labels(scope, name, labels, predictions);
     if (!gantry__train_same_shape(scope, name, labels, predictions)) return NULL;

@@ -48,6 +48,9 @@ static outside_t find_outside(const gantry_array_t *a, int64_t limit) {
         case GANTRY_UINT16: FIND_UNSIGNED(uint16_t)
         case GANTRY_UINT32: FIND_UNSIGNED(uint32_t)
         case GANTRY_UINT64: FIND_UNSIGNED(uint64_t)
+        case GANTRY_BOOL: FIND(long long, ((const uint8_t *)a->data)[i] != 0, value < limit, "%lld")
+        case GANTRY_FLOAT8_E5M2:
+        case GANTRY_FLOAT8_E4M3FN:
         case GANTRY_FLOAT16:
         case GANTRY_BFLOAT16:
         case GANTRY_FLOAT32:

@@ -10,13 +10,14 @@
 
 #include "ops/type_rows.h"
 
-/* A floating type of 16 bits. */
-static double of_half(gantry_dtype_t dtype, uint16_t bits) {
+/* A floating type of 8 or 16 bits. float8_e4m3fn has no infinities, and one NaN. */
+static double of_bits(gantry_dtype_t dtype, int width, int bits) {
     const int exponent_bits = gantry__type_exponent_bits((int32_t)dtype);
-    const int fraction_bits = 15 - exponent_bits, highest = (1 << exponent_bits) - 1;
+    const int fraction_bits = width - 1 - exponent_bits, highest = (1 << exponent_bits) - 1;
     const int field = bits >> fraction_bits & highest, one = 1 << fraction_bits;
-    const double fraction = bits & (one - 1), sign = bits >> 15 ? -1 : 1;
-    if (field == highest) return fraction > 0 ? NAN : sign * INFINITY;
+    const double fraction = bits & (one - 1), sign = bits >> (width - 1) ? -1 : 1;
+    const bool is_finite = dtype == GANTRY_FLOAT8_E4M3FN && fraction < one - 1;
+    if (field == highest && !is_finite) return fraction > 0 ? NAN : sign * INFINITY;
     return sign * ldexp(field > 0 ? one + fraction : fraction,
                         (field > 0 ? field : 1) - highest / 2 - fraction_bits);
 }
@@ -24,7 +25,8 @@ static double of_half(gantry_dtype_t dtype, uint16_t bits) {
 double gantry__finite_number_at(gantry_dtype_t dtype, const void *data, int64_t i) {
     if (dtype == GANTRY_FLOAT32) return (double)((const float *)data)[i];
     if (dtype == GANTRY_FLOAT64) return ((const double *)data)[i];
-    return of_half(dtype, ((const uint16_t *)data)[i]);
+    return gantry_dtype_size(dtype) == 1 ? of_bits(dtype, 8, ((const uint8_t *)data)[i])
+                                         : of_bits(dtype, 16, ((const uint16_t *)data)[i]);
 }
 
 gantry__finite_t gantry__finite_count(gantry_dtype_t dtype, const void *data, int64_t elements) {

@@ -12,7 +12,7 @@ typedef struct gantry__finite_t {
     double low, high;                    /* of the finite ones; low > high: there are none */
 } gantry__finite_t;
 
-/* Returns an element of data, whose type must be floating. */
+/* Returns an element of data, whose type must be floating or a float8. */
 double gantry__finite_number_at(gantry_dtype_t dtype, const void *data, int64_t i);
 /* Counts the elements of data, whose type must be floating. */
 gantry__finite_t gantry__finite_count(gantry_dtype_t dtype, const void *data, int64_t elements);

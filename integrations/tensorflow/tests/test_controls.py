@@ -5,7 +5,7 @@ programs.
 
 TensorFlow's controls and Gantry's environment variables, each in a TensorFlow process of its own.
 Promise: A program whose cards are split or limited as it asks TensorFlow to do is not warned.
-Promise: Lists of devices have the memory limit of each GPU.
+Promise: Lists of devices have the memory limit of each GPU of this process, and of no other process's.
 Promise: The text of an error for lack of memory names no function of C, and the function of Python that it names gives the report.
 
     PYTHON test_controls.py     PYTHON has TensorFlow and the installed wheel
@@ -162,6 +162,13 @@ say(local=[device.memory_limit for device in device_lib.list_local_devices() if 
         self.assertEqual(answer["session"], answer["local"])
         answer, _ = run(program, GANTRY_LOGICAL_DEVICES="GPU:0=100M,200M")
         self.assertEqual(answer["local"][:2], [100 << 20, 200 << 20])
+
+    def test_lists_of_a_servers_devices_have_no_limit_of_this_process(self):
+        answer, _ = run("""
+server = tf.distribute.Server.create_local_server()
+with tf.Graph().as_default(), tf.compat.v1.Session(server.target) as session:
+    say(limits=[device.memory_limit_bytes for device in session.list_devices() if device.device_type == "GPU"])""")
+        self.assertEqual(answer["limits"], [0, 0])
 
     def test_out_of_memory_names_a_function_of_python(self):
         answer, _ = run("""

@@ -414,6 +414,10 @@ TEST(labels_of_any_type_are_checked) {
     expect_refused_label(GANTRY_BFLOAT16, (uint16_t[]){0, 0x4110},
                          "labels[1]: Received a label value of 9");
     expect_refused_label(GANTRY_BFLOAT16, (uint16_t[]){0x7fc0, 0}, "a label value of nan");
+    expect_refused_label(GANTRY_FLOAT8_E5M2, (uint8_t[]){0x3c, 0x42}, "a label value of 3");
+    expect_refused_label(GANTRY_FLOAT8_E5M2, (uint8_t[]){0x7c, 0}, "a label value of inf");
+    expect_refused_label(GANTRY_FLOAT8_E4M3FN, (uint8_t[]){0, 0x7e}, "a label value of 448");
+    expect_refused_label(GANTRY_FLOAT8_E4M3FN, (uint8_t[]){0x7f, 0}, "a label value of nan");
 }
 
 /* Fits and evaluates on the rows with labels of this type and width, 0: none, and returns the
@@ -444,17 +448,18 @@ static double go_on(gantry_model_t *model, gantry_dtype_t dtype, int64_t width,
 }
 
 TEST(labels_and_weights_of_another_type_are_accepted) {
-    static const gantry_dtype_t types[] = {GANTRY_INT64,   GANTRY_UINT8,   GANTRY_INT8,
-                                           GANTRY_UINT16,  GANTRY_INT16,   GANTRY_UINT32,
-                                           GANTRY_UINT64,  GANTRY_FLOAT32, GANTRY_FLOAT64,
-                                           GANTRY_FLOAT16, GANTRY_BFLOAT16};
+    static const gantry_dtype_t types[] = {
+        GANTRY_INT64,    GANTRY_UINT8,       GANTRY_INT8,    GANTRY_UINT16,  GANTRY_INT16,
+        GANTRY_UINT32,   GANTRY_UINT64,      GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_FLOAT16,
+        GANTRY_BFLOAT16, GANTRY_FLOAT8_E5M2, GANTRY_BOOL};
     gantry_model_t *model = make_model(), *same = make_model();
     gantry_dataset_t *batches = make_batches();
     must(gantry_model_fit(model, batches, NULL));
     must(gantry_model_fit(same, batches, NULL));
     for (size_t i = 0; i < sizeof types / sizeof types[0]; ++i) {
         const double usual = go_on(same, GANTRY_INT32, 0, GANTRY_FLOAT32);
-        assert_true(go_on(model, types[i], i % 2, types[i]) == usual);
+        const gantry_dtype_t weights = types[i] == GANTRY_BOOL ? GANTRY_INT32 : types[i];
+        assert_true(go_on(model, types[i], i % 2, weights) == usual);
     }
     gantry_dataset_release(batches);
     gantry_model_release(model);

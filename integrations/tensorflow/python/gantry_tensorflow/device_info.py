@@ -60,7 +60,8 @@ def _replace(owner, name, answer):
 
 
 def _install_limits(plugin):
-    """TensorFlow gives the limit of a plug-in's device as 0 wherever it lists devices."""
+    """TensorFlow gives the limit of a plug-in's device as 0 wherever it lists devices. That of a server's stays 0, because
+    its devices may be another process's."""
     from tensorflow.python.client import device_lib, session
 
     def limit(name, config):
@@ -81,6 +82,8 @@ def _install_limits(plugin):
 
     @functools.wraps(list_session)
     def list_devices(self):
+        if self._target:
+            return list_session(self)
         return [session._DeviceAttributes(device.name, device.device_type, device.memory_limit_bytes or limit(
             device.name, self._config) or 0, device.incarnation) for device in list_session(self)]
 
