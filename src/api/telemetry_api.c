@@ -56,7 +56,8 @@ static bool telemetry_ask_machine(const physical_t *device, gantry_device_teleme
     for (size_t i = 0; i < table->physical_count; ++i) {
         const physical_t *host = table->physical[i];
         if (!(host->info.flags & GANTRY_DEVICE_HOST_ADDRESSABLE) || !ask_view(host, out)) continue;
-        const char *unknown = strchr(out->reason, ';'); /* what the machine does not report, either */
+        const char *unknown =
+            strchr(out->reason, ';'); /* what the machine does not report, either */
         char more[sizeof out->reason];
         (void)snprintf(more, sizeof more, "%s", unknown ? unknown : "");
         (void)snprintf(

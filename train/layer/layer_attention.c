@@ -295,7 +295,7 @@ gantry_layer_t *gantry_multi_head_attention(int64_t heads, int64_t key_dim,
     gantry_layer_t *layer = gantry__layer_make(&kind, sizeof a, o.name);
     if (!layer) return NULL;
     *(attention_t *)layer->user = a;
-    layer->ends_masks = true;
-    layer->repeats_first = o.attention_mask ? 2 : 1;
+    layer->applied.ends_masks = true;
+    layer->applied.repeats_first = o.attention_mask ? 2 : 1;
     return layer;
 }

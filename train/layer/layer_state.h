@@ -72,8 +72,10 @@ struct gantry_layer_t {
     size_t replica_count;          /* of variables */
     bool takes_indices;            /* numbers below the first dimension of its first weight */
     uint8_t seeds_after;           /* that Keras chooses for the layer after its initialisers' */
-    uint8_t repeats_first; /* applied to this many values, it takes the first one twice; 0: never */
-    bool ends_masks;       /* layers that are applied later do not get its inputs' masks */
+    struct {
+        uint8_t repeats_first; /* to this many values, it takes the first one twice; 0: never */
+        bool ends_masks;       /* later layers do not get its inputs' masks */
+    } applied;
     gantry__layer_states_t states;
     gantry_runtime_t *runtime; /* of variables and states; NULL until a model is built */
 };

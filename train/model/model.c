@@ -253,7 +253,7 @@ int32_t gantry_model_input(gantry_model_t *model, gantry_dtype_t dtype, gantry_s
  * summary. */
 static gantry_status_t apply_given(gantry_model_t *model, const gantry__member_t *member,
                                    const int32_t *values, size_t count) {
-    if (count == 0 || count > 2 || count != member->layer->repeats_first || !values)
+    if (count == 0 || count > 2 || count != member->layer->applied.repeats_first || !values)
         return gantry__model_apply(model, member, values, count);
     const int32_t repeated[] = {values[0], values[0], values[count - 1]};
     return gantry__model_apply(model, member, repeated, count + 1);

@@ -90,7 +90,7 @@ static void call_layer(gantry__model_run_t *run, size_t v, const gantry_tensor_t
     for (size_t i = 0; i < layer->weight_count; ++i) {
         if (updates[i]) weights[i] = gantry_stop_gradient(run->scope, updates[i]);
     }
-    for (size_t i = 0; i < value->input_count && layer->ends_masks; ++i)
+    for (size_t i = 0; i < value->input_count && layer->applied.ends_masks; ++i)
         run->masks[value->inputs[i]] = NULL;
 }
 

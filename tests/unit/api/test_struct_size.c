@@ -5,6 +5,7 @@
  * The library reads and writes no byte beyond the size. The rows below name every struct of the
  * headers; structs for callbacks have no struct_size. */
 
+#include "api/dlpack_abi.h"
 #include "struct_size.h"
 #include "test.h"
 
@@ -104,6 +105,10 @@ static gantry_status_t fill_function(const world_t *w, void *p) {
     return gantry_function_get_memory(w->function, 1, p, &count);
 }
 
+static gantry_status_t fill_tensor_memory(const world_t *w, void *p) {
+    return gantry_get_tensor_memory(w->x, p);
+}
+
 /* previous: the size before the last field was added. */
 #define FILLED(type, last, call) \
     { #type, sizeof(type), offsetof(type, last), call }
@@ -116,7 +121,8 @@ static const struct {
     FILLED(gantry_setting_t, frozen, fill_setting),
     FILLED(gantry_device_details_t, other_view, fill_details),
     FILLED(gantry_claim_info_t, command, fill_claim),
-    FILLED(gantry_memory_info_t, context_charged_bytes, fill_memory),
+    FILLED(gantry_memory_info_t, foreign_bytes, fill_memory),
+    FILLED(gantry_tensor_memory_t, map_count, fill_tensor_memory),
     FILLED(gantry_op_info_t, is_callable, fill_op),
     FILLED(gantry_program_stats_t, build_ns, fill_programs),
     FILLED(gantry_profile_row_t, elapsed_ns, fill_profile),
@@ -264,6 +270,23 @@ static gantry_status_t read_runtime(const world_t *w, const void *p) {
 static gantry_status_t read_format(const world_t *w, const void *p) {
     return gantry_tensor_format(w->x, p, NULL, 0, NULL);
 }
+static gantry_status_t read_memory(const world_t *w, const void *p) {
+    static float one[1];
+    return of_scope(w, gantry_tensor_from_memory(w->scope, GANTRY_FLOAT32, GANTRY_SHAPE(1), one,
+                                                 sizeof one, p));
+}
+static gantry_status_t read_from_dlpack(const world_t *w, const void *p) {
+    static float one[1];
+    struct DLManagedTensorVersioned managed = {
+        .version = {1, 0}, .dl_tensor = {.data = one, .device_type = 1, .dtype = {2, 32, 1}}};
+    return of_scope(w, gantry_tensor_from_dlpack(w->scope, &managed, p));
+}
+static gantry_status_t read_to_dlpack(const world_t *w, const void *p) {
+    struct DLManagedTensorVersioned *managed = NULL;
+    const gantry_status_t status = gantry_tensor_to_dlpack(w->x, p, &managed);
+    if (managed) managed->deleter(managed);
+    return status;
+}
 static gantry_status_t read_reduce(const world_t *w, const void *p) {
     return of_scope(w, gantry_sum(w->scope, w->x, p));
 }
@@ -318,6 +341,9 @@ static gantry_status_t read_while(const world_t *w, const void *p) {
 static const read_row_t read_rows[] = {
     READ(gantry_runtime_options_t, false, read_runtime),
     READ(gantry_format_options_t, false, read_format),
+    READ(gantry_from_memory_options_t, false, read_memory),
+    READ(gantry_from_dlpack_options_t, false, read_from_dlpack),
+    READ(gantry_to_dlpack_options_t, false, read_to_dlpack),
     READ(gantry_reduce_options_t, true, read_reduce),
     READ(gantry_matmul_options_t, true, read_matmul),
     READ(gantry_scan_options_t, true, read_scan),

@@ -39,7 +39,8 @@ TEST(a_cpu_has_the_machines_memory_and_load) {
     assert_true(t.used_bytes == t.total_bytes - t.free_bytes);
     assert_true(t.load_average >= 0.0);
     assert_int_equal(t.known & (GANTRY_TELEMETRY_UTILIZATION | GANTRY_TELEMETRY_TEMPERATURE), 0);
-    static const char reason[] = "the backend cpu reports memory, load, use and clock of the machine";
+    static const char reason[] =
+        "the backend cpu reports memory, load, use and clock of the machine";
     assert_memory_equal(t.reason, reason, sizeof reason - 1);
     assert_non_null(strstr(t.reason, "; the use is known from a reading 0.25 s later on"));
     const struct timespec between = {.tv_nsec = 260000000};

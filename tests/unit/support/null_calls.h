@@ -10,6 +10,8 @@
 
 #include <gantry/gantry.h>
 
+#include "api/dlpack_abi.h"
+
 #define NULL_PLACES 16 /* most pointers of one function */
 
 typedef struct null_call_t null_call_t;
@@ -306,12 +308,16 @@ static inline void *given_pointers(void) {
 #define given_char_p(c, name) ((c)->text)
 #define given_void_p_const_p(c, name) ((void *const *)given_pointers())
 #define given_void_p_p(c, name) ((void **)given_pointers())
+#define given_const_void_p_p(c, name) ((const void **)given_pointers())
 #define given_const_char_p_p(c, name) ((const char **)given_pointers())
 #define given_gantry_runtime_t_p_p(c, name) ((gantry_runtime_t **)given_pointers())
 #define given_gantry_claim_t_p_p(c, name) ((gantry_claim_t **)given_pointers())
 #define given_gantry_generator_t_p_p(c, name) ((gantry_generator_t **)given_pointers())
 #define given_gantry_read_t_p_p(c, name) ((gantry_read_t **)given_pointers())
 #define given_gantry_prepared_op_t_p_p(c, name) ((gantry_prepared_op_t **)given_pointers())
+#define given_struct_DLManagedTensor_p_p(c, name) ((struct DLManagedTensor **)given_pointers())
+#define given_struct_DLManagedTensorVersioned_p_p(c, name) \
+    ((struct DLManagedTensorVersioned **)given_pointers())
 #define given_gantry_function_t_p_p(c, name) ((gantry_function_t **)given_pointers())
 #define given_const_gantry_tensor_t_p_p(c, name) ((const gantry_tensor_t **)given_pointers())
 #define given_const_gantry_logical_device_t_p_p(c, name) \
@@ -381,6 +387,19 @@ static inline gantry_observer_t *given_observer(void) {
 #define given_const_gantry_observation_t_p(c, name) \
     (&(gantry_observation_t){.struct_size = sizeof(gantry_observation_t), .op = "Test"})
 
+/* ---- DLPack ---- */
+
+static float given_dlpack_floats[1];
+static struct DLManagedTensor given_dlpack = {
+    .dl_tensor = {.data = given_dlpack_floats, .device_type = 1, .dtype = {2, 32, 1}}};
+static struct DLManagedTensorVersioned given_dlpack_versioned = {
+    .version = {1, 0},
+    .dl_tensor = {.data = given_dlpack_floats, .device_type = 1, .dtype = {2, 32, 1}}};
+#define given_struct_DLManagedTensor_p(c, name) (&given_dlpack)
+#define given_struct_DLManagedTensorVersioned_p(c, name) (&given_dlpack_versioned)
+#define given_gantry_tensor_memory_t_p(c, name) \
+    (&(gantry_tensor_memory_t){.struct_size = sizeof(gantry_tensor_memory_t)})
+
 /* ---- options ---- */
 
 #define given_const_gantry_runtime_options_t_p(c, name)                           \
@@ -392,6 +411,12 @@ static inline gantry_observer_t *given_observer(void) {
     (&(gantry_function_options_t){.struct_size = sizeof(gantry_function_options_t)})
 #define given_const_gantry_format_options_t_p(c, name) \
     (&(gantry_format_options_t){.struct_size = sizeof(gantry_format_options_t)})
+#define given_const_gantry_from_memory_options_t_p(c, name) \
+    (&(gantry_from_memory_options_t){.struct_size = sizeof(gantry_from_memory_options_t)})
+#define given_const_gantry_from_dlpack_options_t_p(c, name) \
+    (&(gantry_from_dlpack_options_t){.struct_size = sizeof(gantry_from_dlpack_options_t)})
+#define given_const_gantry_to_dlpack_options_t_p(c, name) \
+    (&(gantry_to_dlpack_options_t){.struct_size = sizeof(gantry_to_dlpack_options_t)})
 #define given_const_gantry_reduce_options_t_p(c, name) (&(gantry_reduce_options_t){.axis_count = 1})
 #define given_const_struct_gantry_reduce_options_t_p(c, name) \
     given_const_gantry_reduce_options_t_p(c, name)
