@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tracing the function of a step for the first batch and for one that differs, and calling it for
  * each one. */
+#include <stdio.h>
+
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
 #include "train/model/batch.h"
@@ -78,12 +80,24 @@ static bool is_traced_for(const gantry_model_t *model, gantry__step_mode_t step,
     return fits;
 }
 
+/* The shapes in an error of a trace are those of this process's rows. */
+static void say_rows(gantry_scope_t *scope, int64_t rows, int64_t all) {
+    char text[GANTRY__TRAIN_MESSAGE_BYTES];
+    const gantry_status_t status = gantry_scope_status(scope);
+    if (status != GANTRY_INVALID_ARGUMENT || rows == all) return;
+    (void)snprintf(text, sizeof text, "%s (this process has %lld of the batch's %lld rows)",
+                   gantry_scope_message(scope), (long long)rows, (long long)all);
+    gantry_scope_clear(scope);
+    (void)gantry_scope_fail(scope, status, text);
+}
+
 gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_mode_t step,
                                    gantry_scope_t *scope, const gantry_array_t *batch, size_t count,
                                    const gantry_tensor_t **out_results) {
     tensor *inputs[GANTRY_MAX_COMPONENTS + 1];
     gantry_array_t part[GANTRY_MAX_COMPONENTS];
     const bool is_shared = model->replicas.worker && step != GANTRY__STEP_PREDICT;
+    const int64_t all = batch[0].shape.dims[0];
     double share;
     if (is_shared) {
         if (gantry__worker_take_rows(model->replicas.worker, batch, count, part, &share) == 0)
@@ -98,6 +112,9 @@ gantry_status_t gantry__model_step(gantry_model_t *model, gantry__step_mode_t st
     step_make_inputs(model, scope, batch, is_shared ? &share : NULL, &count, inputs);
     const gantry_status_t status = gantry_function_call(
         scope, model->program.steps[step], inputs, count, out_results, output_count(model, step));
-    if (status != GANTRY_OK && is_new) forget_step(model, step);
+    if (status != GANTRY_OK && is_new) {
+        forget_step(model, step);
+        say_rows(scope, batch[0].shape.dims[0], all);
+    }
     return status;
 }

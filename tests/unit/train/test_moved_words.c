@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A word that an embedding does not have is refused before the step and keeps the weights,
  * also where built-in layers moved or computed it, on the CPU and on a GPU.
- * Promise: A word that layers leave out, or bring into the range, is accepted. */
+ * Promise: A word that layers leave out, or bring into the range, is accepted.
+ * Promise: Whichever allocation of the check of words fails, nothing leaks. */
 #define _XOPEN_SOURCE 700
 
 #include "test.h"
@@ -163,6 +164,29 @@ TEST(moved_words_are_checked_on_the_cpu) { check_rows("/CPU:0"); }
 TEST(moved_words_are_checked_on_a_gpu) {
     need_opencl();
     check_rows("/GPU:0");
+}
+
+static gantry_status_t predict_once(void *user) {
+    size_t needed;
+    gantry_dataset_t *data = make_data();
+    const gantry_status_t status =
+        data ? gantry_model_predict(user, data, NULL, 0, &needed) : GANTRY_RESOURCE_EXHAUSTED;
+    gantry_dataset_release(data);
+    return status;
+}
+
+/* The model is built, so that what fails is the check and the step. */
+TEST(failing_allocations_of_a_check_leak_nothing) {
+    make_words(0, 1);
+    gantry_model_t *model = make_model("/CPU:0", join_both);
+    fit(model, "Concatenate", NULL);
+    must(predict_once(model));
+    const long live = train_heap_live();
+    train_heap_reset(-1);
+    assert_in_range(train_heap_fail_each("predict", predict_once, model), 10, 1000);
+    gantry_model_release(model);
+    assert_int_equal(train_heap_live(), -live);
+    train_heap_reset(-1);
 }
 
 int main(void) { return test_main_with(open_runtime, close_runtime, NULL, NULL); }

@@ -5,6 +5,7 @@
  * weights bit for bit.
  * Promise: A process that ends early is named to the other processes of its training, and
  * interrupted processes go on from their backup to the same bits.
+ * Promise: An error of shapes in one process says how many of the batch's rows it has.
  * Promise: A model, data or a call that differs in one process, and a callback, a file or an
  * allocation that fails in one, is an error in all processes of the training. */
 #define _XOPEN_SOURCE 700
@@ -58,11 +59,13 @@ static void expect_all_good(thread_workers_t *group) {
 
 static double inputs[ROWS * 3];
 static int32_t labels[ROWS];
-static bool has_own_loss; /* whose labels only its op checks */
+static bool has_own_loss;    /* whose labels only its op checks */
+static bool has_wide_labels; /* which fit no loss */
 
 static int make_data(void **state) {
     (void)state;
     has_own_loss = false;
+    has_wide_labels = false;
     train_heap_reset(-1);
     for (int i = 0; i < ROWS * 3; ++i) inputs[i] = (double)((i * 37) % 23) / 11 - 1;
     for (int i = 0; i < ROWS; ++i) labels[i] = (i * 5) % 4;
@@ -70,8 +73,10 @@ static int make_data(void **state) {
 }
 
 static gantry_dataset_t *make_batches(int64_t rows) {
-    const gantry_array_t arrays[] = {{GANTRY_FLOAT64, GANTRY_SHAPE(rows, 3), inputs},
-                                     {GANTRY_INT32, GANTRY_SHAPE(rows), labels}};
+    static int32_t wide[ROWS * 2];
+    gantry_array_t arrays[] = {{GANTRY_FLOAT64, GANTRY_SHAPE(rows, 3), inputs},
+                               {GANTRY_INT32, GANTRY_SHAPE(rows), labels}};
+    if (has_wide_labels) arrays[1] = (gantry_array_t){GANTRY_INT32, GANTRY_SHAPE(rows, 2), wide};
     gantry_dataset_t *data = gantry_dataset_from_arrays(arrays, 2, false);
     return gantry_dataset_batch(gantry_dataset_shuffle(data, ROWS, 7, true), BATCH, false);
 }
@@ -533,6 +538,16 @@ TEST(wrong_label_is_an_error_everywhere) {
     run_group(2, -1);
     for (size_t r = 0; r < 2; ++r)
         expect_error(r, GANTRY_INVALID_ARGUMENT, "Received a label value of 9 which is outside");
+}
+
+TEST(labels_that_do_not_fit_name_the_rows_of_the_process) {
+    has_wide_labels = true;
+    give_jobs(2, &usual);
+    run_group(2, -1);
+    for (size_t r = 0; r < 2; ++r) {
+        expect_error(r, GANTRY_INVALID_ARGUMENT, "labels of shape [3,2] do not fit");
+        expect_error(r, GANTRY_INVALID_ARGUMENT, "(this process has 3 of the batch's 6 rows)");
+    }
 }
 
 /* A label without a class fails the gradients of the process that has its row. */
