@@ -66,9 +66,9 @@ static gantry_scope_t *next_inside(const gantry_scope_t *scope, const gantry_sco
 }
 
 gantry_status_t gantry__scope_ignored(const gantry_scope_t *scope) {
-    if (scope->inner_status != GANTRY_OK)
-        return gantry__fail(scope->inner_status, "%s",
-                            scope->inner_message ? scope->inner_message : "");
+    if (scope->inner_error.status != GANTRY_OK)
+        return gantry__fail(scope->inner_error.status, "%s",
+                            scope->inner_error.message ? scope->inner_error.message : "");
     for (const gantry_scope_t *at = next_inside(scope, scope); at; at = next_inside(scope, at)) {
         if (at->status != GANTRY_OK)
             return gantry__fail(at->status, "%s", gantry_scope_message(at));
@@ -80,9 +80,10 @@ gantry_status_t gantry__scope_ignored(const gantry_scope_t *scope) {
 static void note_inner_error(const gantry_scope_t *scope) {
     gantry_scope_t *lent = scope->parent;
     while (lent && lent->loans == 0) lent = lent->parent;
-    if (!lent || lent->inner_status != GANTRY_OK) return;
-    lent->inner_status = scope->status;
-    lent->inner_message = gantry__heap_strdup(&scope->runtime->heap, gantry_scope_message(scope));
+    if (!lent || lent->inner_error.status != GANTRY_OK) return;
+    lent->inner_error.status = scope->status;
+    lent->inner_error.message =
+        gantry__heap_strdup(&scope->runtime->heap, gantry_scope_message(scope));
 }
 
 gantry_status_t gantry_scope_status(const gantry_scope_t *scope) {
@@ -107,7 +108,9 @@ void gantry_scope_clear(gantry_scope_t *scope) {
 
 static gantry_scope_t *make_scope(gantry_runtime_t *runtime) {
     gantry_scope_t *scope = gantry__heap_zalloc(&runtime->heap, sizeof *scope);
-    if (scope) scope->runtime = gantry__runtime_retain(runtime, 1);
+    if (!scope) return NULL;
+    scope->runtime = gantry__runtime_retain(runtime, 1);
+    scope->batch_invariant = runtime->switches.batch_invariant;
     return scope;
 }
 
@@ -180,6 +183,7 @@ static gantry_scope_t *begin_in(gantry_scope_t *parent, const char *device) {
     scope->parent = parent;
     scope->next_sibling = parent->first_child;
     scope->tag = parent->tag;
+    scope->batch_invariant = parent->batch_invariant;
     scope->trace = parent->trace;
     scope->controls = parent->controls;
     scope->colocated = parent->colocated;
@@ -221,6 +225,19 @@ gantry_status_t gantry_scope_set_tag(gantry_scope_t *scope, const char *tag) {
     return GANTRY_OK;
 }
 
+gantry_status_t gantry_scope_set_batch_invariant(gantry_scope_t *scope, gantry_choice_t choice) {
+    GANTRY__TRY(gantry__scope_check(scope));
+    if (choice != GANTRY_DEFAULT && choice != GANTRY_OFF && choice != GANTRY_ON)
+        return gantry__scope_fail(
+            scope,
+            gantry__refuse(
+                "gantry_scope_set_batch_invariant: choice is %d; GANTRY_DEFAULT, GANTRY_OFF and GANTRY_ON are accepted",
+                (int)choice));
+    scope->batch_invariant =
+        choice == GANTRY_DEFAULT ? scope->runtime->switches.batch_invariant : choice == GANTRY_ON;
+    return GANTRY_OK;
+}
+
 /* ---- end ---- */
 
 static void unlink_scope(gantry_scope_t *scope) {
@@ -239,7 +256,7 @@ static void destroy_scope(gantry_scope_t *scope) {
     unlink_scope(scope);
     gantry_runtime_t *runtime = scope->runtime;
     gantry__heap_free_text(&runtime->heap, scope->message);
-    gantry__heap_free_text(&runtime->heap, scope->inner_message);
+    gantry__heap_free_text(&runtime->heap, scope->inner_error.message);
     gantry__heap_free(&runtime->heap, scope, sizeof *scope);
     gantry__runtime_drop(runtime, 1);
 }
@@ -374,6 +391,7 @@ void gantry__scope_begin_parts(gantry_scope_t *inner, gantry_scope_t *outer,
     inner->wish = outer->wish;
     inner->chooser = outer->chooser;
     inner->tag = outer->tag;
+    inner->batch_invariant = outer->batch_invariant;
     inner->composed = composed;
     inner->trace = outer->trace;
     inner->controls = outer->controls;

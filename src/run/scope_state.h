@@ -36,6 +36,12 @@ typedef struct gantry__spares_t {
     uint32_t most; /* how many the scope took from the runtime at once last time */
 } gantry__spares_t;
 
+/* The first error with which a scope inside a lent one ended. */
+typedef struct gantry__inner_error_t {
+    gantry_status_t status;
+    char *message;
+} gantry__inner_error_t;
+
 struct gantry_scope_t {
     /* what each op reads, together */
     gantry_runtime_t *runtime;
@@ -52,6 +58,7 @@ struct gantry_scope_t {
     uint32_t overwritten;
     /* parts of composed ops are recorded in a trace also where sizes depend on data */
     bool takes_parts;
+    bool batch_invariant;     /* a row of a result has the same bits in every batch */
     const char *tag;          /* the runtime's copy of the tag for memory reports, or NULL */
     gantry_tensor_t *tensors; /* owned, newest first */
     gantry__spares_t spares;
@@ -71,8 +78,7 @@ struct gantry_scope_t {
     const struct gantry__controls_t *colocated; /* nodes of a trace that share its device */
     uint32_t loans; /* loans to bodies, callbacks and calls, which must not end the scope */
     /* the first error with which a scope inside this lent one ended */
-    gantry_status_t inner_status;
-    char *inner_message;
+    gantry__inner_error_t inner_error;
     char *message; /* heap text; NULL without an error, or when there was no memory for it */
     /* from here on a scope of parts is not cleared */
     char next_name[GANTRY__NODE_NAME_BYTES]; /* the name of the next node of a trace; "": none */

@@ -109,6 +109,7 @@ static gantry_status_t trace_add(const gantry_scope_t *scope, gantry__node_t *no
     node->controls = controls;
     node->control_count = used;
     node->tag = scope->tag;
+    scope->trace->graph->is_batch_invariant |= scope->batch_invariant;
     gantry_status_t status = gantry__trace_ask_scope(scope, node, dtypes);
     if (status != GANTRY_OK) {
         gantry_tensor_release(node->tensor);
