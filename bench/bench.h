@@ -47,6 +47,7 @@ void bench_transfer(bench_t *bench);
 void bench_elementwise(bench_t *bench);
 void bench_reduce(bench_t *bench);
 void bench_matmul(bench_t *bench);
+void bench_batch_invariant(bench_t *bench);
 void bench_all_reduce(bench_t *bench);
 void bench_strategy(bench_t *bench);
 void bench_listing(bench_t *bench);

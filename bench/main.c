@@ -32,6 +32,8 @@ static const case_t cases[] = {
     {"elementwise", "add, tanh and exp of 16 Mi float32", bench_elementwise},
     {"reduce", "sum of 16 Mi float32", bench_reduce},
     {"matmul", "square float32 products", bench_matmul},
+    {"batch_invariant", "products and a convolution with the option batch_invariant, and without",
+     bench_batch_invariant},
     {"listing", "listing devices in a fresh process", bench_listing},
     {"card_launch", "a small op against cuLaunchKernel", bench_card_launch},
     {"card_function", "a function of 100 small ops against a CUDA graph", bench_card_function},

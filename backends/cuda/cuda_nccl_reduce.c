@@ -269,7 +269,8 @@ const gantry_kernel_def_t gantry__nccl_kernel = {.struct_size = sizeof gantry__n
                                                  .types = types,
                                                  .type_count = 1,
                                                  .supports = nccl_supports,
-                                                 .compute = nccl_compute};
+                                                 .compute = nccl_compute,
+                                                 .library = "NCCL"};
 
 /* ---- the instance and its devices ---- */
 

@@ -135,6 +135,33 @@ typedef enum gantry_attr_kind_t {
     GANTRY_ATTR_STRING = 7 /**< A text. */
 } gantry_attr_kind_t;
 
+/* ---- kernels and their calls ---- */
+
+/** Flags of kernels. */
+enum {
+    /** Output 0 may share the memory of any input of its size: a worker writes an element after
+     * its last read of the input's element at that position, and no other worker reads that
+     * one. */
+    GANTRY_KERNEL_IN_PLACE = 1 << 0,
+    /** Output 0 may share the memory of input 0, and of no other one: the kernel changes a part of
+     * that tensor. A copy of it onto itself, by the service copy, does nothing. */
+    GANTRY_KERNEL_IN_PLACE_FIRST = 1 << 1
+};
+
+/** Flags of calls. */
+enum {
+    /** A row of the result must have the same bits, however many rows there are: the kernel makes
+     * no choice by their number that changes the order of a sum, and calls no library that does. */
+    GANTRY_CALL_BATCH_INVARIANT = 1 << 0
+};
+
+/** What a kernel promises. */
+enum {
+    /** It keeps GANTRY_CALL_BATCH_INVARIANT. A kernel without this promise is not chosen for such
+     * a call. */
+    GANTRY_KERNEL_BATCH_INVARIANT = 1 << 0
+};
+
 /* ---- log levels ---- */
 
 /** Levels of log lines, and of the setting that filters them. */

@@ -554,6 +554,8 @@ struct gantry_op_call_t {
     gantry_backend_stream_t *stream;         /**< The stream that takes the work. */
     const gantry_call_services_t *services;  /**< Services of the core. */
     void *core;                              /**< The core's own. */
+    uint32_t flags;                          /**< GANTRY_CALL_BATCH_INVARIANT, or 0. */
+    uint32_t reserved;                       /**< 0. */
 };
 
 /** "The op's type attribute `attr` is one of these": one entry for each attribute that the kernel
@@ -567,17 +569,6 @@ typedef struct gantry_type_constraint_t {
     uint64_t dtype_mask; /**< Bit (1 << dtype). */
 } gantry_type_constraint_t;
 
-/** Flags of kernels. */
-enum {
-    /** Output 0 may share the memory of any input of its size: a worker writes an element after
-     * its last read of the input's element at that position, and no other worker reads that
-     * one. */
-    GANTRY_KERNEL_IN_PLACE = 1 << 0,
-    /** Output 0 may share the memory of input 0, and of no other one: the kernel changes a part of
-     * that tensor. A copy of it onto itself, by the service copy, does nothing. */
-    GANTRY_KERNEL_IN_PLACE_FIRST = 1 << 1
-};
-
 struct gantry_kernel_def_t {
     uint32_t struct_size; /**< Its sizeof. */
     /** The highest of several kernels of an op on a device is chosen; the portable pack uses 0. */
@@ -589,7 +580,7 @@ struct gantry_kernel_def_t {
     /** Names of inputs and outputs in host memory: "axis". */
     const char *const *host_args;
     uint32_t host_arg_count; /**< Entries of host_args. */
-    uint32_t reserved;       /**< 0. */
+    uint32_t promises;       /**< GANTRY_KERNEL_BATCH_INVARIANT, or 0. */
     /** optional (default: yes). Returns 1 if the kernel takes this call. Shapes, types and
      * attributes are known, memory is not. */
     int32_t (*supports)(const gantry_op_call_t *call);
@@ -599,6 +590,9 @@ struct gantry_kernel_def_t {
      * declines the same call, leaves the call to the next kernel. */
     int32_t (*compute)(gantry_op_call_t *call);
     const void *data; /**< The kernel's own constant. */
+    /** optional (default: none). The libraries by which it computes, or may compute, except in a
+     * call with GANTRY_CALL_BATCH_INVARIANT: "cuBLASLt". Placement records name them. */
+    const char *library;
 };
 
 /* ---- modules ---- */

@@ -102,6 +102,10 @@ typedef struct gantry_function_options_t {
     /** The function that this one was made for, of the same runtime: gantry_function_trim of that
      * one trims this one, too, as long as both live. NULL: none. */
     const gantry_function_t *trimmed_with;
+    /** A row of a result has the same bits by itself and in every batch: the option batch_invariant
+     * of the runtime (runtime.h). GANTRY_DEFAULT: that of trimmed_with, or as the scope of each
+     * call. */
+    gantry_choice_t batch_invariant;
 } gantry_function_options_t;
 
 /** Makes a function of a body. If no dimension of an input is -1, the body is traced now, and its

@@ -107,6 +107,11 @@ typedef struct gantry_op_info_t {
     bool has_data_shape;
     /** gantry_op_call runs it. Const and the ops of variables have functions of their own. */
     bool is_callable;
+    /** Why the op is about the batch, or about a row's place in it, so that the option
+     * batch_invariant (runtime.h) promises nothing about its rows: "a sum over the batch". NULL: a
+     * row of the result that is computed from one row of the inputs keeps its bits in every
+     * batch. */
+    const char *batch_dependence;
 } gantry_op_info_t;
 
 /** The number of ops. */

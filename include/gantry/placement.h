@@ -58,7 +58,9 @@ typedef enum gantry_refusal_t {
     GANTRY_REFUSED_COLOCATED = 11,
     GANTRY_REFUSED_COSTS_MORE = 12, /**< Option crossover: by measured cost, another is cheaper. */
     /** Option crossover: it or the chosen device has no measurement, so it was not compared. */
-    GANTRY_REFUSED_NOT_MEASURED = 13
+    GANTRY_REFUSED_NOT_MEASURED = 13,
+    /** Option batch_invariant: no kernel of it promises rows that do not depend on the batch. */
+    GANTRY_REFUSED_BATCH_DEPENDENT = 14
 } gantry_refusal_t;
 
 /** The reason in words. The text is constant. */
@@ -95,6 +97,10 @@ typedef struct gantry_placement_record_t {
     uint64_t cost_ns;
     /** The same cost on the device that was refused with GANTRY_REFUSED_COSTS_MORE. */
     uint64_t other_cost_ns;
+    bool batch_invariant; /**< The op ran with the option batch_invariant. */
+    /** With it, the libraries that the op's kernels of this device are without: "cuBLASLt". "" if
+     * none of these kernels uses a library, and without the option. */
+    char left_library[32];
 } gantry_placement_record_t;
 
 /** Called after each placement, on the thread that runs the op. It must not call Gantry. */

@@ -171,6 +171,13 @@ typedef struct gantry_runtime_options_t {
      * gantry_set_inter_op_parallelism_threads: negative: only the caller's; 0: not set
      * (GANTRY_INTER_OP_THREADS). */
     int32_t inter_op_threads;
+    /** A row of a result has the same bits by itself and in a batch of any size, on one device:
+     * own products take the place of the vendors' libraries, no choice by the number of rows
+     * changes a sum's order, crossover does not choose devices, and an op that finds no memory does
+     * not move. Default off (GANTRY_BATCH_INVARIANT). gantry_op_info_t.batch_dependence says of
+     * each op whether its definition is about the batch. A scope and a function choose for
+     * themselves: gantry_scope_set_batch_invariant, gantry_function_options_t. */
+    gantry_choice_t batch_invariant;
 } gantry_runtime_options_t;
 
 /** Creates a runtime. options may be NULL. *out_runtime is NULL after a failure. A machine

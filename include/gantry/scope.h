@@ -105,6 +105,13 @@ GANTRY_API gantry_runtime_t *gantry_scope_runtime(const gantry_scope_t *scope);
  * in this one later inherit it. NULL: no name. */
 GANTRY_API gantry_status_t gantry_scope_set_tag(gantry_scope_t *scope, const char *tag);
 
+/** Chooses whether a row of a result has the same bits by itself and in every batch, for the ops of
+ * this scope and of those begun in it later: the option batch_invariant of the runtime
+ * (runtime.h). GANTRY_DEFAULT: as the runtime. In the body of a function, GANTRY_ON holds for all
+ * of the trace. Another choice is InvalidArgument. */
+GANTRY_API gantry_status_t gantry_scope_set_batch_invariant(gantry_scope_t *scope,
+                                                            gantry_choice_t choice);
+
 /** Moves a tensor out of this scope. Without a parent scope, the caller owns the result and
  * releases it; with one, the parent owns it, and the caller must not release it. tensor NULL
  * fails the parent, or this scope. */

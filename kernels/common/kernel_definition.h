@@ -17,10 +17,15 @@ static const gantry_type_constraint_t gantry__k_floating_type[] = {{"T", GANTRY_
 
 /* The initialiser of a definition. compute, and fields that few definitions have, come last, as
  * `.compute = f`. */
-#define GANTRY_K_DEFINITION(op_, types_, type_count_, hosts_, host_count_, ...)                    \
-    {                                                                                              \
-        .struct_size = sizeof(gantry_kernel_def_t), .op = op_, .types = types_,                    \
-        .type_count = type_count_, .host_args = hosts_, .host_arg_count = host_count_, __VA_ARGS__ \
+#define GANTRY_K_DEFINITION(op_, types_, type_count_, hosts_, host_count_, ...)         \
+    GANTRY_K_PROMISING(GANTRY_KERNEL_BATCH_INVARIANT, op_, types_, type_count_, hosts_, \
+                       host_count_, __VA_ARGS__)
+/* The same with other promises. */
+#define GANTRY_K_PROMISING(promises_, op_, types_, type_count_, hosts_, host_count_, ...) \
+    {                                                                                     \
+        .struct_size = sizeof(gantry_kernel_def_t), .op = op_, .types = types_,           \
+        .type_count = type_count_, .host_args = hosts_, .host_arg_count = host_count_,    \
+        .promises = promises_, __VA_ARGS__                                                \
     }
 
 /* For a list over X(stem, "Op", compute, type constraints, names of host inputs, how many).

@@ -73,6 +73,12 @@ static inline int32_t gantry__k_twin(int32_t dtype) {
 
 static inline bool gantry__k_is_half(int32_t dtype) { return GANTRY__TYPE_IS(dtype, HALVES); }
 
+/* Whether the order in which an element's terms are summed must not depend on the number of rows. A
+ * core of an older version has no such calls. */
+static inline bool gantry__k_keeps_rows(const gantry_op_call_t *call) {
+    return GANTRY_ABI_HAS(call, flags) && (call->flags & GANTRY_CALL_BATCH_INVARIANT) != 0;
+}
+
 /* The attribute `name` of the call, NULL when the op has none of that name. */
 static inline const gantry_attr_t *gantry__k_attr(const gantry_op_call_t *call, const char *name) {
     for (uint32_t i = 0; i < call->attr_count; ++i) {

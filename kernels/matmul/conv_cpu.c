@@ -27,6 +27,9 @@ typedef struct conv_t {
     bool is_few;  /* multiply_few computes it */
     int64_t size; /* bytes of an element */
     bool without_padding;
+    /* A panel has places of one group of so many: all places, or those of an image, so that its
+     * sums do not depend on its neighbours'. */
+    int64_t group;
     /* The number of places that are computed as one, whose window covers theirs; 1: each by itself.
      * own and own_filter are the window and the filter of one place. */
     int64_t together;
@@ -68,6 +71,17 @@ static void prefetch_panel(const conv_t *conv, const gantry__panel_t *panel) {
     }
 }
 
+/* The first place of panel number `panel`; for the number of panels, the number of places. */
+static int64_t first_place(const conv_t *conv, int64_t panel) {
+    const int64_t rows = conv->loops->rows, each = (conv->group + rows - 1) / rows;
+    return panel / each * conv->group + panel % each * rows;
+}
+
+/* The end of the panel that begins with place `first`. */
+static int64_t panel_end(const conv_t *conv, int64_t first) {
+    return gantry__least((first / conv->group + 1) * conv->group, first + conv->loops->rows);
+}
+
 /* Computes the panel's part of C from the place `first` on, or its chains if there are few
  * outputs. The pieces must be those of the sum from its element `k` on. Their lines are offsets
  * from images. */
@@ -75,8 +89,7 @@ static void multiply_panel(const conv_t *conv, const void *images,
                            const gantry__lines_piece_t *pieces, int64_t count, int64_t k,
                            int64_t first, void *chains) {
     const gantry__cpu_gemm_t *gemm = &conv->gemm;
-    const int64_t columns = conv->loops->columns,
-                  rows = gantry__least(gemm->m - first, conv->loops->rows);
+    const int64_t columns = conv->loops->columns, rows = panel_end(conv, first) - first;
     char *c = (char *)gemm->c + first * gemm->n * conv->size;
     if (conv->is_few) {
         conv->loops->multiply_few(images, pieces, count, conv->packed + k * conv->size, gemm->k,
@@ -143,8 +156,7 @@ GANTRY_DEFINE_SUM_AGAIN(double, , sum_again_double)
 
 static void leave_padding_out(const conv_t *conv, int64_t first) {
     const gantry__cpu_gemm_t *gemm = &conv->gemm;
-    const int64_t each = conv->together, n = gemm->n / each,
-                  end = gantry__least(gemm->m, first + conv->loops->rows);
+    const int64_t each = conv->together, n = gemm->n / each, end = panel_end(conv, first);
     if (conv->size == sizeof(float)) {
         sum_again_float(conv->own, conv->images, conv->own_filter, gemm->c, n, n, first * each,
                         end * each);
@@ -165,16 +177,15 @@ static void finish_places(const conv_t *conv, int64_t *done, int64_t end, bool i
 /* Computes panels [begin, end) of places. */
 static void convolve_panels(void *context, int64_t begin, int64_t end) {
     const conv_t *conv = context;
-    const int64_t rows = conv->loops->rows, m = conv->gemm.m, n = conv->gemm.n,
-                  depth = conv->gemm.k;
+    const int64_t rows = conv->loops->rows, n = conv->gemm.n, depth = conv->gemm.k;
     _Alignas(double) char chains[GANTRY_PANEL_PLACES * GANTRY_FEW_COLUMNS * GANTRY_FEW_CHAIN_BYTES];
     gantry__lines_piece_t inside[GANTRY_PANEL_PIECES], pieces[GANTRY_PANEL_PIECES];
-    const int64_t inside_count = gantry__find_inside_pieces(conv->window, depth, inside),
-                  last = gantry__least(m, end * rows);
-    int64_t done = begin * rows; /* the places that have had their epilogue */
+    const int64_t inside_count = gantry__find_inside_pieces(conv->window, depth, inside);
+    int64_t done = first_place(conv, begin); /* the places that have had their epilogue */
     gantry__panel_t panel;
-    for (int64_t first = begin * rows; first < last; first += rows) {
-        gantry__find_panel(conv->window, first, m, rows, &panel);
+    for (int64_t i = begin; i < end; ++i) {
+        const int64_t first = first_place(conv, i), stop = panel_end(conv, first);
+        gantry__find_panel(conv->window, first, stop, rows, &panel);
         prefetch_panel(conv, &panel);
         if (panel.is_inside && inside_count > 0) {
             multiply_panel(conv, (const char *)conv->images + panel.start * conv->size, inside,
@@ -186,18 +197,18 @@ static void convolve_panels(void *context, int64_t begin, int64_t end) {
         }
         if (conv->is_few) {
             conv->loops->sum_few(chains, (char *)conv->gemm.c + first * n * conv->size, n,
-                                 gantry__least(m - first, rows), n);
+                                 stop - first, n);
         }
         if (conv->without_padding && (conv->together > 1 || !panel.is_inside))
             leave_padding_out(conv, first);
-        finish_places(conv, &done, gantry__least(last, first + rows), first + rows >= last);
+        finish_places(conv, &done, stop, i + 1 == end);
     }
 }
 
 static int32_t conv_cpu_convolve(gantry_op_call_t *call, conv_t *conv) {
     const gantry__cpu_gemm_t *gemm = &conv->gemm;
     const int64_t columns = conv->loops->columns, rows = conv->loops->rows;
-    const int64_t panels = (gemm->m + rows - 1) / rows,
+    const int64_t panels = gemm->m / conv->group * ((conv->group + rows - 1) / rows),
                   width = conv->is_few ? GANTRY_FEW_COLUMNS : columns;
     const int64_t filter_panels = (gemm->n + width - 1) / width;
     gantry_span_t span;
@@ -303,6 +314,8 @@ static int32_t compute_with(gantry_op_call_t *call, const gantry__cpu_epilogue_t
     conv.together = places_together(&conv);
     if (!conv.is_few && n <= conv.loops->narrow->columns) conv.loops = conv.loops->narrow;
     if (conv.together > 1) GANTRY__TRY(join_places(call, &conv, &joined));
+    conv.group =
+        gantry__k_keeps_rows(call) ? conv.window->out_height * conv.window->out_width : conv.gemm.m;
     return conv_cpu_convolve(call, &conv);
 }
 

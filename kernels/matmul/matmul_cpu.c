@@ -19,8 +19,10 @@
  *             L2 cache, times 512 columns.
  *
  * The order in which an element of C is summed over k depends only on the shapes and the number of
- * stripes, so results are the same from run to run. In a batch of small products each one is
- * computed by a single thread. */
+ * stripes, so results are the same from run to run. In a blocked product it depends on k only; so a
+ * floating product with GANTRY_CALL_BATCH_INVARIANT is blocked, or thin in the same order
+ * (matmul_cpu_ordered.h). In a batch of small products each one is computed by a single
+ * thread. */
 #include "kernels/matmul/matmul_cpu.h"
 
 #include <string.h>
@@ -50,6 +52,7 @@
 /* Bytes of a matrix that pay for another thread that is awake, if a thin product reads them. */
 #define PARALLEL_THIN_BYTES (INT64_C(1) << 18)
 #define MOST_STRIPES 64
+#define LIBRARIES "oneDNN or OpenBLAS"
 
 static int64_t matmul_cpu_round_up(int64_t value, int64_t multiple) {
     return (value + multiple - 1) / multiple * multiple;
@@ -200,7 +203,10 @@ static void thin_pieces(void *context, int64_t begin, int64_t end) {
     const thin_t *thin = context;
     const gantry__cpu_gemm_t *gemm = thin->gemm;
     const int64_t first = begin * thin->piece, last = gantry__least(end * thin->piece, gemm->n);
-    thin->loops->thin(gemm, first, last);
+    if (gemm->keeps_rows)
+        thin->loops->ordered(gemm, k_block_of(gemm->k), first, last);
+    else
+        thin->loops->thin(gemm, first, last);
     finish_thin(gemm, first, last);
 }
 
@@ -275,15 +281,17 @@ static bool try_thin(gantry_backend_device_t *device, const gantry__cpu_gemm_t *
                      const gantry__cpu_gemm_loops_t *loops, int32_t dtype,
                      matmul_threads_t threads) {
     if (threads == ONE_THREAD) device = NULL;
-    gantry__cpu_gemm_t transposed = {gemm->n,        gemm->m,     gemm->k,        gemm->b,
-                                     gemm->b_column, gemm->b_row, gemm->a,        gemm->a_column,
-                                     gemm->a_row,    gemm->c,     gemm->c_column, gemm->c_row,
-                                     gemm->epilogue};
+    gantry__cpu_gemm_t transposed = {
+        gemm->n,        gemm->m,     gemm->k,        gemm->b,         gemm->b_column,
+        gemm->b_row,    gemm->a,     gemm->a_column, gemm->a_row,     gemm->c,
+        gemm->c_column, gemm->c_row, gemm->epilogue, gemm->keeps_rows};
     thin_t thin = {gemm->m <= GANTRY_CPU_THIN ? gemm : &transposed, loops,
                    matmul_cpu_round_up(65536 / gemm->k + 1, 64)};
-    if (thin.gemm->m > GANTRY_CPU_THIN || (thin.gemm->b_row != 1 && thin.gemm->b_column != 1))
+    if (thin.gemm->m > GANTRY_CPU_THIN || (thin.gemm->b_row != 1 && thin.gemm->b_column != 1) ||
+        (gemm->keeps_rows && thin.gemm->b_column != 1))
         return false;
-    if (dtype == GANTRY_FLOAT32 && threads != ONE_THREAD && has_short_rows(thin.gemm)) {
+    if (dtype == GANTRY_FLOAT32 && !gemm->keeps_rows && threads != ONE_THREAD &&
+        has_short_rows(thin.gemm)) {
         multiply_thin_rows(device, thin.gemm, loops, threads == AWAKE_THREADS);
         finish_thin(thin.gemm, 0, thin.gemm->n);
         return true;
@@ -366,7 +374,7 @@ static matmul_threads_t threads_for(const gantry__cpu_gemm_t *gemm, int64_t size
 
 static int library_for(const gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
                        int32_t dtype) {
-    return dtype == GANTRY_FLOAT32 && device->blas &&
+    return dtype == GANTRY_FLOAT32 && device->blas && !gemm->keeps_rows &&
                    multiplications(gemm) >= LIBRARY_MULTIPLICATIONS
                ? gantry__cpu_blas_choose(device->blas, gemm->m, gemm->n, gemm->k)
                : GANTRY_CPU_BLAS_OWN;
@@ -385,7 +393,7 @@ static __attribute__((noinline)) void multiply_on_stack(const gantry__cpu_gemm_t
 static bool try_without_memory(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
                                const gantry__cpu_gemm_loops_t *loops, int32_t dtype,
                                matmul_threads_t threads) {
-    if (multiplications(gemm) <= TINY_MULTIPLICATIONS) {
+    if (!gemm->keeps_rows && multiplications(gemm) <= TINY_MULTIPLICATIONS) {
         loops->tiny(gemm);
         if (gemm->epilogue) gantry__cpu_epilogue_run(gemm->epilogue, 0, gemm->m, 0, gemm->n);
         return true;
@@ -528,19 +536,21 @@ int32_t gantry__cpu_matmul(gantry_op_call_t *call, const gantry__cpu_epilogue_t 
     }
     matmul_cpu_join_rows(shape, call->inputs[0]);
     batch.loops = GANTRY_CPU_PICK(gantry__cpu_simd_level(call->device), gemm_loops)(output->dtype);
-    batch.gemm = (gantry__cpu_gemm_t){.m = shape->m,
-                                      .n = shape->n,
-                                      .k = shape->k,
-                                      .a = call->inputs[0]->data,
-                                      .a_row = shape->a_row,
-                                      .a_column = shape->a_column,
-                                      .b = call->inputs[1]->data,
-                                      .b_row = shape->b_row,
-                                      .b_column = shape->b_column,
-                                      .c = output->data,
-                                      .c_row = shape->n,
-                                      .c_column = 1,
-                                      .epilogue = epilogue};
+    batch.gemm = (gantry__cpu_gemm_t){
+        .m = shape->m,
+        .n = shape->n,
+        .k = shape->k,
+        .a = call->inputs[0]->data,
+        .a_row = shape->a_row,
+        .a_column = shape->a_column,
+        .b = call->inputs[1]->data,
+        .b_row = shape->b_row,
+        .b_column = shape->b_column,
+        .c = output->data,
+        .c_row = shape->n,
+        .c_column = 1,
+        .epilogue = epilogue,
+        .keeps_rows = gantry__k_keeps_rows(call) && GANTRY__TYPE_IS(batch.dtype, FLOATS)};
     return shape->batches == 1
                ? matmul_cpu_multiply(call, &batch.gemm, batch.loops, batch.dtype, &batch.packed)
                : multiply_batch(&batch);
@@ -561,10 +571,11 @@ static int32_t matmul_cpu_compute_fused(gantry_op_call_t *call) {
     return gantry__cpu_matmul(call, &epilogue);
 }
 
-static const gantry_kernel_def_t products[] =
-    GANTRY__MATMUL_KERNELS(0, gantry__matmul_types, NULL, matmul_cpu_compute);
+static const gantry_kernel_def_t products[] = GANTRY__MATMUL_KERNELS(
+    0, gantry__matmul_types, GANTRY_KERNEL_BATCH_INVARIANT, LIBRARIES, NULL, matmul_cpu_compute);
 static const gantry_kernel_def_t fused_product = GANTRY__MATMUL_FUSED_KERNEL(
-    &products[0], 0, gantry__matmul_types, NULL, matmul_cpu_compute_fused);
+    &products[0], 0, gantry__matmul_types, GANTRY_KERNEL_BATCH_INVARIANT, LIBRARIES, NULL,
+    matmul_cpu_compute_fused);
 const gantry_kernel_def_t *const gantry__cpu_matmul_kernels[] = {&products[0], &products[1],
                                                                  &fused_product};
 const uint32_t gantry__cpu_matmul_kernel_count = GANTRY_K_COUNT_OF(gantry__cpu_matmul_kernels);

@@ -30,6 +30,8 @@ typedef struct gantry__cpu_gemm_t {
     int64_t c_row;
     int64_t c_column;
     const struct gantry__cpu_epilogue_t *epilogue; /* runs over C; NULL: none */
+    /* an element's sum must not depend on m and n */
+    bool keeps_rows;
 } gantry__cpu_gemm_t;
 
 /* The loops for one element type. In a packed panel the rows (or columns) are neighbours, and k is
@@ -71,6 +73,9 @@ typedef struct gantry__cpu_gemm_loops_t {
     /* Computes columns [begin, end) of C without packing. m must be at most GANTRY_CPU_THIN, and
      * b_row or b_column must be 1. */
     void (*thin)(const gantry__cpu_gemm_t *gemm, int64_t begin, int64_t end);
+    /* The same with the bits of a blocked product, whose blocks have k_block elements of k.
+     * b_column must be 1. NULL for integers. */
+    void (*ordered)(const gantry__cpu_gemm_t *gemm, int64_t k_block, int64_t begin, int64_t end);
 } gantry__cpu_gemm_loops_t;
 
 #define GANTRY_CPU_THIN 6

@@ -308,6 +308,10 @@ static void MM_NAME(thin_rows)(const gantry__cpu_gemm_t *gemm, int64_t first, in
             ((MM_T *)gemm->c)[i * gemm->c_row + (first + j) * gemm->c_column] = acc[i][j];
 }
 
+#if MM_HAS_LINES
+#include "kernels/matmul/matmul_cpu_ordered.h"
+#endif
+
 /* For columns of B that are contiguous: the loop computes inner products of MM_DOTS columns at a
  * time with all rows of A. */
 
@@ -417,6 +421,7 @@ static const gantry__cpu_gemm_loops_t MM_NAME(loops) = {
     .multiply_few = MM_NAME(multiply_few),
     .sum_few = MM_NAME(sum_few),
     .narrow = &MM_NAME(narrow_loops),
+    .ordered = MM_NAME(ordered),
 #endif
     .tiny = MM_NAME(tiny),
     .thin = MM_NAME(thin)};

@@ -179,9 +179,10 @@ static int32_t matmul_device_compute_fused(gantry_op_call_t *call) {
     return launch_product(call, &shape, &epilogue);
 }
 
-static const gantry_kernel_def_t products[] =
-    GANTRY__MATMUL_KERNELS(0, gantry__matmul_types, NULL, matmul_device_compute);
+static const gantry_kernel_def_t products[] = GANTRY__MATMUL_KERNELS(
+    0, gantry__matmul_types, GANTRY_KERNEL_BATCH_INVARIANT, NULL, NULL, matmul_device_compute);
 static const gantry_kernel_def_t fused_product = GANTRY__MATMUL_FUSED_KERNEL(
-    &products[0], 0, gantry__matmul_types, matmul_device_takes_fused, matmul_device_compute_fused);
+    &products[0], 0, gantry__matmul_types, GANTRY_KERNEL_BATCH_INVARIANT, NULL,
+    matmul_device_takes_fused, matmul_device_compute_fused);
 static const gantry_kernel_def_t *const kernels[] = {&products[0], &products[1], &fused_product};
 GANTRY_K_PACK(matmul, "portable/matmul", kernels);

@@ -41,19 +41,22 @@ static inline bool gantry__matmul_has_whole_card(const gantry_op_call_t *call,
            call->device_info->local_memory_bytes == own->local_memory_bytes;
 }
 
-/* The kernels of both ops for one algorithm: the initialiser of a table. supports_ may be NULL. */
-#define GANTRY__MATMUL_KERNELS(priority_, types, supports_, compute_)                    \
-    {                                                                                    \
-        GANTRY_K_DEFINITION("MatMul", types, 1, NULL, 0, .priority = priority_,          \
-                            .supports = supports_, .compute = compute_),                 \
-            GANTRY_K_DEFINITION("BatchMatMul", types, 1, NULL, 0, .priority = priority_, \
-                                .supports = supports_, .compute = compute_)              \
+/* The kernels of both ops for one algorithm: the initialiser of a table. supports_ may be NULL.
+ * library_ is the vendor's that the algorithm may call; NULL: none. */
+#define GANTRY__MATMUL_KERNELS(priority_, types, promises_, library_, supports_, compute_)         \
+    {                                                                                              \
+        GANTRY_K_PROMISING(promises_, "MatMul", types, 1, NULL, 0, .priority = priority_,          \
+                           .supports = supports_, .compute = compute_, .library = library_),       \
+            GANTRY_K_PROMISING(promises_, "BatchMatMul", types, 1, NULL, 0, .priority = priority_, \
+                               .supports = supports_, .compute = compute_, .library = library_)    \
     }
 /* The kernel that also runs a program over the product of the kernel product_, which must be a
  * MatMul. The passes of functions find that kernel by its definition. */
-#define GANTRY__MATMUL_FUSED_KERNEL(product_, priority_, types, supports_, compute_) \
-    GANTRY_K_DEFINITION("_FusedMatMul", types, 1, NULL, 0, .priority = priority_,    \
-                        .supports = supports_, .compute = compute_, .data = product_)
+#define GANTRY__MATMUL_FUSED_KERNEL(product_, priority_, types, promises_, library_, supports_, \
+                                    compute_)                                                   \
+    GANTRY_K_PROMISING(promises_, "_FusedMatMul", types, 1, NULL, 0, .priority = priority_,     \
+                       .supports = supports_, .compute = compute_, .data = product_,            \
+                       .library = library_)
 /* The priority of a backend's own products, above those of the portable pack. */
 #define GANTRY__MATMUL_ABOVE_PACK 10
 /* The types of the CPU backend and the pack. By the ops' definitions only BatchMatMul has int16. */

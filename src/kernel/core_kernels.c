@@ -16,6 +16,7 @@ static const char *const expand_dims_host[] = {"dim"};
                                                        .op = name,                                 \
                                                        .host_args = hosts,                         \
                                                        .host_arg_count = count,                    \
+                                                       .promises = GANTRY_KERNEL_BATCH_INVARIANT,  \
                                                        .compute = compute_alias};
 
 ALIAS(identity, "Identity", 0, 0)

@@ -107,6 +107,17 @@ static const char *const part_names[] = {
 #include "op/composed.def"
 };
 
+static const char *batch_dependence_of(gantry__op_id_t id) {
+    switch (id) {
+#define BATCH(op, why)       \
+    case GANTRY__OP_ID_##op: \
+        return why;
+#include "op/batch.def"
+#undef BATCH
+        default: return NULL;
+    }
+}
+
 /* Counts the ops without the core's own, which come last. */
 size_t gantry_op_count(void) {
     size_t count = GANTRY__OP_COUNT;
@@ -150,6 +161,7 @@ gantry_status_t gantry_op_info(size_t index, gantry_op_info_t *out_info) {
         .types = &types[firsts[index].type],
         .has_data_shape = (op->flags & GANTRY__OP_DATA_SHAPE) != 0,
         .is_callable = (op->flags & GANTRY__OP_SEQUENCED) == 0,
+        .batch_dependence = batch_dependence_of((gantry__op_id_t)index),
     };
     return gantry__struct_fill(out_info, &all, sizeof all, "gantry_op_info: out_info");
 }

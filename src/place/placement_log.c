@@ -42,6 +42,7 @@ void gantry__placement_record_fill(gantry_placement_record_t *record, uint64_t s
                                           .bytes_copied = bytes_copied,
                                           .cost_ns = costs.own_ns,
                                           .other_cost_ns = costs.other_ns,
+                                          .batch_invariant = plan->batch_invariant,
                                           .refusal_count = plan->refusal_count};
     gantry__text_copy(record->op, sizeof record->op, plan->op->name);
     gantry__text_copy(record->part_of, sizeof record->part_of, part_of ? part_of->name : "");
@@ -53,6 +54,8 @@ void gantry__placement_record_fill(gantry_placement_record_t *record, uint64_t s
                       plan->device && plan->kernel_count ? plan->kernels[0]->source
                       : plan->device                     ? "core"
                                                          : "");
+    gantry__text_copy(record->left_library, sizeof record->left_library,
+                      plan->left_library ? plan->left_library : "");
     for (uint32_t i = 0; i < plan->refusal_count && i < GANTRY_MAX_REFUSALS; ++i) {
         const gantry_logical_device_t *device = plan->refusals[i].device;
         gantry__text_copy(record->refusals[i].device, sizeof record->refusals[i].device,
@@ -119,6 +122,7 @@ const char *gantry_refusal_text(gantry_refusal_t refusal) {
         "the device does not compute with a type of the op",
         "a node that it is colocated with cannot run there",
         "it costs more by measurement",
-        "it or the chosen device has no measurement: gantry tune --what crossover"};
+        "it or the chosen device has no measurement: gantry tune --what crossover",
+        "its kernels do not promise rows that do not depend on the batch"};
     return (size_t)refusal < sizeof texts / sizeof texts[0] ? texts[refusal] : "invalid refusal";
 }

@@ -82,6 +82,15 @@ static bool cannot_update(const struct gantry_physical_device_t *view,
            !(view->info.dtype_mask >> first_dtype(request) & 1);
 }
 
+/* Whether the kernel may take the op, by what it promises about batches. Notes in the plan the
+ * library that is left for such a promise. */
+static bool keeps_batches(const gantry__place_request_t *request, const gantry_kernel_def_t *def,
+                          gantry__plan_t *plan) {
+    if (!request->batch_invariant) return true;
+    if (!plan->left_library && GANTRY_ABI_HAS(def, library)) plan->left_library = def->library;
+    return (def->promises & GANTRY_KERNEL_BATCH_INVARIANT) != 0;
+}
+
 /* Puts the device's kernels into the plan. If there is none, *out_why gives the reason, and
  * *out_lacking the type that the device lacks. */
 static bool find_kernels(const gantry__place_request_t *request, const logical_t *device,
@@ -93,6 +102,7 @@ static bool find_kernels(const gantry__place_request_t *request, const logical_t
     *out_why = count == 0 ? GANTRY_REFUSED_NO_KERNEL : GANTRY_REFUSED_NO_KERNEL_FOR_TYPE;
     *out_lacking = GANTRY_DTYPE_NONE;
     plan->kernel_count = 0;
+    plan->left_library = NULL;
     for (size_t i = 0; i < count && plan->kernel_count < GANTRY__MAX_CANDIDATES; ++i) {
         gantry_dtype_t lacking;
         if (!gantry__kernel_takes_types(&entries[i], request->attrs, request->op->attr_count,
@@ -101,6 +111,8 @@ static bool find_kernels(const gantry__place_request_t *request, const logical_t
                 continue;
             *out_why = GANTRY_REFUSED_DEVICE_LACKS_TYPE;
             *out_lacking = lacking;
+        } else if (!keeps_batches(request, entries[i].def, plan)) {
+            *out_why = GANTRY_REFUSED_BATCH_DEPENDENT;
         } else if (takes_call(request, device, plan->view, entries[i].def)) {
             plan->kernels[plan->kernel_count++] = &entries[i];
         } else {
@@ -377,8 +389,10 @@ static gantry_status_t place_by_rule(const gantry__place_request_t *request, gan
 }
 
 gantry_status_t gantry__place(const gantry__place_request_t *request, gantry__plan_t *out_plan) {
-    *out_plan =
-        (gantry__plan_t){.op = request->op, .dtype = first_dtype(request), .wish = request->wish};
+    *out_plan = (gantry__plan_t){.op = request->op,
+                                 .dtype = first_dtype(request),
+                                 .wish = request->wish,
+                                 .batch_invariant = request->batch_invariant};
     GANTRY__TRY(place_by_rule(request, out_plan));
     if (request->passed_over && request->passed_over != out_plan->device)
         placer_refuse(out_plan, request->passed_over, request->passed_why, GANTRY_DTYPE_NONE);

@@ -95,6 +95,7 @@ static inline void plan_key_of(const gantry__place_request_t *request, gantry__p
         key->types = key->types << 8 | (uint64_t)attr->i;
     /* an earlier plan may use a card that is lost since */
     key->settings = (uint32_t)request->soft | (uint32_t)request->require << 1 |
+                    (uint32_t)request->batch_invariant << 15 |
                     (uint32_t)atomic_load_explicit(&request->devices->losses, memory_order_acquire)
                         << 16;
     if (request->exhausted || request->call || request->allowed || request->passed_over ||

@@ -11,7 +11,7 @@
 /* A request filled from the runtime's settings. */
 static inline gantry__place_request_t gantry__dispatch_request(
     gantry_runtime_t *runtime, const gantry__op_def_t *op, const gantry_attr_t *attrs,
-    const gantry__wish_t *wish, const gantry_logical_device_t *pinned) {
+    const gantry__wish_t *wish, const gantry_logical_device_t *pinned, bool batch_invariant) {
     return (gantry__place_request_t){
         .devices = &runtime->devices,
         .registries = runtime->registries,
@@ -22,6 +22,7 @@ static inline gantry__place_request_t gantry__dispatch_request(
         .soft = atomic_load_explicit(&runtime->soft_placement, memory_order_relaxed) != 0,
         .require = atomic_load_explicit(&runtime->placement_mode, memory_order_relaxed) ==
                    GANTRY_PLACEMENT_REQUIRE,
+        .batch_invariant = batch_invariant,
     };
 }
 

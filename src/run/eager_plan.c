@@ -29,6 +29,8 @@ static void describe_call(gantry__eager_t *eager) {
     abi->attrs = eager->attr_args;
     abi->op = eager->op->name;
     abi->kernel = NULL;
+    abi->flags = eager->scope->batch_invariant ? GANTRY_CALL_BATCH_INVARIANT : 0;
+    abi->reserved = 0;
     for (uint32_t i = 0; i < eager->input_count; ++i) {
         eager->input_args[i] = &eager->args[i];
         fill_arg(&eager->args[i], eager->inputs[i]->dtype, &eager->inputs[i]->shape,
@@ -61,8 +63,9 @@ gantry_status_t gantry__eager_plan(gantry__eager_t *eager) {
     const gantry__wish_t *wish;
     describe_call(eager);
     GANTRY__TRY(gantry__eager_wish(eager, &wish));
-    gantry__place_request_t request = gantry__dispatch_request(
-        eager->runtime, eager->op, eager->infer.attrs, wish, eager->request->pinned);
+    gantry__place_request_t request =
+        gantry__dispatch_request(eager->runtime, eager->op, eager->infer.attrs, wish,
+                                 eager->request->pinned, eager->scope->batch_invariant);
     request.exhausted = eager->exhausted;
     for (;;) {
         GANTRY__TRY(gantry__plan_cache_place(&eager->runtime->plans, &request, &eager->kept));

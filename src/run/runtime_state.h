@@ -47,6 +47,12 @@ typedef struct gantry__word_node_t {
     char text[];
 } gantry__word_node_t;
 
+/* Settings that are constant. */
+typedef struct gantry__switches_t {
+    bool crossover;
+    bool batch_invariant;
+} gantry__switches_t;
+
 struct gantry_runtime_t {
     atomic_uint_fast64_t references;
     atomic_bool is_released;
@@ -70,7 +76,7 @@ struct gantry_runtime_t {
     gantry__kernel_registry_t *registries;
     _Atomic(gantry__program_cache_t *) *programs;
     gantry__device_cost_t *costs; /* NULL: crossover is off */
-    bool has_crossover;           /* the setting; constant */
+    gantry__switches_t switches;
     atomic_bool is_initialized;
     gantry_logical_device_t *host; /* the first CPU: the home of host constants */
     /* settings that may change at any time */

@@ -31,11 +31,11 @@ static gantry_status_t make_tables(gantry_runtime_t *runtime, tables_t *out_tabl
                            &runtime->heap, devices->physical_count * sizeof *tables.registries),
                        .programs = gantry__heap_zalloc(
                            &runtime->heap, devices->physical_count * sizeof *tables.programs)};
-    if (runtime->has_crossover)
+    if (runtime->switches.crossover)
         tables.costs =
             gantry__heap_zalloc(&runtime->heap, devices->physical_count * sizeof *tables.costs);
     gantry_status_t status =
-        tables.registries && tables.programs && (tables.costs || !runtime->has_crossover)
+        tables.registries && tables.programs && (tables.costs || !runtime->switches.crossover)
             ? GANTRY_OK
             : GANTRY_RESOURCE_EXHAUSTED;
     if (tables.costs) gantry__device_costs_read(devices, tables.costs);

@@ -108,7 +108,9 @@ void gantry_scope_clear(gantry_scope_t *scope) {
 
 static gantry_scope_t *make_scope(gantry_runtime_t *runtime) {
     gantry_scope_t *scope = gantry__heap_zalloc(&runtime->heap, sizeof *scope);
-    if (scope) scope->runtime = gantry__runtime_retain(runtime, 1);
+    if (!scope) return NULL;
+    scope->runtime = gantry__runtime_retain(runtime, 1);
+    scope->batch_invariant = runtime->switches.batch_invariant;
     return scope;
 }
 
@@ -163,6 +165,7 @@ static gantry_scope_t *begin_in(gantry_scope_t *parent, const char *device) {
     scope->parent = parent;
     scope->next_sibling = parent->first_child;
     scope->tag = parent->tag;
+    scope->batch_invariant = parent->batch_invariant;
     scope->trace = parent->trace;
     scope->controls = parent->controls;
     scope->colocated = parent->colocated;
@@ -201,6 +204,19 @@ gantry_status_t gantry_scope_set_tag(gantry_scope_t *scope, const char *tag) {
         if (status != GANTRY_OK) return gantry__scope_fail(scope, status);
     }
     scope->tag = word;
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry_scope_set_batch_invariant(gantry_scope_t *scope, gantry_choice_t choice) {
+    GANTRY__TRY(gantry__scope_check(scope));
+    if (choice != GANTRY_DEFAULT && choice != GANTRY_OFF && choice != GANTRY_ON)
+        return gantry__scope_fail(
+            scope,
+            gantry__refuse(
+                "gantry_scope_set_batch_invariant: choice is %d; GANTRY_DEFAULT, GANTRY_OFF and GANTRY_ON are accepted",
+                (int)choice));
+    scope->batch_invariant =
+        choice == GANTRY_DEFAULT ? scope->runtime->switches.batch_invariant : choice == GANTRY_ON;
     return GANTRY_OK;
 }
 
@@ -359,6 +375,7 @@ void gantry__scope_begin_parts(gantry_scope_t *inner, gantry_scope_t *outer,
     inner->wish = outer->wish;
     inner->chooser = outer->chooser;
     inner->tag = outer->tag;
+    inner->batch_invariant = outer->batch_invariant;
     inner->composed = composed;
     inner->trace = outer->trace;
     inner->controls = outer->controls;

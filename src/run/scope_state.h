@@ -72,6 +72,7 @@ struct gantry_scope_t {
     uint32_t overwritten;
     /* parts of composed ops are recorded in a trace also where sizes depend on data */
     bool takes_parts;
+    bool batch_invariant;     /* a row of a result has the same bits in every batch */
     const char *tag;          /* the runtime's copy of the tag for memory reports, or NULL */
     gantry_tensor_t *tensors; /* owned, newest first */
     gantry__spares_t spares;
@@ -87,8 +88,10 @@ struct gantry_scope_t {
     gantry_scope_t *first_child;
     gantry_scope_t *next_sibling, *previous_sibling;
     gantry__chooser_t own_chooser; /* the device function of a scope that begins with one */
-    const struct gantry__controls_t *controls;  /* nodes of a trace that come first; NULL: none */
-    const struct gantry__controls_t *colocated; /* nodes of a trace that share its device */
+    struct {
+        const struct gantry__controls_t *controls;  /* nodes that come first; NULL: none */
+        const struct gantry__controls_t *colocated; /* nodes that share its device */
+    } related;                                      /* of a trace */
     gantry__device_blocks_t blocks;
     uint32_t loans; /* loans to bodies, callbacks and calls, which must not end the scope */
     gantry__inner_error_t inner;

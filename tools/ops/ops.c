@@ -141,6 +141,7 @@ static void print_op(gantry_runtime_t *runtime, const gantry_op_info_t *info,
     for (size_t i = 0; i < info->attr_count; ++i) (void)printf("    %s\n", info->attrs[i]);
     if (*hosts) (void)printf("    read on the host: %s\n", hosts);
     if (*parts) (void)printf("    %s\n", parts);
+    if (info->batch_dependence) (void)printf("    about the batch: %s\n", info->batch_dependence);
     for (size_t i = 0; i < devices->count; ++i) {
         char text[128];
         if (is_alone) {
@@ -239,6 +240,7 @@ static void add_op(gantry_json_t *json, gantry_runtime_t *runtime, const gantry_
     add_names(json, "outputs", info->outputs, info->output_count);
     add_names(json, "attributes", info->attrs, info->attr_count);
     add_host_inputs(json, info);
+    if (info->batch_dependence) gantry_json_text(json, "batch_dependence", info->batch_dependence);
     if (info->is_composed) add_names(json, "parts", info->parts, info->part_count);
     gantry_json_object(json, "kernels");
     for (size_t i = 0; i < devices->count; ++i) {

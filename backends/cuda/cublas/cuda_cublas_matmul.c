@@ -407,12 +407,12 @@ static const gantry_type_constraint_t float_types[] = {
     {"T", GANTRY_DTYPES_FLOATS | GANTRY_DTYPES_HALVES}};
 
 const gantry_kernel_def_t gantry__cublas_kernels[GANTRY__CUBLAS_OPS] =
-    GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float_types, cuda_cublas_matmul_supports,
-                           cuda_cublas_matmul_compute);
+    GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float_types, 0, "cuBLASLt",
+                           cuda_cublas_matmul_supports, cuda_cublas_matmul_compute);
 
 /* The library rounds a half once, after the epilogue; the single ops round it after each op. */
 static const gantry_type_constraint_t fused_types[] = {{"T", GANTRY_DTYPES_FLOATS}};
 
 const gantry_kernel_def_t gantry__cublas_fused_kernel = GANTRY__MATMUL_FUSED_KERNEL(
-    &gantry__cublas_kernels[0], GANTRY__MATMUL_ABOVE_PACK, fused_types,
+    &gantry__cublas_kernels[0], GANTRY__MATMUL_ABOVE_PACK, fused_types, 0, "cuBLASLt",
     cuda_cublas_matmul_supports_fused, cuda_cublas_matmul_compute_fused);

@@ -348,5 +348,5 @@ static int32_t opencl_clblast_matmul_compute(gantry_op_call_t *call) {
 static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_DTYPES_FLOATS}};
 
 const gantry_kernel_def_t gantry__opencl_clblast_kernels[GANTRY__OPENCL_MATMUL_OPS] =
-    GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float_types, opencl_clblast_matmul_supports,
-                           opencl_clblast_matmul_compute);
+    GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float_types, 0, "CLBlast",
+                           opencl_clblast_matmul_supports, opencl_clblast_matmul_compute);

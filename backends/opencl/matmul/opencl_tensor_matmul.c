@@ -135,5 +135,5 @@ static int32_t opencl_tensor_matmul_compute(gantry_op_call_t *call) {
 static const gantry_type_constraint_t float32_only[] = {{"T", GANTRY_DTYPE_BIT(GANTRY_FLOAT32)}};
 
 const gantry_kernel_def_t gantry__opencl_tensor_kernels[GANTRY__OPENCL_MATMUL_OPS] =
-    GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float32_only, opencl_tensor_matmul_supports,
-                           opencl_tensor_matmul_compute);
+    GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float32_only, 0, NULL,
+                           opencl_tensor_matmul_supports, opencl_tensor_matmul_compute);

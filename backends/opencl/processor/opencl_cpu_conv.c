@@ -20,6 +20,7 @@ typedef struct problem_t {
     int64_t nc;
     int64_t slot;
     int64_t without_padding;
+    int64_t group;
 } problem_t;
 
 GANTRY__OPENCL_PROGRAM(source, "opencl/cpu_conv", gantry__text_dialect, gantry__text_launch,
@@ -42,6 +43,7 @@ static problem_t opencl_cpu_conv_make_problem(const gantry_op_call_t *call,
     const int64_t panels = (n + tile->nr - 1) / tile->nr;
     const int64_t fit = PACKED_BYTES / (q.k * tile->nr * (int64_t)gantry__k_size(out->dtype));
     gantry__window_fill(call, &names, images, out, filter->dims[0], filter->dims[1], &q.window);
+    q.group = gantry__k_keeps_rows(call) ? q.window.out_height * q.window.out_width : q.m;
     q.nc = opencl_cpu_conv_least(panels, fit > 0 ? fit : 1) * tile->nr;
     q.slot = q.nc * q.k + GANTRY_PANEL_STRIPS + GANTRY_PANEL_ZEROS;
     return q;

@@ -17,6 +17,9 @@ typedef struct {
     long slot; /* scratch of one work-item: the packed block, strips, zeros */
     /* not 0: what is in the padding is left out, where 0 times an infinity would be NaN */
     long without_padding;
+    /* A panel has places of one group of so many: all places, or those of an image, so that its
+     * sums do not depend on its neighbours'. */
+    long group;
 } problem_t;
 
 #if !GANTRY_FEW
@@ -67,15 +70,16 @@ static void lines_tile(__global const T *images, __global const T *zeros,
 #define PANEL_EPILOGUE(j)
 #endif
 
-/* Computes the panel of places from `i` on by all columns. Pieces are of the sum from element `k`
- * on; images: where their lines count from. */
+/* Computes the panel of `rows` places from `i` on by all columns. Pieces are of the sum from
+ * element `k` on; images: where their lines count from. */
 static void convolve_panel(const problem_t *q, __global const T *images,
                            const gantry__lines_piece_t *pieces, long count,
                            __global const T *packed, __global const T *zeros, __global T *c, long i,
-                           long columns, long k, T *chains, __global const T *bias, int is_last) {
+                           long rows, long columns, long k, T *chains, __global const T *bias,
+                           int is_last) {
     for (long j = 0; j < columns; j += NR) {
         lines_tile(images, zeros, pieces, count, packed + j * q->k + k * NR, c + i * q->n + j, q->n,
-                   q->m - i, columns - j, k == 0 PANEL_EPILOGUE(j));
+                   rows, columns - j, k == 0 PANEL_EPILOGUE(j));
     }
 }
 
@@ -159,10 +163,8 @@ static T add_chains(CHAINS x) {
 static void convolve_panel(const problem_t *q, __global const T *images,
                            const gantry__lines_piece_t *pieces, long count,
                            __global const T *packed, __global const T *zeros, __global T *c,
-                           long first, long columns, long k, T *chains, __global const T *bias,
-                           int is_last) {
-    const long places = min((long)MR, q->m - first);
-
+                           long first, long places, long columns, long k, T *chains,
+                           __global const T *bias, int is_last) {
     for (long i = 0; i < places; i += FEW_LINES) {
         for (long part = 0; part < CHAIN; part += GANTRY_LANES) {
             few_dots(images, zeros, pieces, count, i, part, packed + k + part, q->k,
@@ -233,8 +235,8 @@ static void fill_strips(const gantry__windows_t *w, const gantry__panel_t *panel
 
 GANTRY_DEFINE_SUM_AGAIN(T, __global, sum_again)
 
-/* Computes places [begin, end) by `columns` columns of the filter, which must be packed; filter, c
- * and bias must begin with the first of them. */
+/* Computes panels [begin, end) of places by `columns` columns of the filter, which must be packed;
+ * filter, c and bias must begin with the first of them. */
 BODY_FN void convolve(const problem_t *q, __global const T *images, __global const T *filter,
                       __global const T *packed, __global const T *zeros, __global T *strips,
                       __global T *c, __global const T *bias, long begin, long end, long columns) {
@@ -243,8 +245,12 @@ BODY_FN void convolve(const problem_t *q, __global const T *images, __global con
     T chains[GANTRY_FEW ? MR * GANTRY_FEW_COLUMNS * CHAIN : 1];
     const long inside_count = gantry__find_inside_pieces(&q->window, q->k, inside);
 
-    for (long i = begin; i < end; i += MR) {
-        gantry__find_panel(&q->window, i, q->m, MR, &panel);
+    for (long number = begin; number < end; ++number) {
+        const long each = (q->group + MR - 1) / MR,
+                   i = number / each * q->group + number % each * MR,
+                   rows = min((long)MR, (i / q->group + 1) * q->group - i);
+
+        gantry__find_panel(&q->window, i, i + rows, MR, &panel);
         fetch_ahead(&q->window, &panel, images);
         const int is_inside = panel.is_inside && inside_count > 0;
         const int has_strips = !is_inside && gantry__has_strips(&q->window, &panel);
@@ -265,11 +271,11 @@ BODY_FN void convolve(const problem_t *q, __global const T *images, __global con
             } else {
                 count = gantry__find_pieces(&q->window, &panel, q->k, &k, pieces);
             }
-            convolve_panel(q, from, is_inside ? inside : pieces, count, packed, zeros, c, i,
+            convolve_panel(q, from, is_inside ? inside : pieces, count, packed, zeros, c, i, rows,
                            columns, start, chains, bias, k >= q->k);
         }
         if (q->without_padding && !panel.is_inside) {
-            sum_again(&q->window, images, filter, c, q->n, columns, i, min(q->m, i + MR));
+            sum_again(&q->window, images, filter, c, q->n, columns, i, i + rows);
         }
     }
 }
@@ -279,7 +285,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void opencl_cpu_conv(
     const ulong filter_offset, __global uchar *c_base, const ulong c_offset,
     __global uchar *scratch_base, const ulong scratch_offset, const problem_t q BIAS_PARAMETERS) {
     const long item = (long)get_global_id(0), items = (long)get_global_size(0);
-    const long begin = part_begin(q.m, MR, item, items), end = part_begin(q.m, MR, item + 1, items);
+    const long panels = q.m / q.group * ((q.group + MR - 1) / MR);
+    const long begin = panels * item / items, end = panels * (item + 1) / items;
     __global T *packed = (__global T *)(scratch_base + scratch_offset) + item * q.slot;
     __global T *zeros = packed + q.slot - GANTRY_PANEL_ZEROS, *strips = zeros - GANTRY_PANEL_STRIPS;
 

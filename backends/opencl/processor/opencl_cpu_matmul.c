@@ -315,13 +315,22 @@ static int32_t compute_tiles(gantry_op_call_t *call, const gantry__opencl_matmul
     return launch_plan(call, &plan, epilogue->bias, kernel);
 }
 
+/* Forms for few rows or columns sum in another order than tiles do. */
+static bool fits_dots(const gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul) {
+    return !gantry__k_keeps_rows(call) && gantry__opencl_dots_fit(matmul);
+}
+
+static bool fits_rows(const gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul) {
+    return !gantry__k_keeps_rows(call) && gantry__opencl_rows_fit(matmul);
+}
+
 static int32_t opencl_cpu_matmul_compute(gantry_op_call_t *call) {
     const gantry__epilogue_t none = {.bias = NULL};
     gantry__opencl_matmul_t matmul;
     gantry__opencl_matmul_read(call, &matmul);
     if (matmul.k == 0) return gantry__opencl_matmul_clear(call);
-    if (gantry__opencl_dots_fit(&matmul)) return gantry__opencl_dots_compute(call, &matmul);
-    if (gantry__opencl_rows_fit(&matmul)) return gantry__opencl_rows_compute(call, &matmul, &none);
+    if (fits_dots(call, &matmul)) return gantry__opencl_dots_compute(call, &matmul);
+    if (fits_rows(call, &matmul)) return gantry__opencl_rows_compute(call, &matmul, &none);
     return compute_tiles(call, &matmul, &none);
 }
 
@@ -331,8 +340,8 @@ static int32_t opencl_cpu_matmul_supports_fused(const gantry_op_call_t *call) {
     gantry__opencl_matmul_t matmul;
     if (!gantry__opencl_suits_processor(call) || !gantry__epilogue_read(call, &epilogue)) return 0;
     gantry__opencl_matmul_read(call, &matmul);
-    return matmul.k > 0 && !gantry__opencl_dots_fit(&matmul) &&
-           (!gantry__opencl_rows_fit(&matmul) || gantry__opencl_rows_fit_epilogue(&matmul));
+    return matmul.k > 0 && !fits_dots(call, &matmul) &&
+           (!fits_rows(call, &matmul) || gantry__opencl_rows_fit_epilogue(&matmul));
 }
 
 static int32_t opencl_cpu_matmul_compute_fused(gantry_op_call_t *call) {
@@ -340,17 +349,17 @@ static int32_t opencl_cpu_matmul_compute_fused(gantry_op_call_t *call) {
     gantry__opencl_matmul_t matmul;
     (void)gantry__epilogue_read(call, &epilogue);
     gantry__opencl_matmul_read(call, &matmul);
-    if (gantry__opencl_rows_fit(&matmul))
-        return gantry__opencl_rows_compute(call, &matmul, &epilogue);
+    if (fits_rows(call, &matmul)) return gantry__opencl_rows_compute(call, &matmul, &epilogue);
     return compute_tiles(call, &matmul, &epilogue);
 }
 
 static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_DTYPES_FLOATS}};
 
 const gantry_kernel_def_t gantry__opencl_cpu_matmul_kernels[GANTRY__OPENCL_MATMUL_OPS] =
-    GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float_types, gantry__opencl_suits_processor,
-                           opencl_cpu_matmul_compute);
+    GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float_types, GANTRY_KERNEL_BATCH_INVARIANT,
+                           NULL, gantry__opencl_suits_processor, opencl_cpu_matmul_compute);
 
-const gantry_kernel_def_t gantry__opencl_cpu_fused_kernel = GANTRY__MATMUL_FUSED_KERNEL(
-    &gantry__opencl_cpu_matmul_kernels[0], GANTRY__MATMUL_ABOVE_PACK, float_types,
-    opencl_cpu_matmul_supports_fused, opencl_cpu_matmul_compute_fused);
+const gantry_kernel_def_t gantry__opencl_cpu_fused_kernel =
+    GANTRY__MATMUL_FUSED_KERNEL(&gantry__opencl_cpu_matmul_kernels[0], GANTRY__MATMUL_ABOVE_PACK,
+                                float_types, GANTRY_KERNEL_BATCH_INVARIANT, NULL,
+                                opencl_cpu_matmul_supports_fused, opencl_cpu_matmul_compute_fused);

@@ -51,11 +51,11 @@ static gantry_status_t check_passes(uint32_t off) {
         off, (unsigned)GANTRY_PASS_ALL);
 }
 
-static gantry_status_t check_device_graphs(gantry_choice_t choice) {
+static gantry_status_t check_choice(const char *field, gantry_choice_t choice) {
     if (choice == GANTRY_DEFAULT || choice == GANTRY_OFF || choice == GANTRY_ON) return GANTRY_OK;
     return gantry__refuse(
-        "gantry_function_trace: device_graphs is %d; GANTRY_DEFAULT, GANTRY_OFF and GANTRY_ON are accepted",
-        (int)choice);
+        "gantry_function_trace: %s is %d; GANTRY_DEFAULT, GANTRY_OFF and GANTRY_ON are accepted",
+        field, (int)choice);
 }
 
 static gantry_status_t check_trimmed_with(const gantry_runtime_t *runtime,
@@ -160,7 +160,8 @@ gantry_status_t gantry_function_trace(gantry_runtime_t *runtime, const char *nam
     GANTRY__TRY(
         gantry__struct_read(options, 0, &chosen, sizeof chosen, "gantry_function_trace: options"));
     GANTRY__TRY(check_passes(chosen.passes_off));
-    GANTRY__TRY(check_device_graphs(chosen.device_graphs));
+    GANTRY__TRY(check_choice("device_graphs", chosen.device_graphs));
+    GANTRY__TRY(check_choice("batch_invariant", chosen.batch_invariant));
     GANTRY__TRY(check_trimmed_with(runtime, chosen.trimmed_with));
     GANTRY__TRY(function_make(runtime, chosen.trimmed_with, input_count, output_count, &function));
     function->body = body;
@@ -173,6 +174,9 @@ gantry_status_t gantry_function_trace(gantry_runtime_t *runtime, const char *nam
     function->memory_budget_bytes = chosen.memory_budget_bytes;
     function->passes_off = chosen.passes_off;
     function->is_never_replayed = chosen.device_graphs == GANTRY_OFF;
+    function->batch_invariant = chosen.batch_invariant == GANTRY_DEFAULT && chosen.trimmed_with
+                                    ? chosen.trimmed_with->batch_invariant
+                                    : chosen.batch_invariant;
     gantry_status_t status = name_function(function, name);
     if (status == GANTRY_OK) status = copy_inputs(function, inputs);
     if (status == GANTRY_OK && !function->runs_eagerly && gantry__function_is_known(function))

@@ -14,10 +14,16 @@
 #include "function/frame/frame.h"
 #include "shared/thread.h"
 
+/* What the scope of a call requests. */
+typedef struct gantry__call_request_t {
+    const gantry__wish_t *wish; /* NULL: none */
+    bool batch_invariant;
+} gantry__call_request_t;
+
 typedef struct gantry__specialization_t {
     struct gantry__specialization_t *next; /* newest use first */
     uint32_t references;                   /* under the function's lock */
-    const gantry__wish_t *wish;
+    gantry__call_request_t request;
     uint32_t losses;        /* the device table's count of losses when it was placed */
     gantry_shape_t *shapes; /* those of the inputs, then of the outputs; -1: open in the trace */
     gantry__graph_t graph;
@@ -47,24 +53,31 @@ struct gantry_function_t {
     uint32_t input_count, output_count, most_traces;
     bool runs_eagerly;
     int32_t inter_op_threads;
-    uint64_t memory_budget_bytes; /* 0: none */
-    uint32_t passes_off;          /* GANTRY_PASS_... */
-    bool is_never_replayed;       /* device_graphs is off */
-    gantry__mutex_t tracing;      /* one body at a time */
-    gantry__mutex_t lock;         /* the list, its references and its frames */
+    uint64_t memory_budget_bytes;    /* 0: none */
+    uint32_t passes_off;             /* GANTRY_PASS_... */
+    bool is_never_replayed;          /* device_graphs is off */
+    gantry_choice_t batch_invariant; /* GANTRY_DEFAULT: as the caller's scope */
+    gantry__mutex_t tracing;         /* one body at a time */
+    gantry__mutex_t lock;            /* the list, its references and its frames */
     gantry__specialization_t *specialization;
     struct gantry__attached_t *attached; /* under lock */
     bool is_tracing;                     /* under lock, as the next one */
     pthread_t tracer;                    /* the thread that runs the body, while is_tracing */
 };
 
+/* Whether rows of the function's results do not depend on the batch, in a scope of this kind. */
+static inline bool gantry__function_keeps_rows(const gantry_function_t *function, bool of_scope) {
+    return function->batch_invariant == GANTRY_DEFAULT ? of_scope
+                                                       : function->batch_invariant == GANTRY_ON;
+}
 /* Whether the signature leaves no size open. */
 bool gantry__function_is_known(const gantry_function_t *function);
 /* Makes the trace for the shapes of the signature, which are known. */
 gantry_status_t gantry__function_trace_known(gantry_function_t *function);
 /* The planned trace for these inputs in this scope, made when there is none; a reference of the
  * caller's own. inputs NULL: for the shapes of the signature, which are known. */
-gantry_status_t gantry__function_find(gantry_function_t *function, const gantry__wish_t *wish,
+gantry_status_t gantry__function_find(gantry_function_t *function,
+                                      const gantry__call_request_t *request,
                                       const gantry_tensor_t *const *inputs,
                                       gantry__specialization_t **out_specialization);
 /* The newest trace, planned; NULL: none. */

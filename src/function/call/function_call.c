@@ -125,6 +125,7 @@ static gantry_status_t call_with(gantry_scope_t *scope, const gantry_function_t 
     if (!inner) return GANTRY_RESOURCE_EXHAUSTED;
     const inline_place_t place = {{print_inline_place, false}, scope->place, function->name};
     inner->place = &place.place;
+    inner->batch_invariant = gantry__function_keeps_rows(function, scope->batch_invariant);
     gantry_status_t status = gantry__function_run_body(function, inner, inputs, results);
     for (uint32_t i = 0; status == GANTRY_OK && i < function->output_count; ++i)
         status = adopt_result(scope, results[i], &outputs[i]);
@@ -168,11 +169,12 @@ static gantry_status_t call_specialization(gantry_scope_t *scope, gantry_functio
     gantry_tensor_t *made[GANTRY_MAX_FUNCTION_VALUES];
     gantry__specialization_t *specialization;
     gantry__frame_t *frame;
-    const gantry__wish_t *wish;
+    gantry__call_request_t request = {
+        .batch_invariant = gantry__function_keeps_rows(function, scope->batch_invariant)};
     const gantry_device_choice_t choice = {
         .op = "PartitionedCall", .node = function->name, .output_count = function->output_count};
-    GANTRY__TRY(gantry__scope_wish(scope, &choice, &wish));
-    GANTRY__TRY(gantry__function_find(function, wish, inputs, &specialization));
+    GANTRY__TRY(gantry__scope_wish(scope, &choice, &request.wish));
+    GANTRY__TRY(gantry__function_find(function, &request, inputs, &specialization));
     gantry_status_t status = take_frame(function, specialization, &frame);
     if (status == GANTRY_OK) {
         const uint64_t begun_ns =

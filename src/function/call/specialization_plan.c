@@ -113,7 +113,8 @@ bool gantry__specialization_may_wait(const gantry_function_t *function,
     gantry_runtime_t *runtime = function->runtime;
     const gantry__graph_place_t request = {
         .graph = &specialization->graph,
-        .rules = gantry__dispatch_request(runtime, NULL, NULL, NULL, NULL),
+        .rules = gantry__dispatch_request(runtime, NULL, NULL, NULL, NULL,
+                                          specialization->graph.is_batch_invariant),
         .plans = &runtime->plans};
     const bool is_read = atomic_load_explicit(&runtime->log_placement, memory_order_relaxed) ||
                          atomic_load_explicit(&runtime->has_callback, memory_order_relaxed) ||

@@ -117,7 +117,8 @@ static gantry_status_t record(const gantry_function_t *function,
     if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
     gantry__trace_init(&trace, runtime, &specialization->graph, NULL);
     scope->trace = &trace;
-    scope->wish = specialization->wish;
+    scope->wish = specialization->request.wish;
+    scope->batch_invariant = specialization->request.batch_invariant;
     gantry_status_t status =
         gantry__scope_end_body(scope, record_body(function, scope, specialization));
     gantry__trace_deinit(&trace);
@@ -154,8 +155,10 @@ static bool shape_fits(const gantry_shape_t *specialization, const gantry_shape_
 
 static bool specialization_fits(const gantry_function_t *function,
                                 const gantry__specialization_t *specialization,
-                                const gantry__wish_t *wish, const gantry_tensor_t *const *inputs) {
-    if (specialization->wish != wish ||
+                                const gantry__call_request_t *request,
+                                const gantry_tensor_t *const *inputs) {
+    if (specialization->request.wish != request->wish ||
+        specialization->request.batch_invariant != request->batch_invariant ||
         specialization->losses !=
             atomic_load_explicit(&function->runtime->devices.losses, memory_order_acquire))
         return false;
@@ -167,11 +170,12 @@ static bool specialization_fits(const gantry_function_t *function,
 }
 
 /* Takes a reference, and moves the trace to the front. */
-static gantry__specialization_t *look_up(gantry_function_t *function, const gantry__wish_t *wish,
+static gantry__specialization_t *look_up(gantry_function_t *function,
+                                         const gantry__call_request_t *request,
                                          const gantry_tensor_t *const *inputs) {
     gantry__mutex_lock(&function->lock);
     gantry__specialization_t **at = &function->specialization;
-    while (*at && !specialization_fits(function, *at, wish, inputs)) at = &(*at)->next;
+    while (*at && !specialization_fits(function, *at, request, inputs)) at = &(*at)->next;
     gantry__specialization_t *found = *at;
     if (found) {
         *at = found->next;
@@ -199,14 +203,15 @@ static gantry__specialization_t *put_first(gantry_function_t *function,
     return evicted;
 }
 
-static gantry_status_t make_specialization(gantry_function_t *function, const gantry__wish_t *wish,
+static gantry_status_t make_specialization(gantry_function_t *function,
+                                           const gantry__call_request_t *request,
                                            const gantry_tensor_t *const *inputs, bool waits,
                                            gantry__specialization_t **out_specialization) {
     const gantry__heap_t *heap = &function->runtime->heap;
     gantry__specialization_t *specialization = gantry__heap_zalloc(heap, sizeof *specialization);
     if (!specialization) return gantry__function_fail(function, GANTRY_RESOURCE_EXHAUSTED);
     gantry__graph_init(&specialization->graph, heap);
-    specialization->wish = wish;
+    specialization->request = *request;
     specialization->losses =
         atomic_load_explicit(&function->runtime->devices.losses, memory_order_acquire);
     specialization->shapes = gantry__heap_zalloc(heap, bytes_of_shapes(function));
@@ -266,10 +271,18 @@ bool gantry__function_is_known(const gantry_function_t *function) {
     return true;
 }
 
+/* The request of a trace that no call asks for. */
+static gantry__call_request_t without_scope(const gantry_function_t *function) {
+    return (gantry__call_request_t){.batch_invariant = gantry__function_keeps_rows(
+                                        function, function->runtime->switches.batch_invariant)};
+}
+
 gantry_status_t gantry__function_trace_known(gantry_function_t *function) {
     gantry__specialization_t *specialization;
+    const gantry__call_request_t request = without_scope(function);
     GANTRY__TRY(begin_tracing(function));
-    const gantry_status_t status = make_specialization(function, NULL, NULL, true, &specialization);
+    const gantry_status_t status =
+        make_specialization(function, &request, NULL, true, &specialization);
     end_tracing(function);
     if (status == GANTRY_OK) gantry__function_leave(function, specialization);
     return status;
@@ -302,16 +315,17 @@ static gantry_status_t plan_now(gantry_function_t *function,
     return gantry__function_fail(function, status);
 }
 
-gantry_status_t gantry__function_find(gantry_function_t *function, const gantry__wish_t *wish,
+gantry_status_t gantry__function_find(gantry_function_t *function,
+                                      const gantry__call_request_t *request,
                                       const gantry_tensor_t *const *inputs,
                                       gantry__specialization_t **out_specialization) {
-    *out_specialization = look_up(function, wish, inputs);
+    *out_specialization = look_up(function, request, inputs);
     if (*out_specialization && is_planned(*out_specialization)) return GANTRY_OK;
     if (*out_specialization) gantry__function_leave(function, *out_specialization);
     GANTRY__TRY(begin_tracing(function));
-    *out_specialization = look_up(function, wish, inputs); /* another thread may have made it */
+    *out_specialization = look_up(function, request, inputs); /* another thread may have made it */
     gantry_status_t status = *out_specialization ? plan_now(function, out_specialization)
-                                                 : make_specialization(function, wish, inputs,
+                                                 : make_specialization(function, request, inputs,
                                                                        false, out_specialization);
     end_tracing(function);
     return status;
@@ -323,8 +337,9 @@ gantry_status_t gantry__function_newest(gantry_function_t *function,
     gantry__specialization_t *newest = *out_specialization = function->specialization;
     if (newest) ++newest->references;
     gantry__mutex_unlock(&function->lock);
+    const gantry__call_request_t request = without_scope(function);
     if (!newest && !function->runs_eagerly && gantry__function_is_known(function))
-        return gantry__function_find(function, NULL, NULL,
+        return gantry__function_find(function, &request, NULL,
                                      out_specialization); /* its plan failed */
     if (!newest || is_planned(newest)) return GANTRY_OK;
     const gantry_status_t begun = begin_tracing(function);

@@ -95,6 +95,8 @@ static void explain_json_write_place(const explained_t *explained, const gantry_
         gantry__json_text_member("other", place->other->full_name, out);
         gantry__json_number_member("other_cost_ns", (uint64_t)place->other_cost_ns, out);
     }
+    if (place->kept && place->kept->plan.left_library)
+        gantry__json_text_member("left_library", place->kept->plan.left_library, out);
     write_refused(node, place, out);
 }
 

@@ -129,6 +129,12 @@ static void write_fused(const gantry__node_t *node, gantry__text_t *out) {
                             node->recomputes);
 }
 
+static void write_left_library(const gantry__node_place_t *place, gantry__text_t *out) {
+    if (place->kept && place->kept->plan.left_library)
+        gantry__text_append(out, "    without %s: batch_invariant\n",
+                            place->kept->plan.left_library);
+}
+
 static void write_colocation(const explained_t *explained, const gantry__node_place_t *place,
                              gantry__text_t *out) {
     if (place->decided_by > 0)
@@ -153,6 +159,7 @@ static void explain_text_write_node(const explained_t *explained, size_t index, 
     if (node->kind == GANTRY__NODE_EAGER)
         gantry__text_append(out, "    runs at once in each call\n");
     write_refusals(place, wish, out);
+    write_left_library(place, out);
     write_colocation(explained, place, out);
     write_controls(explained, node, out);
 }

@@ -85,6 +85,7 @@ static gantry_status_t fill_call(gantry__frame_t *frame, const gantry__action_t 
     call->abi.attr_count = node->op->attr_count;
     call->abi.op = node->op->name;
     call->abi.kernel = place->kept->plan.kernels[place->choice]->def;
+    call->abi.flags = gantry__plan_call_flags(&place->kept->plan);
     call->tag = node->tag;
     call->part_of = node->part_of ? node->part_of->name : NULL;
     return GANTRY_OK;

@@ -93,14 +93,16 @@ static bool repeats_in_short_rows(const gantry__fusing_t *fusing, uint32_t index
     return false;
 }
 
-gantry_status_t gantry__fused_find_device(gantry_runtime_t *runtime, const gantry__node_t *node,
+gantry_status_t gantry__fused_find_device(const gantry__fusing_t *fusing,
+                                          const gantry__node_t *node,
                                           const gantry_logical_device_t **out_device) {
     const uint32_t before = gantry__failures();
     const gantry__place_request_t request =
-        gantry__dispatch_request(runtime, node->op, node->attrs, node->wish, NULL);
+        gantry__dispatch_request(fusing->runtime, node->op, node->attrs, node->wish, NULL,
+                                 fusing->graph->is_batch_invariant);
     gantry__kept_plan_t *kept;
     *out_device = NULL;
-    gantry_status_t status = gantry__plan_cache_place(&runtime->plans, &request, &kept);
+    gantry_status_t status = gantry__plan_cache_place(&fusing->runtime->plans, &request, &kept);
     if (status == GANTRY_OK) *out_device = kept->plan.device;
     if (status == GANTRY_OK || status == GANTRY_RESOURCE_EXHAUSTED) return status;
     gantry__forget_since(before); /* the node fails when it is placed */
@@ -111,7 +113,7 @@ gantry_status_t gantry__fusing_ask(gantry__fusing_t *fusing, uint32_t index) {
     const gantry__node_t *node = &fusing->graph->nodes[index];
     const gantry_logical_device_t *device;
     if (!is_candidate(fusing, index)) return GANTRY_OK;
-    GANTRY__TRY(gantry__fused_find_device(fusing->runtime, node, &device));
+    GANTRY__TRY(gantry__fused_find_device(fusing, node, &device));
     const bool is_slow = fusing->what == GANTRY__FUSING_ELEMENTWISE && device &&
                          device->synchronous && repeats_in_short_rows(fusing, index);
     fusing->devices[index] = is_slow ? NULL : device;
@@ -348,17 +350,19 @@ static void fuse_describe(gantry__fused_call_t *call, const gantry_logical_devic
     for (uint32_t i = 0; i < infer->op->attr_count; ++i) call->attrs[i] = &infer->attrs[i];
 }
 
-static gantry_status_t ask_kernels(gantry_runtime_t *runtime, gantry__fused_call_t *call,
+static gantry_status_t ask_kernels(const gantry__fusing_t *fusing, gantry__fused_call_t *call,
                                    const gantry__wish_t *wish,
                                    const gantry_logical_device_t *device,
                                    const gantry_kernel_def_t **out_kernel) {
     const gantry__place_request_t request =
-        gantry__dispatch_request(runtime, call->infer.op, call->infer.attrs, wish, NULL);
+        gantry__dispatch_request(fusing->runtime, call->infer.op, call->infer.attrs, wish, NULL,
+                                 fusing->graph->is_batch_invariant);
     gantry__kept_plan_t *kept;
-    GANTRY__TRY(gantry__plan_cache_place(&runtime->plans, &request, &kept));
+    GANTRY__TRY(gantry__plan_cache_place(&fusing->runtime->plans, &request, &kept));
     if (kept->plan.device != device) return GANTRY_OK;
     GANTRY__TRY(gantry__logical_device_open(kept->plan.device));
     fuse_describe(call, kept->plan.device);
+    call->abi.flags = gantry__plan_call_flags(&kept->plan);
     for (uint32_t i = 0; i < kept->plan.kernel_count && !*out_kernel; ++i) {
         const gantry_kernel_def_t *def = kept->plan.kernels[i]->def;
         call->abi.kernel = def;
@@ -367,13 +371,13 @@ static gantry_status_t ask_kernels(gantry_runtime_t *runtime, gantry__fused_call
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__fused_find_kernel(gantry_runtime_t *runtime, gantry__fused_call_t *call,
-                                          const gantry__wish_t *wish,
+gantry_status_t gantry__fused_find_kernel(const gantry__fusing_t *fusing,
+                                          gantry__fused_call_t *call, const gantry__wish_t *wish,
                                           const gantry_logical_device_t *device,
                                           const gantry_kernel_def_t **out_kernel) {
     const uint32_t before = gantry__failures();
     *out_kernel = NULL;
-    gantry_status_t status = ask_kernels(runtime, call, wish, device, out_kernel);
+    gantry_status_t status = ask_kernels(fusing, call, wish, device, out_kernel);
     if (status == GANTRY_OK || status == GANTRY_RESOURCE_EXHAUSTED) return status;
     *out_kernel = NULL;
     gantry__forget_since(before);
@@ -389,7 +393,7 @@ static gantry_status_t can_run(const gantry__fusing_t *fusing, const gantry__pro
     gantry_status_t status = infer_call(fusing, program, call);
     *out_runs = false;
     if (status == GANTRY_OK) {
-        status = gantry__fused_find_kernel(fusing->runtime, call, fusing->graph->nodes[last].wish,
+        status = gantry__fused_find_kernel(fusing, call, fusing->graph->nodes[last].wish,
                                            fusing->devices[last], &kernel);
         *out_runs = status == GANTRY_OK && kernel;
     }

@@ -53,12 +53,13 @@ void gantry__fused_begin_call(const gantry__fusing_t *fusing, const gantry__prog
                               gantry__op_id_t op, gantry__fused_call_t *call);
 /* The first kernel that takes the inferred call under the wish, if that wish leads to the device;
  * NULL: none does, which is no error. */
-gantry_status_t gantry__fused_find_kernel(gantry_runtime_t *runtime, gantry__fused_call_t *call,
-                                          const gantry__wish_t *wish,
+gantry_status_t gantry__fused_find_kernel(const gantry__fusing_t *fusing,
+                                          gantry__fused_call_t *call, const gantry__wish_t *wish,
                                           const gantry_logical_device_t *device,
                                           const gantry_kernel_def_t **out_kernel);
 /* The node's device by its request only; NULL: there is none, which is no error. */
-gantry_status_t gantry__fused_find_device(gantry_runtime_t *runtime, const gantry__node_t *node,
+gantry_status_t gantry__fused_find_device(const gantry__fusing_t *fusing,
+                                          const gantry__node_t *node,
                                           const gantry_logical_device_t **out_device);
 /* Adds the node of the inferred call, which replaces the members. */
 gantry_status_t gantry__fused_add(gantry__fusing_t *fusing, gantry__program_t *program,

@@ -210,7 +210,7 @@ static gantry_status_t find_product_kernel(const gantry__fusing_t *fusing, uint3
     call.infer.output_count = 1;
     call.out_shapes[0] = out->shape;
     call.out_dtypes[0] = out->dtype;
-    return gantry__fused_find_kernel(fusing->runtime, &call, node->wish, device, out_kernel);
+    return gantry__fused_find_kernel(fusing, &call, node->wish, device, out_kernel);
 }
 
 /* The product's attributes that the fused op has, too. Returns how many. */
@@ -265,8 +265,8 @@ static gantry_status_t takes_program(const gantry__fusing_t *fusing,
     GANTRY__TRY(status);
     GANTRY__TRY(find_product_kernel(fusing, product, device, &alone));
     if (!alone) return GANTRY_OK;
-    GANTRY__TRY(gantry__fused_find_kernel(fusing->runtime, call, fusing->graph->nodes[last].wish,
-                                          device, &fused));
+    GANTRY__TRY(
+        gantry__fused_find_kernel(fusing, call, fusing->graph->nodes[last].wish, device, &fused));
     *out_takes = fused && fused->data == alone;
     return GANTRY_OK;
 }

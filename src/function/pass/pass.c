@@ -15,6 +15,7 @@ static gantry_status_t run_inside(gantry_runtime_t *runtime, const gantry__graph
         for (uint32_t k = 0; k < node->body_count; ++k) {
             node->bodies[k].graph.passes_off = graph->passes_off;
             node->bodies[k].graph.is_never_replayed = graph->is_never_replayed;
+            node->bodies[k].graph.is_batch_invariant |= graph->is_batch_invariant;
             GANTRY__TRY(gantry__passes_run(runtime, &node->bodies[k].graph));
         }
     }
@@ -24,7 +25,8 @@ static gantry_status_t run_inside(gantry_runtime_t *runtime, const gantry__graph
 gantry_status_t gantry__passes_run(gantry_runtime_t *runtime, gantry__graph_t *graph) {
     const gantry__graph_place_t request = {
         .graph = graph,
-        .rules = gantry__dispatch_request(runtime, NULL, NULL, NULL, NULL),
+        .rules =
+            gantry__dispatch_request(runtime, NULL, NULL, NULL, NULL, graph->is_batch_invariant),
         .plans = &runtime->plans};
     GANTRY__TRY(run_inside(runtime, graph));
     GANTRY__TRY(gantry__place_check_constants(&request));

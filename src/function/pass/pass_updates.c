@@ -218,8 +218,8 @@ static gantry_status_t updates_can_take(const updates_t *u, const batch_t *batch
     layout.members[batch->count] = index;
     if (!write_layout(u, &layout)) return GANTRY_OK;
     GANTRY__TRY(infer_layout(u, &layout, &call));
-    GANTRY__TRY(gantry__fused_find_kernel(
-        u->fusing.runtime, &call, u->fusing.graph->nodes[index].wish, batch->device, &kernel));
+    GANTRY__TRY(gantry__fused_find_kernel(&u->fusing, &call, u->fusing.graph->nodes[index].wish,
+                                          batch->device, &kernel));
     *out_can = kernel != NULL;
     return GANTRY_OK;
 }
@@ -265,8 +265,7 @@ static gantry_status_t updates_find_batch(updates_t *u, uint32_t index,
 static gantry_status_t take_update(updates_t *u, uint32_t index) {
     const gantry_logical_device_t *device;
     batch_t *batch;
-    GANTRY__TRY(
-        gantry__fused_find_device(u->fusing.runtime, &u->fusing.graph->nodes[index], &device));
+    GANTRY__TRY(gantry__fused_find_device(&u->fusing, &u->fusing.graph->nodes[index], &device));
     if (!device) return GANTRY_OK;
     GANTRY__TRY(updates_find_batch(u, index, device, &batch));
     batch->members[batch->count++] = index;

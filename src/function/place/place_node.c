@@ -61,6 +61,7 @@ static void place_describe(const gantry__graph_t *graph, const gantry__node_t *n
 static bool place_choose_kernel(described_call_t *call, const gantry__plan_t *plan,
                                 uint32_t *out_choice) {
     const gantry_logical_device_t *device = plan->device;
+    call->abi.flags = gantry__plan_call_flags(plan);
     call->abi.device = device->handle;
     call->abi.device_info = &device->info;
     call->abi.stream = device->streams[GANTRY_STREAM_COMPUTE].handle;

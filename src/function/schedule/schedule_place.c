@@ -100,9 +100,11 @@ gantry_status_t gantry__schedule_place(gantry__schedule_t *schedule) {
     gantry_runtime_t *runtime = schedule->runtime;
     const gantry__graph_place_t request = {
         .graph = schedule->graph,
-        .rules = gantry__dispatch_request(runtime, NULL, NULL, NULL, NULL),
+        .rules = gantry__dispatch_request(runtime, NULL, NULL, NULL, NULL,
+                                          schedule->graph->is_batch_invariant),
         .plans = &runtime->plans,
-        .costs = runtime->costs,
+        /* costs depend on the batch, and devices multiply with different bits */
+        .costs = schedule->graph->is_batch_invariant ? NULL : runtime->costs,
         .make_wish = make_wish,
         .tell = tell_apart,
         .place_bodies = place_bodies,

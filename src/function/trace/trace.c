@@ -92,7 +92,8 @@ static gantry_status_t trace_add(const gantry_scope_t *scope, gantry__node_t *no
                                  const gantry_dtype_t *dtypes, const gantry_shape_t *shapes,
                                  uint32_t *out_node) {
     uint32_t count = 0;
-    for (const gantry__controls_t *at = scope->controls; at; at = at->outer) count += at->count;
+    for (const gantry__controls_t *at = scope->related.controls; at; at = at->outer)
+        count += at->count;
     uint32_t *controls = gantry__arena_zalloc(&scope->trace->graph->arena,
                                               count + node->control_count, sizeof *controls);
     if (!controls) {
@@ -103,12 +104,13 @@ static gantry_status_t trace_add(const gantry_scope_t *scope, gantry__node_t *no
     }
     uint32_t used = 0;
     for (uint32_t i = 0; i < node->control_count; ++i) controls[used++] = node->controls[i];
-    for (const gantry__controls_t *at = scope->controls; at; at = at->outer) {
+    for (const gantry__controls_t *at = scope->related.controls; at; at = at->outer) {
         for (uint32_t i = 0; i < at->count; ++i) controls[used++] = at->nodes[i];
     }
     node->controls = controls;
     node->control_count = used;
     node->tag = scope->tag;
+    scope->trace->graph->is_batch_invariant |= scope->batch_invariant;
     gantry_status_t status = gantry__trace_ask_scope(scope, node, dtypes);
     if (status != GANTRY_OK) {
         gantry_tensor_release(node->tensor);

@@ -134,7 +134,8 @@ static gantry_status_t trace_record_body(block_record_t *record, uint32_t index)
     ++record->done;
     gantry__trace_init(&trace, scope->runtime, &body->graph, scope->trace);
     inner->trace = &trace;
-    inner->controls = inner->colocated = NULL; /* they are nodes of the outer graph */
+    inner->related.controls = inner->related.colocated =
+        NULL; /* they are nodes of the outer graph */
     gantry_status_t status = gantry__scope_end_body(inner, record_in(record, index, inner, body));
     gantry__trace_deinit(&trace);
     return status;

@@ -30,7 +30,7 @@ static gantry_status_t add_controls(gantry_scope_t *scope, const gantry_tensor_t
     gantry__controls_t *controls = gantry__arena_zalloc(
         &graph->arena, 1, sizeof *controls + count * sizeof controls->nodes[0]);
     if (!controls) return GANTRY_RESOURCE_EXHAUSTED;
-    controls->outer = scope->controls;
+    controls->outer = scope->related.controls;
     for (size_t i = 0; i < count; ++i) {
         if (!tensors[i]->is_symbolic) continue; /* it is there already */
         if (gantry__trace_check_input(scope, tensors[i], "", (uint32_t)i) != GANTRY_OK)
@@ -41,7 +41,7 @@ static gantry_status_t add_controls(gantry_scope_t *scope, const gantry_tensor_t
         GANTRY__TRY(gantry__trace_value(scope, tensors[i], &value));
         controls->nodes[controls->count++] = graph->values[value].node;
     }
-    scope->controls = controls;
+    scope->related.controls = controls;
     return GANTRY_OK;
 }
 
@@ -82,10 +82,11 @@ gantry_status_t gantry__trace_ask_scope(const gantry_scope_t *scope, gantry__nod
                                         const gantry_dtype_t *dtypes) {
     gantry__graph_t *graph = scope->trace->graph;
     uint32_t count = 0, used = 0;
-    for (const gantry__controls_t *at = scope->colocated; at; at = at->outer) count += at->count;
+    for (const gantry__controls_t *at = scope->related.colocated; at; at = at->outer)
+        count += at->count;
     uint32_t *colocated = gantry__arena_zalloc(&graph->arena, count, sizeof *colocated);
     if (!colocated) return GANTRY_RESOURCE_EXHAUSTED;
-    for (const gantry__controls_t *at = scope->colocated; at; at = at->outer) {
+    for (const gantry__controls_t *at = scope->related.colocated; at; at = at->outer) {
         for (uint32_t i = 0; i < at->count; ++i) colocated[used++] = at->nodes[i];
     }
     node->colocated = colocated;
@@ -106,12 +107,12 @@ static gantry_status_t colocate_node(gantry_scope_t *scope, const gantry_tensor_
     gantry__controls_t *colocated =
         gantry__arena_zalloc(&graph->arena, 1, sizeof *colocated + sizeof colocated->nodes[0]);
     if (!colocated) return GANTRY_RESOURCE_EXHAUSTED;
-    colocated->outer = scope->colocated;
+    colocated->outer = scope->related.colocated;
     colocated->count = 1;
     uint32_t value;
     GANTRY__TRY(gantry__trace_value(scope, tensor, &value));
     colocated->nodes[0] = graph->values[value].node;
-    scope->colocated = colocated;
+    scope->related.colocated = colocated;
     return GANTRY_OK;
 }
 

@@ -202,7 +202,7 @@ SLOT(gantry_fault_words_t, value_end, 168);
 SLOT(gantry_fault_words_t, value_input, 176);
 SLOT(gantry_fault_words_t, value_count, 180);
 
-SIZE(gantry_op_call_t, 96);
+SIZE(gantry_op_call_t, 104);
 SLOT(gantry_op_call_t, struct_size, 0);
 SLOT(gantry_op_call_t, input_count, 4);
 SLOT(gantry_op_call_t, output_count, 8);
@@ -217,12 +217,14 @@ SLOT(gantry_op_call_t, device, 64);
 SLOT(gantry_op_call_t, stream, 72);
 SLOT(gantry_op_call_t, services, 80);
 SLOT(gantry_op_call_t, core, 88);
+SLOT(gantry_op_call_t, flags, 96);
+SLOT(gantry_op_call_t, reserved, 100);
 
 SIZE(gantry_type_constraint_t, 16);
 SLOT(gantry_type_constraint_t, attr, 0);
 SLOT(gantry_type_constraint_t, dtype_mask, 8);
 
-SIZE(gantry_kernel_def_t, 72);
+SIZE(gantry_kernel_def_t, 80);
 SLOT(gantry_kernel_def_t, struct_size, 0);
 SLOT(gantry_kernel_def_t, priority, 4);
 SLOT(gantry_kernel_def_t, op, 8);
@@ -231,10 +233,11 @@ SLOT(gantry_kernel_def_t, type_count, 24);
 SLOT(gantry_kernel_def_t, flags, 28);
 SLOT(gantry_kernel_def_t, host_args, 32);
 SLOT(gantry_kernel_def_t, host_arg_count, 40);
-SLOT(gantry_kernel_def_t, reserved, 44);
+SLOT(gantry_kernel_def_t, promises, 44);
 SLOT(gantry_kernel_def_t, supports, 48);
 SLOT(gantry_kernel_def_t, compute, 56);
 SLOT(gantry_kernel_def_t, data, 64);
+SLOT(gantry_kernel_def_t, library, 72);
 
 SIZE(gantry_backend_t, 184);
 SLOT(gantry_backend_t, struct_size, 0);

@@ -569,7 +569,7 @@ TEST(every_reason_has_its_own_text) {
                                     gantry_placement_reason_text((gantry_placement_reason_t)j));
         }
     }
-    for (int i = 1; i <= GANTRY_REFUSED_NOT_MEASURED; ++i) {
+    for (int i = 1; i <= GANTRY_REFUSED_BATCH_DEPENDENT; ++i) {
         for (int j = 1; j < i; ++j)
             assert_string_not_equal(gantry_refusal_text((gantry_refusal_t)i),
                                     gantry_refusal_text((gantry_refusal_t)j));

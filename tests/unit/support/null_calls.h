@@ -504,6 +504,7 @@ static inline gantry_dtype_t *given_gantry_dtype_t_p(null_call_t *c, const char 
 #define given_gantry_wait_policy_t(c, name) GANTRY_WAIT_AUTO
 #define given_gantry_log_level_t(c, name) GANTRY_LEVEL_INFO
 #define given_gantry_placement_mode_t(c, name) GANTRY_PLACEMENT_PREFER
+#define given_gantry_choice_t(c, name) GANTRY_ON
 #define given_gantry_explain_form_t(c, name) GANTRY_EXPLAIN_TEXT
 #define given_gantry_placement_reason_t(c, name) GANTRY_PLACED_EXPLICIT
 #define given_gantry_refusal_t(c, name) GANTRY_REFUSED_NO_KERNEL

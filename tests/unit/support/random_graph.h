@@ -176,7 +176,7 @@ static inline void random_check_calls(gantry_runtime_t *runtime, random_graph_t 
         random_call(runtime, graph, function, device, graph->seed + k % 2, got);
         random_expect_same(graph, passes_off, got, eager[k % 2]);
         /* with crossover, a pass may change what is cheapest */
-        if (!runtime->has_crossover) random_expect_devices(graph, passes_off, got);
+        if (!runtime->switches.crossover) random_expect_devices(graph, passes_off, got);
         random_free(got);
     }
 }
