@@ -167,8 +167,7 @@ static gantry_scope_t *begin_in(gantry_scope_t *parent, const char *device) {
     scope->tag = parent->tag;
     scope->batch_invariant = parent->batch_invariant;
     scope->trace = parent->trace;
-    scope->controls = parent->controls;
-    scope->colocated = parent->colocated;
+    scope->related = parent->related;
     scope->chooser = parent->chooser;
     scope->observer = parent->observer;
     scope->place = parent->place;
@@ -378,8 +377,7 @@ void gantry__scope_begin_parts(gantry_scope_t *inner, gantry_scope_t *outer,
     inner->batch_invariant = outer->batch_invariant;
     inner->composed = composed;
     inner->trace = outer->trace;
-    inner->controls = outer->controls;
-    inner->colocated = outer->colocated;
+    inner->related = outer->related;
     inner->own_draws = outer->own_draws;
     inner->place = outer->place;
     inner->called = outer->called ? outer->called : composed;
@@ -397,7 +395,7 @@ gantry_status_t gantry__scope_begin_update(gantry_scope_t *inner, gantry_scope_t
     inner->composed = NULL;
     inner->called = outer->called;
     inner->chooser = NULL;
-    inner->colocated = NULL;
+    inner->related.colocated = NULL;
     inner->next_name[0] = '\0';
     GANTRY__TRY(
         gantry__device_reference_from_user(&outer->runtime->devices, device->full_name, &home));
