@@ -177,13 +177,13 @@ GANTRY_API gantry_status_t gantry_model_save_keras(gantry_model_t *model, const 
  * failure. The model must be built, and must have the layers of the one that was saved. A training
  * that continues from there takes the steps that it would have taken.
  *
- * The file may have the names of gantry_model_save or of gantry_model_save_keras. Those are Keras's
- * names in `save_file({v.path: np.asarray(v.numpy()) for v in model.weights}, path)` of
- * safetensors.numpy, with model.optimizer.variables or without. Files of former versions, whose
- * optimizer has numbers for names, are read, too. Other tensors of the file are left out, and so is
- * an optimizer's state for a model that is not compiled. NotFound for a weight or a slot that the
- * file lacks; InvalidArgument for one of another type or shape, and for the state of another
- * optimizer. */
+ * The file may have the names of gantry_model_save or of gantry_model_save_keras. The latter are
+ * Keras's in a file that save_file of safetensors.numpy makes of
+ * `{v.path: np.asarray(v.numpy()) for v in model.weights}`, with model.optimizer.variables or
+ * without. Files of former versions, whose optimizer has numbers for names, are read, too. Other
+ * tensors of the file are left out, and so is an optimizer's state for a model that is not
+ * compiled. NotFound for a weight or a slot that the file lacks; InvalidArgument for one of another
+ * type or shape, and for the state of another optimizer. */
 GANTRY_API gantry_status_t gantry_model_load(gantry_model_t *model, const char *path);
 
 /** Writes the table of layers with Keras's columns and totals, in UTF-8, to `out`, which may be
