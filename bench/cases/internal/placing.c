@@ -137,7 +137,7 @@ static bool place(void *subject, int calls) {
     placing_t *placing = subject;
     const gantry__graph_place_t request = {
         .graph = placing->graph,
-        .rules = gantry__dispatch_request(placing->runtime, NULL, NULL, NULL, NULL),
+        .rules = gantry__dispatch_request(placing->runtime, NULL, NULL, NULL, NULL, false),
         .plans = &placing->runtime->plans};
     for (int i = 0; i < calls; ++i) {
         for (size_t k = 0; k < placing->graph->node_count; ++k)
