@@ -234,8 +234,8 @@ const gantry_tensor_t *gantry_checkpoint_load(gantry_scope_t *scope,
 
 /* ---- restoring variables ---- */
 
-static gantry_status_t check_entries(const gantry_checkpoint_t *checkpoint,
-                                     const gantry_checkpoint_entry_t *entries, size_t count) {
+gantry_status_t gantry__checkpoint_check(const gantry_checkpoint_t *checkpoint,
+                                         const gantry_checkpoint_entry_t *entries, size_t count) {
     if (!entries && count > 0)
         return gantry__train_refuse(
             NULL, "gantry_checkpoint_restore: %zu entries are given at NULL", count);
@@ -296,7 +296,7 @@ gantry_status_t gantry_checkpoint_restore(gantry_scope_t *scope,
     if (!checkpoint)
         return gantry__train_fail_null(scope, "gantry_checkpoint_restore", "checkpoint",
                                        "one from gantry_checkpoint_open");
-    gantry_status_t status = check_entries(checkpoint, entries, entry_count);
+    gantry_status_t status = gantry__checkpoint_check(checkpoint, entries, entry_count);
     if (status != GANTRY_OK) return gantry__train_hand_on(scope, status);
     const gantry_tensor_t **tensors = gantry__train_alloc(entry_count, sizeof *tensors);
     gantry_scope_t *inner = tensors ? gantry_scope_begin_in(scope, NULL) : NULL;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include <gantry/file.h>
+#include <gantry_train/checkpoint.h>
 
 /* Creates a plain file, by gantry/file.h. The caller must call gantry_file_abandon after a failure,
  * too. */
@@ -21,5 +22,11 @@ gantry_status_t gantry__train_file_commit(gantry_new_file_t *file);
 /* Opens a plain file; a device is not opened, because that may have an effect. */
 gantry_status_t gantry__train_file_open(const char *path, int *out_file, uint64_t *out_size);
 void gantry__train_file_close(int file);
+
+/* ---- checkpoint.c ---- */
+
+/* Refuses entries that gantry_checkpoint_restore refuses. */
+gantry_status_t gantry__checkpoint_check(const gantry_checkpoint_t *checkpoint,
+                                         const gantry_checkpoint_entry_t *entries, size_t count);
 
 #endif

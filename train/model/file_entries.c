@@ -6,6 +6,7 @@
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
 #include "train/base/memory.h"
+#include "train/checkpoint/checkpoint_file.h"
 #include "train/model/run.h"
 #include "train/optimizer/optimizer_state.h"
 
@@ -110,7 +111,19 @@ static void add_slot_of_weight(const listing_t *l, const gantry__train_member_t 
                          joined->data + (size_t)member->first * gantry_dtype_size(dtype)};
 }
 
-/* Adds the slots of a group, which is of one replica. */
+/* Whether a group has a weight of the replica: it may have those of others, and variables of the
+ * program, whose state no file of the model has. */
+static bool group_has_weight(const listing_t *l, const gantry__train_group_t *group) {
+    const gantry_optimizer_t *optimizer = l->model->program.optimizer;
+    for (uint32_t k = 0; k < group->member_count; ++k) {
+        if (find_weight(l, optimizer->members[group->first_member + k].variable) <
+            l->model->net.variable_count)
+            return true;
+    }
+    return false;
+}
+
+/* Adds the slots of a group. */
 static gantry_status_t add_slots_of_group(const listing_t *l, const gantry__train_group_t *group) {
     const gantry_optimizer_t *optimizer = l->model->program.optimizer;
     const gantry__train_member_t *members = &optimizer->members[group->first_member];
@@ -120,9 +133,12 @@ static gantry_status_t add_slots_of_group(const listing_t *l, const gantry__trai
             joined = &l->out->joined[l->out->joined_count++];
             GANTRY__TRY(read_joined_slot(l, group->slots[s], joined));
         }
-        for (uint32_t k = 0; k < group->member_count; ++k)
-            add_slot_of_weight(l, &members[k], find_weight(l, members[k].variable),
-                               optimizer->slots[s].name, joined, joined ? NULL : group->slots[s]);
+        for (uint32_t k = 0; k < group->member_count; ++k) {
+            const size_t weight = find_weight(l, members[k].variable);
+            if (weight < l->model->net.variable_count)
+                add_slot_of_weight(l, &members[k], weight, optimizer->slots[s].name, joined,
+                                   joined ? NULL : group->slots[s]);
+        }
     }
     return GANTRY_OK;
 }
@@ -131,9 +147,7 @@ static gantry_status_t add_groups(const listing_t *l, bool are_joined) {
     const gantry_optimizer_t *optimizer = l->model->program.optimizer;
     for (size_t i = 0; i < optimizer->group_count; ++i) {
         const gantry__train_group_t *group = &optimizer->groups[i];
-        const gantry_variable_t *first = optimizer->members[group->first_member].variable;
-        if (gantry__train_is_joined(group) == are_joined &&
-            find_weight(l, first) < l->model->net.variable_count)
+        if (gantry__train_is_joined(group) == are_joined && group_has_weight(l, group))
             GANTRY__TRY(add_slots_of_group(l, group));
     }
     return GANTRY_OK;
@@ -143,9 +157,8 @@ static gantry_status_t add_groups(const listing_t *l, bool are_joined) {
 static void add_scalars(const listing_t *l) {
     const gantry_optimizer_t *optimizer = l->model->program.optimizer;
     size_t i = 0;
-    while (find_weight(l, optimizer->members[optimizer->groups[i].first_member].variable) ==
-           l->model->net.variable_count)
-        ++i;
+    while (i < optimizer->group_count && !group_has_weight(l, &optimizer->groups[i])) ++i;
+    if (i == optimizer->group_count) return;
     const gantry__train_home_t *home = &optimizer->homes[optimizer->groups[i].home];
     const bool is_keras = l->names->state == GANTRY__STATE_KERAS;
     gantry__name_scalar(l->names, "iteration", entries_add(l, home->iteration));
@@ -162,7 +175,7 @@ static gantry_status_t alloc_entries(const listing_t *l) {
     size_t count = l->model->net.variable_count + 1 + count_metric_variables(l->model);
     if (l->names->state != GANTRY__STATE_NONE) {
         const size_t slots = optimizer->slot_count;
-        count += 3 + slots * optimizer->member_count;
+        count += 3 * optimizer->home_count + slots * optimizer->member_count;
         l->out->joined =
             gantry__train_alloc(slots * optimizer->group_count, sizeof *l->out->joined);
         if (!l->out->joined) return GANTRY_RESOURCE_EXHAUSTED;
@@ -220,6 +233,7 @@ static void make_joined(gantry_scope_t *scope, gantry__entries_t *e) {
 
 static gantry_status_t restore(gantry_scope_t *scope, const gantry_checkpoint_t *checkpoint,
                                gantry__entries_t *e) {
+    GANTRY__TRY(gantry__checkpoint_check(checkpoint, e->list, e->variable_count));
     GANTRY__TRY(read_slots_of_weights(checkpoint, e));
     make_joined(scope, e);
     GANTRY__TRY(gantry_checkpoint_restore(scope, checkpoint, e->list, e->variable_count));

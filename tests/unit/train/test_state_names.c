@@ -207,7 +207,7 @@ TEST(wrong_slots_are_refused_by_name) {
         expect_refused_by(gantry_model_load(other_model, changed), GANTRY_INVALID_ARGUMENT, text);
     }
     expect_refused_by(gantry_model_load(wide, path), GANTRY_NOT_FOUND,
-                      "has no tensor 'optimizer/dense/bias/velocity_hat'");
+                      "has no tensor 'optimizer/dense/kernel/velocity_hat'");
     expect_same_training(other_model, same);
     (void)unlink(path);
     (void)unlink(changed);
@@ -234,6 +234,39 @@ TEST(more_slots_than_needed_are_left_out) {
     gantry_model_release(wide);
     gantry_model_release(a);
     gantry_model_release(b);
+}
+
+/* An optimizer that the program built for a variable of its own, too: the file has the model's. */
+TEST(variables_of_the_program_are_left_out) {
+    char path[] = "/tmp/gantry_state_XXXXXX";
+    gantry_checkpoint_t *file;
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+    gantry_variable_t *all[WEIGHTS + 1] = {
+        gantry_variable_create(scope, gantry_scalar_f32(scope, 1), "own")};
+    gantry_optimizer_t *optimizer = adam(), *foreign = adam();
+    gantry_model_t *model = make_model(optimizer), *loaded = make_model(adam()),
+                   *unfit = make_model(foreign);
+    (void)close(mkstemp(path));
+    for (size_t i = 0; i < WEIGHTS; ++i) all[i + 1] = gantry_model_variable(model, i, NULL);
+    must(gantry_optimizer_build(optimizer, scope, all, WEIGHTS + 1));
+    must(gantry_optimizer_build(foreign, scope, all, 1));
+    must(gantry_model_save(unfit, path));
+    must(gantry_checkpoint_open(path, &file));
+    assert_int_equal(gantry_checkpoint_count(file), WEIGHTS);
+    gantry_checkpoint_release(file);
+    must(train(model));
+    must(gantry_model_save(model, path));
+    must(gantry_model_load(loaded, path));
+    must(gantry_checkpoint_open(path, &file));
+    assert_int_equal(gantry_checkpoint_count(file), WEIGHTS + 2 + 2 * WEIGHTS);
+    gantry_checkpoint_release(file);
+    expect_same_training(model, loaded);
+    must(gantry_scope_end(scope));
+    (void)unlink(path);
+    gantry_model_release(model);
+    gantry_model_release(loaded);
+    gantry_model_release(unfit);
+    gantry_variable_release(all[0]);
 }
 
 /* ---- memory ---- */
