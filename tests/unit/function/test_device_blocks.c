@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: In the body of a function, of a branch and of a loop, nodes between gantry_device_begin
- * and gantry_device_end are on the requested device; the log and the explanation name it, and the
- * values are those of the body run op by op.
+/* Promise: In the body of a function, a branch or a loop, nodes between gantry_device_begin and
+ * gantry_device_end are on the requested device, with the values of the body run op by op.
+ * Promise: The log and the explanation name the device that a block requested.
  * Promise: A body that leaves a gantry_device_begin without its end, or ends one that it did not
  * begin, is refused with FailedPrecondition, traced or run op by op. */
 #define _XOPEN_SOURCE 700
