@@ -2,7 +2,8 @@
 /* Promise: Weights under each optimizer, with each option and clip, and rates of each schedule
  * follow Keras's: on the CPU and on PoCL, eagerly and as a function, in float64 and in float32.
  * Promise: Accumulated gradients and averages of weights follow Keras, with clips, decay and
- * missing gradients. */
+ * missing gradients.
+ * Promise: Adadelta and Ftrl follow Keras's formulas with all their options. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdio.h>
