@@ -14,7 +14,10 @@ sources=$1 work=$2
 : "${CC:=cc}" "${PAGE:=docs/add_an_op.md}" "${GENERATOR:=Unix Makefiles}"
 rm -rf "$work"
 mkdir -p "$work/gantry" "$work/steps" "$work/bin"
-ln -s "$(command -v "$CC")" "$work/bin/cc"
+# No step reads debug information, which takes a fifth of the compiler's time.
+printf '#!/bin/sh\nexec "%s" "$@" -g0\n' "$(command -v "$CC")" >"$work/bin/cc"
+chmod 755 "$work/bin/cc"
+CC=$work/bin/cc
 fail() {
     echo "FAILED: $*"
     exit 1
@@ -48,7 +51,7 @@ awk -v folder="$work/steps" '
     { before = (ended ? "" : before " ") $0; ended = 0 }' "$sources/$PAGE"
 
 cd "$work/gantry"
-export PATH="$work/bin:$PATH" CMAKE_GENERATOR="$GENERATOR" GANTRY_BACKENDS=cpu GANTRY_TUNING_FILE=
+export CC PATH="$work/bin:$PATH" CMAKE_GENERATOR="$GENERATOR" GANTRY_BACKENDS=cpu GANTRY_TUNING_FILE=
 steps=0
 while read -r kind step file; do
     text=$work/steps/$step.text
