@@ -88,8 +88,8 @@ TEST(device_programs_have_every_constant) {
     }
 }
 
-/* Every `GANTRY_NAME = number` of the header, but no flag (1 << n), is in the table above, and so in
- * the programs. */
+/* Every `GANTRY_NAME = number` of the header, but no flag (1 << n), is in the table above, and so
+ * in the programs. */
 TEST(table_has_every_constant_of_the_header) {
     char line[512], name[64];
     FILE *file = fopen(GANTRY_TEST_SOURCE_DIR "/include/gantry/abi_types.h", "r");
