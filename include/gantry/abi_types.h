@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
  * The numbers that programs, the core, backends and device programs share: element types, status
- * codes, kinds of attributes, log levels and fault codes.
+ * codes, kinds of attributes, flags of kernels, log levels and fault codes.
  *
  * Each number is written only here. types.h, status.h, op.h, runtime.h and backend_abi.h include
  * this file, and the build generates the first text of every device program from it
- * (cmake/constants_text.cmake). That script reads lines of the form GANTRY_NAME = number, so each
- * constant must have a line of its own.
+ * (cmake/constants_text.cmake). That script reads lines of the form GANTRY_NAME = number, without
+ * flags (1 << n), so each constant must have a line of its own.
  *
  * No functions, no ownership; thread-safe. */
 #ifndef GANTRY_ABI_TYPES_H

@@ -268,6 +268,11 @@ static gantry_status_t refuse_op(const gantry__place_request_t *request, gantry_
             return gantry__fail(status, "%s Device %s does not compute with %s.", gantry__message(),
                                 device->full_name, gantry_dtype_name(plan->refusals[i].lacking));
         }
+        if (plan->refusals[i].why == GANTRY_REFUSED_BATCH_DEPENDENT)
+            return gantry__fail(
+                status,
+                "%s The option batch_invariant is on, and no kernel of %s promises rows that do not depend on the batch; a kernel with GANTRY_KERNEL_BATCH_INVARIANT is accepted.",
+                gantry__message(), device->full_name);
     }
     char unused[GANTRY__DEVICE_UNUSED_BYTES];
     if (request->wish &&

@@ -378,6 +378,9 @@ TEST(a_kernel_without_the_promise_is_passed_over) {
     assert_int_equal(records[0].refusals[0].why, GANTRY_REFUSED_BATCH_DEPENDENT);
     assert_int_equal(gantry_set_soft_device_placement(f.runtime, false), GANTRY_OK);
     assert_null(gantry_add(scope, x, x));
+    assert_non_null(strstr(
+        gantry_scope_message(scope),
+        " The option batch_invariant is on, and no kernel of /job:localhost/replica:0/task:0/device:GPU:0 promises rows that do not depend on the batch; a kernel with GANTRY_KERNEL_BATCH_INVARIANT is accepted."));
     assert_int_equal(gantry_scope_end(scope), GANTRY_INVALID_ARGUMENT);
     runtime_fixture_close(&f);
 }

@@ -88,7 +88,8 @@ TEST(device_programs_have_every_constant) {
     }
 }
 
-/* Every `GANTRY_NAME = number` of the header is in the table above, and so in the programs. */
+/* Every `GANTRY_NAME = number` of the header, but no flag (1 << n), is in the table above, and so
+ * in the programs. */
 TEST(table_has_every_constant_of_the_header) {
     char line[512], name[64];
     FILE *file = fopen(GANTRY_TEST_SOURCE_DIR "/include/gantry/abi_types.h", "r");
@@ -96,6 +97,7 @@ TEST(table_has_every_constant_of_the_header) {
     size_t found = 0;
     while (fgets(line, sizeof line, file)) {
         int number;
+        if (strstr(line, " << ")) continue;
         if (sscanf(line, " %63[A-Z0-9_] = %d", name, &number) != 2 &&
             sscanf(line, "#define %63[A-Z0-9_] %d", name, &number) != 2)
             continue;

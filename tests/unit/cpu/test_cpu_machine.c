@@ -210,7 +210,7 @@ TEST(each_unknown_figure_has_its_reason) {
     assert_int_equal(bare.known, 0);
     assert_string_equal(
         bare.reason,
-        "the backend cpu tells memory, load, use and clock of the machine; no memory: "
+        "the backend cpu reports memory, load, use and clock of the machine; no memory: "
         "/proc/meminfo has none; no load: /proc/loadavg cannot be read; no use: "
         "/proc/stat has no counts; no clock: /proc/cpuinfo and cpufreq have none");
     write_below(root, "/proc/loadavg", "1.50 0.80 0.40 1/100 7\n");
@@ -229,7 +229,7 @@ TEST(each_unknown_figure_has_its_reason) {
     assert_int_equal(second.clock_mhz, 2596);
     assert_true(second.load_average > 1.49 && second.load_average < 1.51);
     assert_string_equal(second.reason,
-                        "the backend cpu tells memory, load, use and clock of the machine");
+                        "the backend cpu reports memory, load, use and clock of the machine");
 }
 
 int main(void) { return test_main_each(make_root, remove_root); }
