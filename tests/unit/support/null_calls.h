@@ -389,14 +389,21 @@ static inline gantry_observer_t *given_observer(void) {
 
 /* ---- DLPack ---- */
 
-static float given_dlpack_floats[1];
-static struct DLManagedTensor given_dlpack = {
-    .dl_tensor = {.data = given_dlpack_floats, .device_type = 1, .dtype = {2, 32, 1}}};
-static struct DLManagedTensorVersioned given_dlpack_versioned = {
-    .version = {1, 0},
-    .dl_tensor = {.data = given_dlpack_floats, .device_type = 1, .dtype = {2, 32, 1}}};
-#define given_struct_DLManagedTensor_p(c, name) (&given_dlpack)
-#define given_struct_DLManagedTensorVersioned_p(c, name) (&given_dlpack_versioned)
+/* Managed tensors of one float, which nobody has to delete. */
+static inline struct DLManagedTensor *given_dlpack(void) {
+    static float one[1];
+    static struct DLManagedTensor managed = {
+        .dl_tensor = {.data = one, .device_type = 1, .dtype = {2, 32, 1}}};
+    return &managed;
+}
+static inline struct DLManagedTensorVersioned *given_dlpack_versioned(void) {
+    static float one[1];
+    static struct DLManagedTensorVersioned managed = {
+        .version = {1, 0}, .dl_tensor = {.data = one, .device_type = 1, .dtype = {2, 32, 1}}};
+    return &managed;
+}
+#define given_struct_DLManagedTensor_p(c, name) given_dlpack()
+#define given_struct_DLManagedTensorVersioned_p(c, name) given_dlpack_versioned()
 #define given_gantry_tensor_memory_t_p(c, name) \
     (&(gantry_tensor_memory_t){.struct_size = sizeof(gantry_tensor_memory_t)})
 
