@@ -42,7 +42,8 @@ typedef struct gantry_input_spec_t {
 
 /** The body of a function: calls ops in scope. It must set every output, to a tensor of the scope
  * or to an input, unless it returns with the scope failed. It is called once for each combination
- * of sizes of the dimensions that the signature leaves open. It must not end the scope:
+ * of sizes of the dimensions that the signature leaves open, and for each device and choice of
+ * batch_invariant that the scope of a call requests. It must not end the scope:
  * FailedPrecondition. */
 typedef void (*gantry_function_body_fn)(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                                         const gantry_tensor_t **outputs, void *user);

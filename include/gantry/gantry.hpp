@@ -61,7 +61,6 @@
 
 namespace gantry {
 inline namespace GANTRY_CPP_NAMESPACE {
-
 /* ---- failures ---- */
 
 #if GANTRY_CPP_EXCEPTIONS
@@ -167,7 +166,8 @@ class scope {
     GANTRY_CPP_STATUS gantry_status_t check() {
         const gantry_status_t status = gantry_scope_status(object_);
         is_reported_ = status != GANTRY_OK;
-        return gantry::check(status, gantry_scope_message(object_));
+        return gantry::check(status,
+                             object_ ? gantry_scope_message(object_) : gantry_last_message());
     }
     /** Ends the scope and reports its first error. */
     GANTRY_CPP_STATUS gantry_status_t end() {
@@ -330,9 +330,9 @@ GANTRY_CPP_STATUS inline gantry_status_t call(gantry_scope_t *scope, const char 
 /** gantry_function_call. */
 GANTRY_CPP_STATUS inline gantry_status_t call(gantry_scope_t *scope, gantry_function_t *function,
                                               tensors inputs, results outputs) {
-    return check(gantry_function_call(scope, function, inputs.data(), inputs.size(), outputs.data(),
-                                      outputs.size()),
-                 gantry_scope_message(scope));
+    const gantry_status_t status = gantry_function_call(
+        scope, function, inputs.data(), inputs.size(), outputs.data(), outputs.size());
+    return check(status, gantry_scope_message(scope));
 }
 
 namespace detail {

@@ -107,8 +107,9 @@ GANTRY_API gantry_status_t gantry_scope_set_tag(gantry_scope_t *scope, const cha
 
 /** Chooses whether a row of a result has the same bits by itself and in every batch, for the ops of
  * this scope and of those begun in it later: the option batch_invariant of the runtime
- * (runtime.h). GANTRY_DEFAULT: as the runtime. In the body of a function, GANTRY_ON holds for all
- * of the trace. Another choice is InvalidArgument. */
+ * (runtime.h). GANTRY_DEFAULT: as the runtime. In the body of a function, a branch or
+ * a loop, GANTRY_ON holds for all ops of that body once an op is called in the scope. Another
+ * choice is InvalidArgument. */
 GANTRY_API gantry_status_t gantry_scope_set_batch_invariant(gantry_scope_t *scope,
                                                             gantry_choice_t choice);
 

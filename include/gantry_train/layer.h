@@ -213,7 +213,8 @@ GANTRY_API gantry_layer_t *gantry_cropping1d_layer(int64_t before, int64_t after
  * left and on the right: four numbers, which are copied. */
 GANTRY_API gantry_layer_t *gantry_cropping2d_layer(const int64_t *amounts, const char *name);
 /** Dropout: in training, elements become 0 with probability rate, and the others are divided by
- * 1 - rate. The draws follow from the model's seed. */
+ * 1 - rate. The draws follow from the model's seed. An input of integers or bools is
+ * InvalidArgument in training. */
 GANTRY_API gantry_layer_t *gantry_dropout_layer(double rate, const char *name);
 /** Dropout with noise_shape: the same, with one draw for all elements along the dimensions whose
  * size is 1. noise_shape must have the input's rank, with the batch; each size must be 1 or the

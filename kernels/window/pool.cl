@@ -24,7 +24,8 @@
 GANTRY_ITEM void GANTRY_ITEM_FN(pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
                                       GANTRY_PARAMETERS(gantry__windows_t) p, const GANTRY_LONG i,
                                       const int is_mean) {
-    const gantry__view_t view = gantry__view(p, p->channels, i);
+    gantry__view_t view;
+    gantry__find_view(p, p->channels, i, &view);
     const GANTRY_LONG elements =
         (view.rows.end - view.rows.first) * (view.columns.end - view.columns.first);
     C all = GANTRY_POOL_START(is_mean);

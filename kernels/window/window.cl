@@ -77,16 +77,13 @@ typedef struct gantry__view_t {
 } gantry__view_t;
 
 /* innermost must be the number of output elements at one place. */
-GANTRY_SHARED_FN gantry__view_t gantry__view(const gantry__windows_t *p, GANTRY_LONG innermost,
-                                             GANTRY_LONG i) {
-    gantry__view_t view;
-
-    view.at = gantry__pixel(i, p->out_height, p->out_width, innermost);
-    view.top = view.at.y * p->step_y - p->top;
-    view.left = view.at.x * p->step_x - p->left;
-    gantry__find_reach(view.top, p->spread_y, p->rows, p->height, &view.rows);
-    gantry__find_reach(view.left, p->spread_x, p->columns, p->width, &view.columns);
-    return view;
+GANTRY_SHARED_FN void gantry__find_view(const gantry__windows_t *p, GANTRY_LONG innermost,
+                                        GANTRY_LONG i, gantry__view_t *view) {
+    view->at = gantry__pixel(i, p->out_height, p->out_width, innermost);
+    view->top = view->at.y * p->step_y - p->top;
+    view->left = view->at.x * p->step_x - p->left;
+    gantry__find_reach(view->top, p->spread_y, p->rows, p->height, &view->rows);
+    gantry__find_reach(view->left, p->spread_x, p->columns, p->width, &view->columns);
 }
 
 /* The inverse: the place whose window begins `distance` after the beginning of the first window, or

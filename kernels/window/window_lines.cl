@@ -224,7 +224,8 @@ GANTRY_FN GANTRY_LONG gantry__find_inside_pieces(const gantry__windows_t *w, GAN
     GANTRY_FN void name##_at(const gantry__windows_t *w, space const T_ *images,                 \
                              space const T_ *filter, space T_ *c, const GANTRY_LONG n,           \
                              const GANTRY_LONG columns, const GANTRY_LONG place) {               \
-        const gantry__view_t view = gantry__view(w, 1, place);                                   \
+        gantry__view_t view;                                                                     \
+        gantry__find_view(w, 1, place, &view);                                                   \
         const GANTRY_LONG image = view.at.image * w->height;                                     \
                                                                                                  \
         for (GANTRY_LONG o = 0; o < columns; ++o) {                                              \

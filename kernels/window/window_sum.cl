@@ -21,7 +21,8 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(depthwise_element)(GANTRY_GLOBAL const T *x
                                                         const GANTRY_LONG i) {
     const GANTRY_LONG filters = (p->planes != 0 ? p->planes : p->channels) * p->depth;
     const GANTRY_LONG innermost = p->planes != 0 ? 1 : filters;
-    const gantry__view_t view = gantry__view(p, innermost, i);
+    gantry__view_t view;
+    gantry__find_view(p, innermost, i, &view);
     const GANTRY_LONG batch = p->planes != 0 ? gantry__divide_position(view.at.image, filters) : 0;
     /* the number of the filter */
     const GANTRY_LONG own = p->planes != 0 ? view.at.image - batch * filters : view.at.channel;
@@ -470,7 +471,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(convolve)(GANTRY_GLOBAL const T *x, GANTRY_GLOBA
                                           GANTRY_GLOBAL T *out,
                                           GANTRY_PARAMETERS(gantry__windows_t) p,
                                           const GANTRY_LONG i) {
-    const gantry__view_t view = gantry__view(p, p->depth, i);
+    gantry__view_t view;
+    gantry__find_view(p, p->depth, i, &view);
     C sum = (C)0;
 
     for (GANTRY_LONG r = view.rows.first; r < view.rows.end; ++r) {

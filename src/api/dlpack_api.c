@@ -75,8 +75,9 @@ static gantry_status_t read_shape(const taken_t *taken, gantry_shape_t *out_shap
 static gantry_status_t check_strides(const taken_t *taken, const gantry__memory_t *memory) {
     const int64_t size = (int64_t)gantry_dtype_size(memory->dtype);
     const int64_t *strides = taken->tensor->strides;
-    for (int32_t i = 0; strides && i < memory->shape.rank; ++i) {
-        const int64_t most = INT64_MAX / 16 / size / (memory->shape.dims[i] + 1);
+    for (int32_t i = 0; strides && memory->bytes > 0 && i < memory->shape.rank; ++i) {
+        const int64_t most = INT64_MAX / 16 / size / memory->shape.dims[i];
+        if (memory->shape.dims[i] == 1) continue; /* its stride leads nowhere */
         if (strides[i] < -most || strides[i] > most)
             return gantry__refuse("%s: stride %" PRId64 " of dimension %d; -%" PRId64 " to %" PRId64
                                   " is accepted",
@@ -283,7 +284,7 @@ static gantry_status_t make_given(const gantry_tensor_t *tensor, bool copies, gi
 static gantry_status_t check_giving(const gantry_tensor_t *tensor, const char *call,
                                     const gantry_to_dlpack_options_t *given,
                                     gantry_to_dlpack_options_t *options) {
-    GANTRY__TRY(gantry__struct_read(given, 0, options, sizeof *options, "options"));
+    GANTRY__TRY(gantry__struct_read(given, 0, options, sizeof *options, call));
     GANTRY__TRY(gantry__check_concrete(tensor, call));
     if (options->copies || gantry__is_mappable(tensor)) return GANTRY_OK;
     return gantry__fail(

@@ -159,7 +159,8 @@ gantry_status_t gantry_tensor_map(const gantry_tensor_t *tensor, const void **ou
 }
 
 gantry_status_t gantry_tensor_unmap(const gantry_tensor_t *tensor) {
-    GANTRY__TRY(gantry__check_concrete(tensor, "gantry_tensor_unmap"));
+    if (!tensor || !gantry__runtime_is_ours(tensor->runtime))
+        return gantry__check_concrete(tensor, "gantry_tensor_unmap");
     gantry_tensor_t *held = gantry_tensor_retain(tensor);
     unsigned count = atomic_load_explicit(&held->map_count, memory_order_relaxed);
     while (count > 0 &&

@@ -236,7 +236,8 @@ static bool parse(const kind_t *kind, const char *text, uint64_t *out) {
     size_t length = strlen(text);
     if (kind->is_bytes) return gantry__parse_bytes(text, length, out);
     if (kind->is_signed && *text == '-') {
-        const bool is_number = gantry__parse_number(text + 1, length - 1, INT32_MAX, out);
+        const uint64_t most = (uint64_t)INT32_MAX + 1;
+        const bool is_number = gantry__parse_number(text + 1, length - 1, most, out);
         if (is_number) *out = -*out;
         return is_number;
     }
@@ -268,7 +269,7 @@ static gantry_status_t settings_refuse(const kind_t *kind, const char *by, const
     if (!kind->words) {
         return gantry__refuse(
             "%s is \"%.200s\"; a number of %s from 0 to %" PRIu64 "%s is accepted", by, text,
-            kind->what, kind->most, kind->is_signed ? ", or a negative one," : "");
+            kind->what, kind->most, kind->is_signed ? ", or -2147483648 to -1," : "");
     }
     char accepted[256] = "";
     for (int i = 0; i < kind->word_count; ++i) {

@@ -262,7 +262,8 @@ TEST(variable_without_effect_is_named) {
     expect_in_output(
         "not possible  visible devices: CUDA_VISIBLE_DEVICES=\"0\" has no effect on "
         "cpu:0: it selects NVIDIA cards");
-    expect_in_output("remedy: export GANTRY_VISIBLE_DEVICES, which takes the same values");
+    expect_in_output(
+        "remedy: unset CUDA_VISIBLE_DEVICES; GANTRY_VISIBLE_DEVICES chooses among the GPUs of every driver");
     expect_run(0, "GANTRY_BACKENDS=cpu " DOCTOR);
     expect_not_in_output("has no effect on");
     if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");

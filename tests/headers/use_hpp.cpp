@@ -138,6 +138,8 @@ static void test_failures(gantry_runtime_t *runtime) {
     EXPECT(outputs[0] == nullptr && outputs[1] == nullptr);
     EXPECT_FAILURE(GANTRY_NOT_FOUND, "Nothing", scope.check());
     EXPECT_FAILURE(GANTRY_NOT_FOUND, "Nothing", scope.end());
+    gantry::scope no_scope(gantry_scope_begin(nullptr, ""));
+    EXPECT_FAILURE(GANTRY_INVALID_ARGUMENT, "NULL", no_scope.check());
     EXPECT_FAILURE(GANTRY_INVALID_ARGUMENT, "", scope.end()); /* there is no second end */
     gantry::owned<gantry_runtime_t> none;
     auto options = gantry::sized<gantry_runtime_options_t>();
@@ -253,6 +255,11 @@ static void test_functions(gantry_runtime_t *runtime) {
             EXPECT(gantry::read<float>(y) == std::vector<float>(ones.size(), 3.0f));
         }
         EXPECT(scope.end() == GANTRY_OK);
+        gantry::scope other(gantry_scope_begin(runtime, "CPU:0"));
+        const gantry_tensor_t *row = gantry::constant(other, GANTRY_SHAPE(1, 2), {1.0f, 2.0f}),
+                              *y = nullptr;
+        EXPECT_FAILURE(GANTRY_INVALID_ARGUMENT, "its signature accepts",
+                       gantry::call(other, triple.get(), {row}, gantry::results(&y, 1)));
     }
     EXPECT(alive.use_count() == 1); /* the function had the body */
 #if GANTRY_CPP_EXCEPTIONS

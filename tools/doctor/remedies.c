@@ -79,7 +79,7 @@ static const struct {
     {"ECC_UNCORRECTABLE", "nvidia-smi --gpu-reset, and watch nvidia-smi -q -d ECC"},
     {"OUT_OF_MEMORY", "free memory of the card: nvidia-smi shows the processes that use it"},
     {DOCTOR_NO_EFFECT,
-     "export GANTRY_VISIBLE_DEVICES, which takes the same values, or unset CUDA_VISIBLE_DEVICES"},
+     "unset CUDA_VISIBLE_DEVICES; GANTRY_VISIBLE_DEVICES chooses among the GPUs of every driver"},
     {"(CUDA_VISIBLE_DEVICES=", "unset CUDA_VISIBLE_DEVICES, or name a card of nvidia-smi -L"},
     {"sees no card", "modprobe nvidia; in a container: docker run --gpus all"},
     {"a newer driver", "install NVIDIA's newest driver, or the library of its CUDA version"},

@@ -95,7 +95,9 @@ static void top_json_add_device(gantry_json_t *json, const gantry_top_device_t *
     gantry_json_text(json, "hardware", details->hardware_name);
     gantry_json_text(json, "uuid", details->uuid);
     gantry_json_text(json, "pci", details->pci_address);
-    gantry_json_unsigned(json, "total_bytes", details->total_bytes);
+    const bool has_memory = (device->figures.known & GANTRY_TELEMETRY_MEMORY) != 0;
+    gantry_json_unsigned(json, "total_bytes",
+                         has_memory ? device->figures.total_bytes : details->total_bytes);
     add_figures(json, &device->figures);
     gantry_tool_claim_json(json, "claim", &device->claim);
     add_processes(json, device);

@@ -96,8 +96,16 @@ gantry_layer_t *gantry_reshape_layer(gantry_shape_t shape, const char *name) {
 
 /* ---- Dropout ---- */
 
+/* Whether a call drops elements: of floats only, because the others are scaled to numbers between
+ * those that an integer has. */
+static bool drops(const gantry_layer_call_t *call, double rate) {
+    return call->training && rate > 0 && gantry__layer_has_floats(call, "Dropout");
+}
+
 static tensor *dropout_call(const gantry_layer_call_t *call, void *user) {
-    return gantry__layer_dropout(call, call->inputs[0], *(const double *)user);
+    const double rate = *(const double *)user;
+    if (drops(call, rate)) return gantry__layer_dropout(call, call->inputs[0], rate);
+    return gantry_scope_status(call->scope) == GANTRY_OK ? call->inputs[0] : NULL;
 }
 
 static bool check_rate(const char *call, double rate) {
@@ -151,7 +159,7 @@ static tensor *shaped_dropout_call(const gantry_layer_call_t *call, void *user) 
     gantry_scope_t *s = call->scope;
     tensor *x = call->inputs[0];
     gantry_shape_t noise = *gantry_tensor_shape(x);
-    if (!call->training || d->rate == 0) return x;
+    if (!drops(call, d->rate)) return gantry_scope_status(s) == GANTRY_OK ? x : NULL;
     for (int32_t k = 0; k < noise.rank; ++k) {
         if (d->noise.dims[k] >= 0 && d->noise.dims[k] != noise.dims[k]) noise.dims[k] = 1;
     }

@@ -34,8 +34,8 @@ static tensor *adadelta_update(gantry_scope_t *scope, const gantry__update_t *up
     new_slots[0] = gantry__train_decay(scope, now->slots[0], now->sizes, parts);
     tensor *quotient = gantry_div(scope, gantry_add(scope, now->slots[1], numbers[EPSILON]),
                                   gantry_add(scope, new_slots[0], numbers[EPSILON]));
-    new_slots[1] =
-        gantry__train_decay(scope, now->slots[1], gantry_mul(scope, quotient, now->sizes), parts);
+    new_slots[1] = gantry__train_decay(scope, now->slots[1],
+                                       gantry_mul_no_nan(scope, now->sizes, quotient), parts);
     tensor *step = gantry_mul(scope, gantry_sqrt(scope, quotient), now->gradient);
     return gantry_sub(scope, now->weights, gantry_mul(scope, step, numbers[RATE]));
 }

@@ -119,10 +119,14 @@ TEST(other_strides_are_copied_or_refused) {
     EXPECT_F32(gantry_tensor_from_dlpack(scope, &p.managed, NULL), 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2,
                3);
     produce(&p);
-    p.shape[0] = 1, p.strides[0] = 77;
+    p.shape[0] = 1, p.strides[0] = INT64_MIN;
     x = gantry_tensor_from_dlpack(scope, &p.managed, &in_place);
     assert_non_null(x);
     assert_ptr_equal(x->data, p.floats);
+    /* nor do strides without elements */
+    produce(&p);
+    p.shape[0] = INT64_MAX, p.shape[1] = 0;
+    assert_non_null(gantry_tensor_from_dlpack(scope, &p.managed, NULL));
     expect_ended_well(scope);
     runtime_fixture_close(&f);
 }

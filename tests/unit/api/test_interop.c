@@ -269,6 +269,22 @@ TEST(mapped_tensor_is_not_overwritten) {
     end(&page);
 }
 
+TEST(map_is_undone_after_the_runtimes_release) {
+    page_t page;
+    const void *data;
+    begin(&page, "CPU:0");
+    const gantry_tensor_t *x = adopt(&page, false);
+    assert_int_equal(gantry_tensor_map(x, &data), GANTRY_OK);
+    expect_ended_well(page.scope);
+    gantry_runtime_release(page.f.runtime);
+    assert_int_equal(page.released, 0);
+    assert_int_equal(gantry_tensor_unmap(x), GANTRY_OK);
+    assert_int_equal(page.released, 1);
+    runtime_fixture_expect_no_leak(&page.f);
+    locked_heap_deinit(&page.f.heap);
+    assert_int_equal(munmap(page.floats, BYTES), 0);
+}
+
 TEST(small_and_empty_tensors_are_mapped) {
     page_t page;
     const void *data;

@@ -74,7 +74,7 @@ TEST(choices_out_of_range_are_refused) {
     bad.inter_op_threads = 1025;
     expect_failure(
         try_create(&f, &bad), GANTRY_INVALID_ARGUMENT,
-        "option inter_op_threads is \"1025\"; a number of threads between ops from 0 to 1024, or a negative one, is accepted");
+        "option inter_op_threads is \"1025\"; a number of threads between ops from 0 to 1024, or -2147483648 to -1, is accepted");
     static const char *const extra[] = {"NO_EQUALS_SIGN", NULL};
     bad = good;
     bad.extra = extra;
@@ -303,7 +303,7 @@ TEST(bad_values_in_the_environment_are_named) {
                  {"GANTRY_INTER_OP_THREADS", "many"},
                  {"GANTRY_INTER_OP_THREADS", "1025"},
                  {"GANTRY_INTER_OP_THREADS", "-"},
-                 {"GANTRY_INTER_OP_THREADS", "-2147483648"}};
+                 {"GANTRY_INTER_OP_THREADS", "-2147483649"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         runtime_fixture_t f;
         gantry_runtime_options_t options = runtime_fixture_options(&f);

@@ -2,6 +2,7 @@
 /* Promise: A word that an embedding does not have is refused before the step and keeps the weights,
  * also where built-in layers moved or computed it, on the CPU and on a GPU.
  * Promise: A word that layers leave out, or bring into the range, is accepted.
+ * Promise: Words that a Dropout would scale are refused in training.
  * Promise: Whichever allocation of the check of words fails, nothing leaks. */
 #define _XOPEN_SOURCE 700
 
@@ -164,6 +165,22 @@ TEST(moved_words_are_checked_on_the_cpu) { check_rows("/CPU:0"); }
 TEST(moved_words_are_checked_on_a_gpu) {
     need_opencl();
     check_rows("/GPU:0");
+}
+
+static int32_t drop_some(gantry_model_t *model, int32_t value) {
+    return apply(model, gantry_dropout_layer(0.5, NULL), value);
+}
+
+/* Scaled words are others, and each step draws anew, so that no check before the step sees them. */
+TEST(dropped_words_are_refused) {
+    make_words(0, 1);
+    gantry_model_t *model = make_model("/CPU:0", drop_some);
+    fit(model, "Dropout", "layer Dropout: the input is int32; floats are accepted");
+    size_t needed;
+    gantry_dataset_t *data = make_data();
+    must(gantry_model_predict(model, data, NULL, 0, &needed)); /* nothing is dropped */
+    gantry_dataset_release(data);
+    gantry_model_release(model);
 }
 
 static gantry_status_t predict_once(void *user) {

@@ -12,6 +12,19 @@
 
 /* ---- which variables ---- */
 
+/* As in Keras: the average of the squares stays infinite, so that the steps are 0. */
+TEST_WITH(adadelta_survives_a_gradient_whose_square_is_infinite, set_up, tear_down) {
+    gantry_variable_t *w = make(GANTRY_FLOAT32, 3, 1);
+    tensor *large = numbers(scope, GANTRY_FLOAT32, 3, 1e20),
+           *one = numbers(scope, GANTRY_FLOAT32, 3, 1);
+    gantry_optimizer_t *adadelta = gantry_adadelta(NULL);
+    assert_int_equal(gantry_optimizer_apply(adadelta, scope, &w, &large, 1), GANTRY_OK);
+    assert_int_equal(gantry_optimizer_apply(adadelta, scope, &w, &one, 1), GANTRY_OK);
+    assert_float_equal(read_first(w), 1, 0);
+    gantry_optimizer_release(adadelta);
+    gantry_variable_release(w);
+}
+
 TEST_WITH(a_step_builds_and_updates_all, set_up, tear_down) {
     gantry_variable_t *w[] = {make(GANTRY_FLOAT32, 3, 1), make(GANTRY_FLOAT32, 9000, 2)};
     tensor *g[] = {numbers(scope, GANTRY_FLOAT32, 3, 1), numbers(scope, GANTRY_FLOAT32, 9000, 1)};
