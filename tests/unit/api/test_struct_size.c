@@ -277,8 +277,10 @@ static gantry_status_t read_memory(const world_t *w, const void *p) {
 }
 static gantry_status_t read_from_dlpack(const world_t *w, const void *p) {
     static float one[1];
-    struct DLManagedTensorVersioned managed = {
-        .version = {1, 0}, .dl_tensor = {.data = one, .device_type = 1, .dtype = {2, 32, 1}}};
+    static struct DLManagedTensorVersioned managed = {
+        /* until the scope's end */
+        .version = {1, 0},
+        .dl_tensor = {.data = one, .device_type = 1, .dtype = {2, 32, 1}}};
     return of_scope(w, gantry_tensor_from_dlpack(w->scope, &managed, p));
 }
 static gantry_status_t read_to_dlpack(const world_t *w, const void *p) {
