@@ -170,8 +170,8 @@ GANTRY_API gantry_status_t gantry_model_save(gantry_model_t *model, const char *
  * loads it there: "sequential/dense/kernel" in a sequential model, "dense/kernel" in a functional
  * one, "lstm/lstm_cell/kernel", "adam/iteration", "adam/sequential_dense_kernel_momentum". Models
  * and layers without a name must have the one that Keras's have: that of the first ones since
- * keras.utils.clear_session. InvalidArgument where two weights have one path in Keras: functional
- * blocks leave out their name. */
+ * keras.utils.clear_session. InvalidArgument where two weights have one path in Keras, because
+ * functional blocks leave out their name, or two slots, whose names have _ in place of /. */
 GANTRY_API gantry_status_t gantry_model_save_keras(gantry_model_t *model, const char *path);
 /** Sets weights and the optimizer's state to those of a file, on all devices: all, or none after a
  * failure. The model must be built, and must have the layers of the one that was saved. A training
@@ -180,10 +180,11 @@ GANTRY_API gantry_status_t gantry_model_save_keras(gantry_model_t *model, const 
  * The file may have the names of gantry_model_save or of gantry_model_save_keras. The latter are
  * Keras's in a file that save_file of safetensors.numpy makes of
  * `{v.path: np.asarray(v.numpy()) for v in model.weights}`, with model.optimizer.variables or
- * without. Files of former versions, whose optimizer has numbers for names, are read, too. Other
- * tensors of the file are left out, and so is an optimizer's state for a model that is not
- * compiled. NotFound for a weight or a slot that the file lacks; InvalidArgument for one of another
- * type or shape, and for the state of another optimizer. */
+ * without; scalars of another type are converted if that keeps their numbers. Files of former
+ * versions, whose optimizer has numbers for names, are read, too. Other tensors of the file are
+ * left out, and so is an optimizer's state for a model that is not compiled. NotFound for a weight
+ * or a slot that the file lacks; InvalidArgument for one of another type or shape, for two of one
+ * path in Keras, and for the state of another optimizer. */
 GANTRY_API gantry_status_t gantry_model_load(gantry_model_t *model, const char *path);
 
 /** Writes the table of layers with Keras's columns and totals, in UTF-8, to `out`, which may be

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/model/file_entries.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "train/base/fail.h"
@@ -8,6 +9,7 @@
 #include "train/base/memory.h"
 #include "train/checkpoint/checkpoint_file.h"
 #include "train/model/run.h"
+#include "train/numerics/finite.h"
 #include "train/optimizer/optimizer_state.h"
 
 /* What lists the entries. */
@@ -153,19 +155,31 @@ static gantry_status_t add_groups(const listing_t *l, bool are_joined) {
     return GANTRY_OK;
 }
 
+static gantry_status_t add_scalar(const listing_t *l, const char *what,
+                                  gantry_variable_t *variable) {
+    const bool is_keras = l->names->state == GANTRY__STATE_KERAS;
+    gantry__name_scalar(l->names, what, entries_add(l, is_keras ? NULL : variable));
+    if (!is_keras) return GANTRY_OK;
+    gantry__joined_slot_t *scalar = &l->out->joined[l->out->joined_count++];
+    GANTRY__TRY(read_joined_slot(l, variable, scalar));
+    l->out->list[l->out->count - 1].array =
+        (gantry_array_t){gantry_variable_dtype(variable), GANTRY_SCALAR, scalar->data};
+    ++l->out->scalar_count;
+    return GANTRY_OK;
+}
+
 /* Adds the scalars of the replica's home: its weights have one type. */
-static void add_scalars(const listing_t *l) {
+static gantry_status_t add_scalars(const listing_t *l) {
     const gantry_optimizer_t *optimizer = l->model->program.optimizer;
     size_t i = 0;
     while (i < optimizer->group_count && !group_has_weight(l, &optimizer->groups[i])) ++i;
-    if (i == optimizer->group_count) return;
+    if (i == optimizer->group_count) return GANTRY_OK;
     const gantry__train_home_t *home = &optimizer->homes[optimizer->groups[i].home];
     const bool is_keras = l->names->state == GANTRY__STATE_KERAS;
-    gantry__name_scalar(l->names, "iteration", entries_add(l, home->iteration));
-    if (home->rate) gantry__name_scalar(l->names, "learning_rate", entries_add(l, home->rate));
-    if (home->carried)
-        gantry__name_scalar(l->names, is_keras ? l->names->carried : optimizer->rule->carried,
-                            entries_add(l, home->carried));
+    GANTRY__TRY(add_scalar(l, "iteration", home->iteration));
+    if (home->rate) GANTRY__TRY(add_scalar(l, "learning_rate", home->rate));
+    if (!home->carried) return GANTRY_OK;
+    return add_scalar(l, is_keras ? l->names->carried : optimizer->rule->carried, home->carried);
 }
 
 /* ---- all entries ---- */
@@ -177,7 +191,7 @@ static gantry_status_t alloc_entries(const listing_t *l) {
         const size_t slots = optimizer->slot_count;
         count += 3 * optimizer->home_count + slots * optimizer->member_count;
         l->out->joined =
-            gantry__train_alloc(slots * optimizer->group_count, sizeof *l->out->joined);
+            gantry__train_alloc(3 + slots * optimizer->group_count, sizeof *l->out->joined);
         if (!l->out->joined) return GANTRY_RESOURCE_EXHAUSTED;
     }
     l->out->list = gantry__train_alloc(count, sizeof *l->out->list);
@@ -192,27 +206,72 @@ gantry_status_t gantry__entries_init(gantry_model_t *model, size_t replica,
     *out = (gantry__entries_t){.count = 0};
     GANTRY__TRY(alloc_entries(&l));
     entries_add_weights(&l);
-    if (names->has_keras_weights)
-        GANTRY__TRY(gantry__names_check_unlike(model, out->list, out->count));
+    if (names->has_keras_weights || names->state == GANTRY__STATE_KERAS)
+        GANTRY__TRY(gantry__names_check_unlike(model, names, out->list));
     if (names->state == GANTRY__STATE_NUMBERED) GANTRY__TRY(add_all_numbered(&l));
-    if (has_slots) add_scalars(&l);
+    if (names->state == GANTRY__STATE_OWN) GANTRY__TRY(add_scalars(&l));
     if (has_slots) GANTRY__TRY(add_groups(&l, false));
     if (names->with_metrics && replica == 0)
         entries_add_metrics(&l); /* they are on the first device */
     out->variable_count = out->count;
+    if (names->state == GANTRY__STATE_KERAS) GANTRY__TRY(add_scalars(&l));
     return has_slots ? add_groups(&l, true) : GANTRY_OK;
 }
 
 /* ---- restoring ---- */
 
-static gantry_status_t read_slots_of_weights(const gantry_checkpoint_t *checkpoint,
-                                             const gantry__entries_t *e) {
+static gantry_status_t read_array(const gantry_checkpoint_t *checkpoint,
+                                  const gantry_checkpoint_entry_t *entry) {
+    const gantry_array_t *part = &entry->array;
+    return gantry_checkpoint_read(
+        checkpoint, entry->name, part->dtype, &part->shape, (void *)part->data,
+        (size_t)gantry_shape_elements(&part->shape) * gantry_dtype_size(part->dtype));
+}
+
+static gantry_status_t refuse_rounding(const gantry_checkpoint_entry_t *entry, gantry_dtype_t given,
+                                       double number) {
+    return gantry__train_refuse(
+        NULL, "tensor '%.200s' is %s %.17g, which %s does not have; a number of %s is accepted",
+        entry->name, gantry_dtype_name(given), number, gantry_dtype_name(entry->array.dtype),
+        gantry_dtype_name(entry->array.dtype));
+}
+
+/* Reads a scalar of Keras as the variable's type, int64, float32 or float64. */
+static gantry_status_t read_keras_scalar(const gantry_checkpoint_t *checkpoint,
+                                         const gantry_checkpoint_entry_t *entry) {
+    const gantry_dtype_t wanted = entry->array.dtype;
+    void *out = (void *)entry->array.data;
+    gantry_dtype_t given;
+    gantry_shape_t shape;
+    union {
+        int32_t integer;
+        double widest;
+    } raw;
+    GANTRY__TRY(gantry_checkpoint_find(checkpoint, entry->name, &given, &shape));
+    const bool is_converted =
+        wanted == GANTRY_INT64 ? given == GANTRY_INT32 : gantry__train_is_float(given);
+    if (!is_converted || given == wanted || shape.rank > 0) return read_array(checkpoint, entry);
+    GANTRY__TRY(gantry_checkpoint_read(checkpoint, entry->name, given, &shape, &raw,
+                                       gantry_dtype_size(given)));
+    if (wanted == GANTRY_INT64) {
+        *(int64_t *)out = raw.integer;
+        return GANTRY_OK;
+    }
+    const double number = gantry__finite_number_at(given, &raw, 0);
+    if (wanted == GANTRY_FLOAT64)
+        *(double *)out = number;
+    else
+        *(float *)out = (float)number;
+    const bool is_kept = isnan(number) || gantry__finite_number_at(wanted, out, 0) == number;
+    return is_kept ? GANTRY_OK : refuse_rounding(entry, given, number);
+}
+
+static gantry_status_t read_all_arrays(const gantry_checkpoint_t *checkpoint,
+                                       const gantry__entries_t *e) {
     for (size_t i = e->variable_count; i < e->count; ++i) {
-        const gantry_array_t *part = &e->list[i].array;
-        const size_t bytes =
-            (size_t)gantry_shape_elements(&part->shape) * gantry_dtype_size(part->dtype);
-        GANTRY__TRY(gantry_checkpoint_read(checkpoint, e->list[i].name, part->dtype, &part->shape,
-                                           (void *)part->data, bytes));
+        const bool is_scalar = i < e->variable_count + e->scalar_count;
+        GANTRY__TRY(is_scalar ? read_keras_scalar(checkpoint, &e->list[i])
+                              : read_array(checkpoint, &e->list[i]));
     }
     return GANTRY_OK;
 }
@@ -234,7 +293,7 @@ static void make_joined(gantry_scope_t *scope, gantry__entries_t *e) {
 static gantry_status_t restore(gantry_scope_t *scope, const gantry_checkpoint_t *checkpoint,
                                gantry__entries_t *e) {
     GANTRY__TRY(gantry__checkpoint_check(checkpoint, e->list, e->variable_count));
-    GANTRY__TRY(read_slots_of_weights(checkpoint, e));
+    GANTRY__TRY(read_all_arrays(checkpoint, e));
     make_joined(scope, e);
     GANTRY__TRY(gantry_checkpoint_restore(scope, checkpoint, e->list, e->variable_count));
     for (size_t i = 0; i < e->joined_count; ++i)

@@ -4,7 +4,9 @@
  * file has that of one.
  *
  * A slot that several weights share is one vector, of which a file has the part of each weight. Its
- * elements pass through the host's memory; such weights are small.
+ * elements pass through the host's memory; such weights are small. So do the scalars of an
+ * optimizer of Keras, whose types follow its backend and floatx: iteration is int32 on JAX and
+ * PyTorch. A restore converts them.
  *
  * Owner: the caller must deinit entries, after a failed init, too. Threads: externally
  * synchronised, as the model. */
@@ -13,7 +15,7 @@
 
 #include "train/model/file_names.h"
 
-/* A slot of several weights, with its elements. */
+/* A slot of several weights, or a scalar of an optimizer of Keras, with its elements. */
 typedef struct gantry__joined_slot_t {
     gantry_variable_t *slot;
     unsigned char *data;
@@ -22,8 +24,9 @@ typedef struct gantry__joined_slot_t {
 } gantry__joined_slot_t;
 
 typedef struct gantry__entries_t {
-    gantry_checkpoint_entry_t *list; /* of variables, then arrays: parts of joined slots */
+    gantry_checkpoint_entry_t *list; /* of variables, then arrays: scalars, parts of joined slots */
     size_t count, variable_count;    /* there is room for one more */
+    size_t scalar_count;             /* of Keras */
     char *names;
     gantry__joined_slot_t *joined;
     size_t joined_count;

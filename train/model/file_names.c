@@ -51,17 +51,40 @@ gantry__file_names_t gantry__names_to_save(const gantry_model_t *model, bool as_
     return names;
 }
 
+/* Whether slots of two weights have one name: "a/b" and "a_b". */
+static bool have_like_slots(const gantry_model_t *model, const gantry__file_names_t *names,
+                            const gantry_checkpoint_entry_t *weights, size_t i, size_t k) {
+    const gantry__model_variable_t *variables = model->net.variables;
+    const char *a = weights[i].name, *b = weights[k].name;
+    if (names->state != GANTRY__STATE_KERAS || model->program.optimizer->slot_count == 0 ||
+        !variables[i].is_trained || !variables[k].is_trained)
+        return false;
+    while (*a && (*a == *b || (*a == '/' && *b == '_') || (*a == '_' && *b == '/'))) ++a, ++b;
+    return *a == *b;
+}
+
+static gantry_status_t check_pair(const gantry_model_t *model, const gantry__file_names_t *names,
+                                  const gantry_checkpoint_entry_t *weights, size_t i, size_t k) {
+    const gantry__model_variable_t *variables = model->net.variables;
+    char slot[GANTRY__FILE_NAME_BYTES];
+    if (strcmp(weights[i].name, weights[k].name) == 0)
+        return gantry__train_refuse(
+            NULL,
+            "model %s: weights %s and %s have one path in Keras, '%s', which leaves out names of functional blocks; layers of unlike names are accepted",
+            model->name, variables[k].name, variables[i].name, weights[i].name);
+    if (!have_like_slots(model, names, weights, i, k)) return GANTRY_OK;
+    gantry__name_slot(model, names, i, model->program.optimizer->slots[0].name, slot);
+    return gantry__train_refuse(
+        NULL,
+        "model %s: the optimizer's slots of weights %s and %s have one path in Keras, '%s', which has _ in place of /; layers of unlike names are accepted",
+        model->name, variables[k].name, variables[i].name, slot);
+}
+
 gantry_status_t gantry__names_check_unlike(const gantry_model_t *model,
-                                           const gantry_checkpoint_entry_t *weights, size_t count) {
-    for (size_t i = 0; i < count; ++i) {
-        for (size_t k = 0; k < i; ++k) {
-            if (strcmp(weights[i].name, weights[k].name) == 0)
-                return gantry__train_refuse(
-                    NULL,
-                    "model %s: weights %s and %s have one path in Keras, '%s', which leaves out names of functional blocks; layers of unlike names are accepted",
-                    model->name, model->net.variables[k].name, model->net.variables[i].name,
-                    weights[i].name);
-        }
+                                           const gantry__file_names_t *names,
+                                           const gantry_checkpoint_entry_t *weights) {
+    for (size_t i = 0; i < model->net.variable_count; ++i) {
+        for (size_t k = 0; k < i; ++k) GANTRY__TRY(check_pair(model, names, weights, i, k));
     }
     return GANTRY_OK;
 }

@@ -44,9 +44,11 @@ gantry__file_names_t gantry__names_to_save(const gantry_model_t *model, bool as_
 gantry_status_t gantry__names_of_file(const gantry_model_t *model, const char *path,
                                       const gantry_checkpoint_t *checkpoint,
                                       gantry__file_names_t *out);
-/* Refuses a model of which two weights would have one name. */
+/* Refuses a model of which two weights, or slots of two, have one path in Keras. `weights` must
+ * have the entries of all weights. */
 gantry_status_t gantry__names_check_unlike(const gantry_model_t *model,
-                                           const gantry_checkpoint_entry_t *weights, size_t count);
+                                           const gantry__file_names_t *names,
+                                           const gantry_checkpoint_entry_t *weights);
 
 /* Write the name of a weight, of a slot of it, and of a scalar of the optimizer, to `out`, which
  * must have GANTRY__FILE_NAME_BYTES. */

@@ -5,7 +5,7 @@
  *     a functional model        dense/kernel
  *     a block                   as in the block itself, whatever the model
  *     a sequential block        model/block/dense/kernel, where it is not built when a sequential
- *                               model gets it
+ *                               model gets it; one that begins with a built block is built
  *     LSTM, GRU, SimpleRNN      lstm/lstm_cell/kernel
  *     Bidirectional             bidirectional/forward_lstm/lstm_cell/kernel
  *     TimeDistributed           time_distributed/dense/kernel
@@ -36,26 +36,27 @@ static size_t count_kind(const gantry_layer_t *layer, const char *kind) {
     return count;
 }
 
-/* Adds the name of a member's layer, or of one in it. Keras counts the layers in others, too, and
- * those of blocks, which Gantry's own names do not. */
+/* Adds the name of a layer of a member: its own, or of one in it. `name` is the member's in its
+ * block. Keras counts the layers of a program together, those in others and in blocks, too, which
+ * Gantry's own names do not; one in another layer was made before that one. */
 static void path_add_layer(char *path, const gantry_model_t *model, const gantry__member_t *member,
-                           const gantry_layer_t *layer) {
+                           const char *name, const gantry_layer_t *layer) {
     char stem[96];
     const char *kind = layer->kind.name;
-    bool is_recounted = layer != member->layer;
-    size_t count = 0;
+    size_t count = count_kind(layer->inner, kind);
+    bool is_recounted = layer != member->layer || count > 0;
     for (size_t i = 0; model->net.members[i] != member; ++i) {
         const gantry__member_t *before = model->net.members[i];
         const size_t inner = count_kind(before->layer->inner, kind),
                      all = count_kind(before->layer, kind);
         count += all;
-        is_recounted |= inner > 0 || (before->nested && all > 0);
+        is_recounted |= inner > 0 || ((before->nested || member->nested) && all > 0);
     }
     gantry__snake_case(kind, stem, sizeof stem);
     if (layer->has_own_name)
         path_add(path, "%s", layer->name);
     else if (!is_recounted)
-        path_add(path, "%s", gantry__member_name(member));
+        path_add(path, "%s", name);
     else
         path_add(path, count > 0 ? "%s_%zu" : "%s", stem, count);
 }
@@ -68,7 +69,7 @@ static void path_add_weight(char *path, const gantry_model_t *model, const gantr
         const char *end = gantry__is_bidirectional(layer) ? strchr(weight, '/') : NULL;
         if (end) path_add(path, "%.*s_", (int)(end - weight), weight);
         if (end) weight = end + 1;
-        path_add_layer(path, model, member, layer->inner);
+        path_add_layer(path, model, member, NULL, layer->inner);
         path_add(path, "/");
     }
     if (gantry__rnn_of(layer)) {
@@ -81,7 +82,19 @@ static void path_add_weight(char *path, const gantry_model_t *model, const gantr
 
 /* ---- the parts of models ---- */
 
-/* A block's layers have the block's names for themselves. */
+/* Adds the names of the models that a member is in, and returns what it is in the innermost one. */
+static const gantry__member_t *path_add_models(char *path, const gantry_model_t *model,
+                                               const gantry__member_t *member) {
+    if (model->net.is_sequential) path_add(path, "%s/", model->name);
+    for (; member->nested; member = gantry__model_member(model, member->layer)) {
+        const gantry__nested_t *nested = member->nested;
+        model = nested->model;
+        if (nested->was_built) path[0] = '\0';
+        if (model->net.is_sequential) path_add(path, "%s/", nested->name);
+    }
+    return member;
+}
+
 void gantry__model_keras_path(const gantry_model_t *model, size_t variable,
                               char path[GANTRY__NETWORK_PATH_BYTES]) {
     const gantry__member_t *member = model->net.members[0];
@@ -91,14 +104,8 @@ void gantry__model_keras_path(const gantry_model_t *model, size_t variable,
         if (other->layer->weight_count > 0 && other->first_variable <= variable) member = other;
     }
     path[0] = '\0';
-    if (model->net.is_sequential) path_add(path, "%s/", model->name);
-    for (; member->nested; member = gantry__model_member(model, member->layer)) {
-        const gantry__nested_t *nested = member->nested;
-        model = nested->model;
-        if (!model->net.is_sequential || nested->was_built) path[0] = '\0';
-        if (model->net.is_sequential) path_add(path, "%s/", nested->name);
-    }
-    path_add_layer(path, model, member, member->layer);
+    const gantry__member_t *innermost = path_add_models(path, model, member);
+    path_add_layer(path, model, member, gantry__member_name(innermost), member->layer);
     path_add(path, "/");
     path_add_weight(path, model, member, weight);
 }

@@ -73,6 +73,14 @@ static gantry_status_t take_layers(gantry_model_t *model, const gantry__nested_t
     return GANTRY_OK;
 }
 
+/* Keras builds a sequential model when it gets a second layer after a block that is built. */
+static bool nested_is_built(const gantry_model_t *block) {
+    const gantry__network_t *net = &block->net;
+    const gantry__nested_t *first = net->members[0]->nested;
+    if (net->is_built || !net->is_sequential) return true;
+    return first && first->was_built && net->members[net->member_count - 1]->nested != first;
+}
+
 static gantry_status_t nested_take_block(gantry_model_t *model, gantry_model_t *block,
                                          const char *call) {
     GANTRY__TRY(check_block(model, block, call));
@@ -82,7 +90,7 @@ static gantry_status_t nested_take_block(gantry_model_t *model, gantry_model_t *
     gantry__nested_t *nested = gantry__train_alloc(1, sizeof *nested);
     if (!nested) return GANTRY_RESOURCE_EXHAUSTED;
     nested->model = block;
-    nested->was_built = block->net.is_built;
+    nested->was_built = nested_is_built(block);
     name_block(model, block->name, nested->name);
     ++block->references;
     block->net.is_block = true;

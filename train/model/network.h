@@ -16,7 +16,7 @@ enum { GANTRY__NETWORK_NAME_BYTES = 256, GANTRY__NETWORK_PATH_BYTES = 512 };
 typedef struct gantry__nested_t {
     gantry_model_t *model; /* with a reference */
     char name[GANTRY__NETWORK_NAME_BYTES];
-    bool was_built; /* before the model got it, so that its name begins Keras's paths */
+    bool was_built; /* in Keras before the model got it, so that its name begins Keras's paths */
 } gantry__nested_t;
 
 /* An application of a block. Its values follow each other. */

@@ -2,8 +2,10 @@
 /* Promise: A model that Keras saved through safetensors loads under Keras's paths, with the state
  * of each optimizer, and its training goes on as in Keras.
  * Promise: gantry_model_save_keras gives weights and slots the paths of Keras's variables.
- * Promise: Files whose weights have one path, whose optimizer is another one, or which lack a
- * weight are refused by names.
+ * Promise: A scalar of an optimizer of Keras that has another type is converted where its number
+ * stays, and refused elsewhere.
+ * Promise: Files whose weights or slots have one path, whose optimizer is another one, or which
+ * lack a weight are refused by names.
  *
  * As a program, test_keras_files CASE GIVEN MADE: loads, trains on, and saves for Keras; for the
  * test keras_files, which runs Keras itself. */
@@ -95,6 +97,63 @@ static gantry_model_t *nested(gantry_runtime_t *runtime) {
     return model;
 }
 
+/* Adds a block, which it releases, and a layer. */
+static gantry_model_t *wrap(gantry_runtime_t *runtime, const char *name, gantry_model_t *block,
+                            gantry_layer_t *layer) {
+    gantry_model_t *model = sequential(runtime, name);
+    must(gantry_model_add_model(model, block));
+    if (layer) must(gantry_model_add(model, layer));
+    gantry_model_release(block);
+    return model;
+}
+
+static gantry_model_t *built(gantry_runtime_t *runtime, const char *name, gantry_layer_t *layer,
+                             gantry_layer_t *next) {
+    gantry_model_t *model = sequential(runtime, name);
+    must(gantry_model_add(model, layer));
+    if (next) must(gantry_model_add(model, next));
+    must(gantry_model_build(model, GANTRY_FLOAT32, GANTRY_SHAPE(FEATURES)));
+    return model;
+}
+
+static gantry_layer_t *three(void) { return dense(3, GANTRY_LINEAR, NULL); }
+
+static gantry_model_t *blocks(gantry_runtime_t *runtime) {
+    gantry_model_t *one = built(runtime, "one", dense(3, GANTRY_TANH, NULL), three()),
+                   *two = built(runtime, "two", three(), NULL),
+                   *model = gantry_functional(runtime, NULL);
+    int32_t both[2];
+    const int32_t x = gantry_model_input(model, GANTRY_FLOAT32, GANTRY_SHAPE(FEATURES));
+    must(gantry_model_apply_model(model, one, &x, 1, &both[0], 1));
+    must(gantry_model_apply_model(model, two, &x, 1, &both[1], 1));
+    const int32_t sum = gantry_model_apply(model, gantry_add_layer(NULL), both, 2);
+    (void)gantry_model_apply(model, dense(OUTPUTS, GANTRY_LINEAR, NULL), &sum, 1);
+    must(gantry_model_build(model, GANTRY_FLOAT32, GANTRY_SCALAR));
+    gantry_model_release(one);
+    gantry_model_release(two);
+    return model;
+}
+
+/* Each block begins with one that is built, and is not built by the program. */
+static gantry_model_t *wrapped(gantry_runtime_t *runtime, gantry_layer_t *second) {
+    gantry_model_t *model = built(runtime, "first", three(), NULL);
+    model = wrap(runtime, "third", wrap(runtime, "second", model, second), three());
+    model = wrap(runtime, "outer", model, dense(OUTPUTS, GANTRY_LINEAR, NULL));
+    must(gantry_model_build(model, GANTRY_FLOAT32, GANTRY_SHAPE(FEATURES)));
+    return model;
+}
+
+static gantry_model_t *begun(gantry_runtime_t *runtime) { return wrapped(runtime, three()); }
+static gantry_model_t *single(gantry_runtime_t *runtime) { return wrapped(runtime, NULL); }
+
+static gantry_model_t *with_double(gantry_runtime_t *runtime) {
+    gantry_model_t *model =
+        gantry_sequential(runtime, &(gantry_model_options_t){.seed = 3, .dtype = GANTRY_FLOAT64});
+    must(gantry_model_add(model, dense(OUTPUTS, GANTRY_LINEAR, NULL)));
+    must(gantry_model_build(model, GANTRY_FLOAT64, GANTRY_SHAPE(FEATURES)));
+    return model;
+}
+
 static gantry_model_t *recurrent(gantry_runtime_t *runtime) {
     const gantry_recurrent_options_t sequences = {.return_sequences = true};
     gantry_model_t *model = sequential(runtime, NULL);
@@ -163,6 +222,7 @@ static gantry_optimizer_t *falling_ftrl(void) {
         return gantry_##kind(&(gantry_##kind##_options_t){__VA_ARGS__}); \
     }
 OPTIMIZER(adam, adam, .learning_rate = 0.0625, .amsgrad = true)
+OPTIMIZER(plain_adam, adam, .learning_rate = 0.0625)
 OPTIMIZER(averaged_adam, adam, .learning_rate = 0.0625, .use_ema = true, .ema_momentum = 0.75,
           .gradient_accumulation_steps = 3)
 OPTIMIZER(slow_adam, adam, .learning_rate = 0.0078125)
@@ -198,6 +258,11 @@ static const keras_case_t cases[] = {
     {"small, Ftrl, schedule", small, falling_ftrl},
     {"small, Adam, averages", small, averaged_adam},
     {"small, no optimizer", small, NULL},
+    {"blocks, Adam", blocks, plain_adam},
+    {"begun, SGD", begun, sgd},
+    {"single, SGD", single, sgd},
+    {"double, Nadam", with_double, nadam},
+    {"small, Adam, JAX", small, plain_adam},
     {"large, Adam", large, slow_adam},
 };
 
@@ -309,27 +374,36 @@ static void write_golden(const golden_case_t *file, const paths_t *paths) {
     write_file(paths->wanted, bytes, before->bytes);
 }
 
-static void compare_tensor(const char *what, const gantry_checkpoint_t *got,
-                           const gantry_checkpoint_t *want, const char *name) {
-    static float a[MOST / 4], b[MOST / 4];
-    int64_t steps[2];
+/* Reads a tensor as doubles, of which there is room for MOST / 4, and returns their number. */
+static size_t read_numbers(const gantry_checkpoint_t *file, const char *name, double *out) {
+    static union {
+        float floats[MOST / 4];
+        double doubles[MOST / 8];
+        int32_t ints[1];
+        int64_t longs[1];
+    } raw;
     gantry_dtype_t dtype;
     gantry_shape_t shape;
-    must(gantry_checkpoint_find(want, name, &dtype, &shape));
-    const size_t count = (size_t)gantry_shape_elements(&shape),
-                 bytes = count * gantry_dtype_size(dtype);
-    if (dtype == GANTRY_INT64) {
-        must(gantry_checkpoint_read(want, name, dtype, &shape, &steps[0], bytes));
-        must(gantry_checkpoint_read(got, name, dtype, &shape, &steps[1], bytes));
-        assert_int_equal(steps[0], steps[1]);
-        return;
-    }
-    must(gantry_checkpoint_read(want, name, dtype, &shape, b, bytes));
-    must(gantry_checkpoint_read(got, name, dtype, &shape, a, bytes));
+    must(gantry_checkpoint_find(file, name, &dtype, &shape));
+    const size_t count = (size_t)gantry_shape_elements(&shape);
+    must(gantry_checkpoint_read(file, name, dtype, &shape, &raw, count * gantry_dtype_size(dtype)));
+    assert_true(dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64 || count == 1);
+    for (size_t i = 0; i < count; ++i)
+        out[i] = dtype == GANTRY_FLOAT32   ? raw.floats[i]
+                 : dtype == GANTRY_FLOAT64 ? raw.doubles[i]
+                 : dtype == GANTRY_INT32   ? raw.ints[i]
+                                           : (double)raw.longs[i];
+    return count;
+}
+
+static void compare_tensor(const char *what, const gantry_checkpoint_t *got,
+                           const gantry_checkpoint_t *want, const char *name) {
+    static double a[MOST / 4], b[MOST / 4];
+    const size_t count = read_numbers(want, name, b);
+    assert_int_equal(read_numbers(got, name, a), count);
     for (size_t i = 0; i < count; ++i) {
-        if (!(fabsf(a[i] - b[i]) <= 1e-4F * fabsf(b[i]) + 1e-6F))
-            fail_msg("%s: %s: element %zu is %.9g, not %.9g", what, name, i, (double)a[i],
-                     (double)b[i]);
+        if (!(fabs(a[i] - b[i]) <= 1e-4 * fabs(b[i]) + 1e-6))
+            fail_msg("%s: %s: element %zu is %.9g, not %.9g", what, name, i, a[i], b[i]);
     }
 }
 
@@ -397,6 +471,95 @@ TEST(weights_of_one_path_are_refused) {
         "weights other/head/kernel and head/kernel have one path in Keras, 'head/kernel'");
     assert_int_equal(access("/tmp/gantry_never", F_OK), -1);
     gantry_model_release(model);
+}
+
+/* A model of which Keras names two slots alike. */
+static gantry_model_t *like_slots(gantry_runtime_t *runtime, gantry_optimizer_t *optimizer) {
+    gantry_model_t *block = built(runtime, "one", dense(OUTPUTS, GANTRY_TANH, "two"), NULL),
+                   *model = gantry_functional(runtime, NULL);
+    int32_t both[2];
+    const int32_t x = gantry_model_input(model, GANTRY_FLOAT32, GANTRY_SHAPE(FEATURES));
+    must(gantry_model_apply_model(model, block, &x, 1, &both[0], 1));
+    both[1] = gantry_model_apply(model, dense(OUTPUTS, GANTRY_LINEAR, "one_two"), &x, 1);
+    (void)gantry_model_apply(model, gantry_add_layer(NULL), both, 2);
+    must(gantry_model_build(model, GANTRY_FLOAT32, GANTRY_SCALAR));
+    compile(model, optimizer);
+    gantry_model_release(block);
+    return model;
+}
+
+TEST(slots_of_one_path_are_refused) {
+    static const char text[] =
+        "the optimizer's slots of weights one/two/kernel and one_two/kernel have one path in Keras, 'sgd/one_two_kernel_momentum', which has _ in place of /";
+    gantry_model_t *bare = like_slots(fixture.runtime, sgd()),
+                   *moved = like_slots(fixture.runtime, moved_sgd());
+    paths_t paths;
+    open_paths(&paths);
+    must(train(bare, false));
+    must(gantry_model_save_keras(bare, paths.made)); /* there are no slots */
+    must(gantry_model_load(bare, paths.made));
+    expect_refused(gantry_model_load(moved, paths.made), GANTRY_INVALID_ARGUMENT, text);
+    must(train(moved, false));
+    expect_refused(gantry_model_save_keras(moved, paths.made), GANTRY_INVALID_ARGUMENT, text);
+    must(gantry_model_save(moved, paths.made));
+    must(gantry_model_load(moved, paths.made));
+    gantry_model_release(bare);
+    gantry_model_release(moved);
+    close_paths(&paths);
+}
+
+/* Loads a file of "small, SGD" that has another learning rate. */
+static gantry_status_t load_rate(const paths_t *paths, gantry_array_t rate, float *out_rate) {
+    gantry_checkpoint_t *file;
+    gantry_checkpoint_entry_t entries[8] = {{.name = "sgd/learning_rate", .array = rate}};
+    gantry_scope_t *scope = gantry_scope_begin(fixture.runtime, NULL);
+    size_t count = 1;
+    must(gantry_checkpoint_open(paths->given, &file));
+    for (size_t i = 0; i < gantry_checkpoint_count(file); ++i) {
+        const char *name = gantry_checkpoint_name(file, i);
+        if (strcmp(name, entries[0].name) != 0)
+            entries[count++] = (gantry_checkpoint_entry_t){
+                .name = name, .tensor = gantry_checkpoint_load(scope, file, name)};
+    }
+    must(gantry_checkpoint_save(scope, paths->made, entries, count, NULL, 0));
+    must(gantry_scope_end(scope));
+    gantry_checkpoint_release(file);
+    gantry_model_t *model = small(fixture.runtime);
+    compile(model, sgd());
+    const gantry_status_t status = gantry_model_load(model, paths->made);
+    if (status == GANTRY_OK) {
+        double kept;
+        must(gantry_model_save_keras(model, paths->made));
+        must(gantry_checkpoint_open(paths->made, &file));
+        assert_int_equal(read_numbers(file, entries[0].name, &kept), 1);
+        *out_rate = (float)kept;
+        gantry_checkpoint_release(file);
+    }
+    gantry_model_release(model);
+    return status;
+}
+
+TEST(scalars_are_converted_exactly) {
+    static const uint16_t half = 0x3400; /* 0.25 */
+    static const double quarter = 0.25, tenth = 0.1, pair[] = {0.25, 0.25};
+    static const int32_t one = 1;
+    float rate;
+    paths_t paths;
+    open_paths(&paths);
+    write_golden(find_file("small, SGD"), &paths);
+    must(load_rate(&paths, (gantry_array_t){GANTRY_FLOAT64, GANTRY_SCALAR, &quarter}, &rate));
+    assert_true(rate == 0.25F);
+    must(load_rate(&paths, (gantry_array_t){GANTRY_FLOAT16, GANTRY_SCALAR, &half}, &rate));
+    assert_true(rate == 0.25F);
+    expect_refused(load_rate(&paths, (gantry_array_t){GANTRY_FLOAT64, GANTRY_SCALAR, &tenth}, NULL),
+                   GANTRY_INVALID_ARGUMENT,
+                   "tensor 'sgd/learning_rate' is float64 0.10000000000000001, which float32 does "
+                   "not have; a number of float32 is accepted");
+    expect_refused(load_rate(&paths, (gantry_array_t){GANTRY_INT32, GANTRY_SCALAR, &one}, NULL),
+                   GANTRY_INVALID_ARGUMENT, "is int32 []; float32 [] is accepted here");
+    expect_refused(load_rate(&paths, (gantry_array_t){GANTRY_FLOAT64, GANTRY_SHAPE(2), pair}, NULL),
+                   GANTRY_INVALID_ARGUMENT, "is float64 [2]; float32 [] is accepted here");
+    close_paths(&paths);
 }
 
 TEST(files_of_others_are_refused) {
