@@ -457,6 +457,25 @@ TEST(models_of_keras_train_on_on_two_devices) {
     close_paths(&paths);
 }
 
+TEST(a_layer_in_one_of_its_kind_is_counted_first) {
+    gantry_dtype_t dtype;
+    gantry_shape_t shape;
+    gantry_checkpoint_t *file;
+    gantry_model_t *model = sequential(fixture.runtime, NULL);
+    paths_t paths;
+    open_paths(&paths);
+    must(gantry_model_add(model,
+                          gantry_time_distributed(gantry_time_distributed(three(), NULL), NULL)));
+    must(gantry_model_build(model, GANTRY_FLOAT32, GANTRY_SHAPE(2, STEPS, FEATURES)));
+    must(gantry_model_save_keras(model, paths.made));
+    must(gantry_checkpoint_open(paths.made, &file));
+    must(gantry_checkpoint_find(file, "sequential/time_distributed_1/time_distributed/dense/kernel",
+                                &dtype, &shape));
+    gantry_checkpoint_release(file);
+    gantry_model_release(model);
+    close_paths(&paths);
+}
+
 /* ---- refusals ---- */
 
 static void expect_refused(gantry_status_t status, gantry_status_t wanted, const char *text) {
