@@ -135,13 +135,13 @@ count_beside() {
     add_counts "$BESIDE_LOG"
 }
 
-# build_beside PRESET [CMAKE ARGUMENTS]: begins common.sh's `build` in the background, with the processor time that tests
-# leave. await_build waits for its end.
+# build_beside ONLY PRESET [CMAKE ARGUMENTS]: begins common.sh's `build` in the background, of the target ONLY or, if it
+# is empty, of all, with the processor time that tests leave. await_build waits for its end.
 build_beside() {
-    BUILD_LOG=build/$1.log
+    BUILD_LOG=build/$2.log
     mkdir -p build
     # shellcheck disable=SC2016
-    setsid nice -n 19 sh -c '. scripts/common.sh && build "$@"' "$ROOT/scripts/test" "$@" >"$BUILD_LOG" 2>&1 &
+    setsid nice -n 19 sh -c '. scripts/common.sh && BUILD_ONLY=$1 && shift && build "$@"' "$ROOT/scripts/test" "$@" >"$BUILD_LOG" 2>&1 &
     BUILDING=$!
 }
 

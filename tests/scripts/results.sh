@@ -69,19 +69,19 @@ expect 130 "0 passed, 1 failed, 0 skipped" 'kill -INT $$; sleep 1; IS_COMPLETE=y
 mkdir "$work/scripts"
 cat >"$work/scripts/common.sh" <<'END'
 build() {
-    echo "built $*"
+    echo "built $*${BUILD_ONLY:+, only $BUILD_ONLY}"
     case $1 in
         bad) exit 3 ;;
         slow) sleep 60 & echo $! >child; wait ;;
     esac
 }
 END
-expect 0 "1 passed, 0 failed, 0 skipped" 'build_beside some -DA=1; suite a true; await_build; IS_COMPLETE=yes'
+expect 0 "1 passed, 0 failed, 0 skipped" 'build_beside "" some -DA=1; suite a true; await_build; IS_COMPLETE=yes'
 grep -qx 'built some -DA=1' "$work/output" || { cat "$work/output"; echo "the log of a build is not shown"; exit 1; }
-expect 3 "1 passed, 1 failed, 0 skipped" 'build_beside bad; suite a true; await_build; IS_COMPLETE=yes'
-grep -qx 'built bad' "$work/output" || { cat "$work/output"; echo "the log of a build that failed is not shown"; exit 1; }
+expect 3 "1 passed, 1 failed, 0 skipped" 'build_beside part bad; suite a true; await_build; IS_COMPLETE=yes'
+grep -qx 'built bad, only part' "$work/output" || { cat "$work/output"; echo "the log of a build that failed is not shown"; exit 1; }
 # An early end kills a command in the background, and what that has started.
-for begins in 'beside log sh -c "sleep 60 & echo \$! >child; wait"' 'build_beside slow'; do
+for begins in 'beside log sh -c "sleep 60 & echo \$! >child; wait"' 'build_beside "" slow'; do
     rm -f "$work/child"
     expect 3 "0 passed, 1 failed, 0 skipped" "$begins; while [ ! -s child ]; do sleep 0.01; done; exit 3"
     child=$(cat "$work/child")
