@@ -3,14 +3,11 @@
  * place. */
 #include <gantry/interop.h>
 
-#include <inttypes.h>
-
 #include "api/elements_check.h"
 #include "api/interop.h"
 #include "base/fp_mode.h"
 #include "device/buffer.h"
 #include "device/device_open.h"
-#include "run/dispatch.h"
 #include "run/scope_state.h"
 #include "run/trace_hooks.h"
 #include "shared/struct_size.h"

@@ -481,7 +481,7 @@ def scores_of_classes(dtype):
 
 
 def iou_case(name, kind, make, updates, dtype, classes=0, targets=(), threshold=0.0, **options):
-    """targets: a digit for each target class, behind a 1."""
+    """targets: a 1, then a digit for each target class."""
     given = {"classes": classes, "targets": int("1" + "".join(map(str, targets)))}
     if "ignore_class" in options:
         given.update(ignored=options["ignore_class"] + AXIS_BIAS)

@@ -98,7 +98,7 @@ static inline void train_metric_read_updates(const golden_case_t *item, train_me
     if (item->input_count % 3 == 1) out->thresholds = *given;
 }
 
-/* A number of one digit for each class, behind a 1. */
+/* A number: a 1, then a digit for each class. */
 static inline void train_metric_read_targets(const golden_case_t *item, train_metric_case_t *out) {
     int digits = (int)train_attr(item, "targets");
     for (int rest = digits; rest > 9; rest /= 10) ++out->target_count;
