@@ -8,9 +8,9 @@
 
 #include <gantry_train/dataset.h>
 
-#include "runtime_fixture.h"
+#define TRAIN_FIXTURE_GPUS 1
 #include "test.h"
-#include "train_heap.h"
+#include "train_fixture.h"
 
 #include "ops/type_rows.h"
 
@@ -18,8 +18,6 @@
 
 static const gantry_dtype_t types[] = {GANTRY_ELEMENT_TYPES(TYPE_OF)};
 static const char *const devices[] = {"/CPU:0", "/GPU:0"};
-
-static runtime_fixture_t fixture;
 
 enum { MOST_BYTES = 24 * 16 };
 
@@ -127,20 +125,6 @@ TEST(what_has_no_room_is_refused) {
                    "out_array is NULL");
     assert_float_equal(number, 7, 0);
     expect_ended_well(scope);
-}
-
-static int set_up(void **state) {
-    (void)runtime_fixture_set_up(state);
-    train_heap_reset(-1);
-    runtime_fixture_open(&fixture, 1);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    runtime_fixture_close(&fixture);
-    assert_int_equal(train_heap_live(), 0);
-    return 0;
 }
 
 int main(void) { return test_main_each(set_up, tear_down); }

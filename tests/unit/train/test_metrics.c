@@ -7,27 +7,12 @@
 
 #include <string.h>
 
+#define TRAIN_FIXTURE_GPUS 1
 #include "test.h"
+#include "train_fixture.h"
 #include "train_metric_case.h"
-#include "train_heap.h"
 
 #include <gantry_train/train.h>
-
-static runtime_fixture_t fixture;
-
-static int set_up(void **state) {
-    (void)runtime_fixture_set_up(state);
-    train_heap_reset(-1);
-    runtime_fixture_open(&fixture, 1);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    runtime_fixture_close(&fixture);
-    assert_int_equal(train_heap_live(), 0);
-    return 0;
-}
 
 /* ---- values ---- */
 
