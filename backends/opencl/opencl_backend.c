@@ -174,6 +174,7 @@ static const gantry_backend_t table = {
     .event = &gantry__opencl_event_ops,
     .transfer = &gantry__opencl_transfer_ops,
     .program = &gantry__opencl_program_ops,
+    .interop = &gantry__opencl_interop_ops,
     .set_wait_policy = gantry__opencl_set_wait_policy,
     .graph = NULL, /* cl_khr_command_buffer is provisional */
     .driver_files = gantry__opencl_driver_files,
