@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The C functions of interop.h for DLPack, in this order: reading the struct; taking a tensor, in
- * place or element by element; giving one. */
+/* The C functions of dlpack.h, in this order: reading the struct; taking a tensor, in place or
+ * element by element; giving one. */
+#include <gantry/dlpack.h>
+
 #include <inttypes.h>
 #include <string.h>
 
