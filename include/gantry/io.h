@@ -73,8 +73,8 @@ GANTRY_API const gantry_tensor_t *gantry_load_elements(gantry_scope_t *scope, in
                                                        const char *path, int64_t offset,
                                                        gantry_dtype_t dtype, gantry_shape_t shape);
 
-/** Makes a tensor of the same elements without a copy where the scope's device is a CPU device, by a
- * mapping of the file; what gantry_map_npy says holds. file may be closed. Failures are those of
+/** Makes a tensor of the same elements without a copy where the scope's device is a CPU device, by
+ * a mapping of the file; what gantry_map_npy says holds. file may be closed. Failures are those of
  * gantry_load_elements. */
 GANTRY_API const gantry_tensor_t *gantry_map_elements(gantry_scope_t *scope, int file,
                                                       const char *path, int64_t offset,

@@ -51,7 +51,7 @@ static gantry_status_t npy_load(npy_load_t *load, gantry_tensor_t **out_tensor) 
 }
 
 /* Whether the elements are in the file as a tensor has them. */
-static bool is_plain(const gantry__npy_view_t *array) {
+static bool npy_is_mappable(const gantry__npy_view_t *array) {
     return !array->swapped && (!array->fortran_order || array->shape.rank < 2);
 }
 
@@ -73,8 +73,8 @@ static const gantry_tensor_t *tensor_of_npy(gantry_scope_t *scope, const char *p
         path ? gantry__npy_open(&scope->runtime->heap, path, NPY_LARGEST, &load.file)
              : gantry__refuse("%s: the path is NULL", call);
     if (status == GANTRY_OK)
-        status =
-            maps && is_plain(&load.file.array) ? npy_map(&load, &tensor) : npy_load(&load, &tensor);
+        status = maps && npy_is_mappable(&load.file.array) ? npy_map(&load, &tensor)
+                                                           : npy_load(&load, &tensor);
     gantry__npy_close(&load.file);
     if (status != GANTRY_OK) (void)gantry__scope_fail(scope, status);
     return tensor;
