@@ -11,6 +11,7 @@
 #include <gantry/dlpack.h>
 #include <gantry/file.h>
 #include <gantry/function.h>
+#include <gantry/graph.h>
 #include <gantry/interop.h>
 #include <gantry/io.h>
 #include <gantry/memory.h>
