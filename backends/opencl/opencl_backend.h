@@ -2,9 +2,9 @@
 /* The OpenCL backend's own types: platforms and devices found through the ICD loader, presented
  * through the plug-in interface.
  *
- * A region's number is its cl_mem; a span is that buffer and an offset. Each device has one context,
- * its own or the program's (opencl_interop.c), and in-order queues without profiling. opencl_status.c makes a code and a
- * text of what a driver refuses.
+ * A region's number is its cl_mem; a span is that buffer and an offset. Each device has one
+ * context, its own or the program's (opencl_interop.c), and in-order queues without profiling.
+ * opencl_status.c makes a code and a text of what a driver refuses.
  *
  * Owner: the core owns instances, devices, streams, events and programs, and must give them back in
  * reverse order; an instance owns the records of its devices, a program its kernels. Threads: as

@@ -47,7 +47,7 @@ static int32_t read_devices(const gantry_backend_instance_t *instance, cl_contex
     return GANTRY_OK;
 }
 
-static bool has_device(const context_devices_t *devices, cl_device_id device) {
+static bool context_has(const context_devices_t *devices, cl_device_id device) {
     for (size_t i = 0; i < devices->count; ++i) {
         if (devices->ids[i] == device) return true;
     }
@@ -68,7 +68,7 @@ static int32_t interop_context_find(struct gantry_backend_instance_t *instance,
             "the cl_context %p has %zu devices: device must name one of them", native_context,
             devices.count);
     if (!device) device = devices.ids[0];
-    if (!has_device(&devices, device))
+    if (!context_has(&devices, device))
         return gantry__driver_fail(
             host, GANTRY_INVALID_ARGUMENT, 0,
             "the cl_device_id %p is not of the cl_context %p; one of its %zu devices is accepted",
@@ -91,7 +91,7 @@ static int32_t interop_device_adopt(struct gantry_backend_instance_t *instance, 
     *out_device = NULL;
     if (!native_context) return interop_refuse_null(instance->host, "the cl_context");
     GANTRY__TRY(read_devices(instance, native_context, &devices));
-    if (index < instance->record_count && !has_device(&devices, instance->records[index]->device))
+    if (index < instance->record_count && !context_has(&devices, instance->records[index]->device))
         return gantry__driver_fail(instance->host, GANTRY_INVALID_ARGUMENT, 0,
                                    "the cl_context %p is not of \"%.200s\"", native_context,
                                    instance->records[index]->hardware_name);

@@ -10,7 +10,7 @@
 #include "device/device_open.h"
 #include "device/loss.h"
 #include "device/sharing.h"
-#include "run/trace_hooks.h"
+#include "run/scope_state.h"
 #include "shared/struct_size.h"
 
 /* ---- contexts ---- */
@@ -63,8 +63,8 @@ typedef struct from_device_t {
     gantry_from_device_memory_options_t options;
 } from_device_t;
 
-static gantry_status_t check_device(const gantry_scope_t *scope,
-                                    const gantry_logical_device_t *device) {
+static gantry_status_t interop_check_device(const gantry_scope_t *scope,
+                                            const gantry_logical_device_t *device) {
     if (!device || device->table != &scope->runtime->devices)
         return gantry__refuse(
             "%s: device is %s; one of gantry_list_logical_devices of the scope's runtime is accepted",
@@ -75,7 +75,12 @@ static gantry_status_t check_device(const gantry_scope_t *scope,
 static gantry_status_t check_from(const gantry_scope_t *scope, from_device_t *from) {
     const size_t size = gantry_dtype_size(from->dtype);
     const int64_t elements = gantry_shape_elements(from->shape);
-    GANTRY__TRY(check_device(scope, from->device));
+    if (scope->trace)
+        return gantry__fail(
+            GANTRY_FAILED_PRECONDITION,
+            "%s: the body of a function is traced; an input of the function is accepted",
+            from_call);
+    GANTRY__TRY(interop_check_device(scope, from->device));
     from->memory.size_bytes = elements > 0 && (uint64_t)elements <= SIZE_MAX / (size ? size : 1)
                                   ? (uint64_t)elements * size
                                   : 0;
@@ -102,9 +107,8 @@ static gantry_status_t make_from_device(gantry_scope_t *scope, const from_device
     GANTRY__TRY(gantry__runtime_initialize(scope->runtime, "Const"));
     GANTRY__TRY(open_shared(scope->runtime, from->device, from_call, &device, &ops));
     recorded.device = device;
-    GANTRY__TRY(gantry__tensor_from_device_memory(scope, device, from->dtype, from->shape,
-                                                  &from->memory, &foreign, out_tensor));
-    return scope->trace ? gantry__trace_constant(scope, *out_tensor) : GANTRY_OK;
+    return gantry__tensor_from_device_memory(scope, device, from->dtype, from->shape, &from->memory,
+                                             &foreign, out_tensor);
 }
 
 static gantry_status_t from_device(gantry_scope_t *scope, from_device_t *from,
@@ -114,15 +118,9 @@ static gantry_status_t from_device(gantry_scope_t *scope, from_device_t *from,
                                     "gantry_tensor_from_device_memory: options"));
     GANTRY__TRY(check_from(scope, from));
     from->memory.ready_event = from->options.ready_event;
-    gantry_status_t status = make_from_device(scope, from, out_tensor);
-    if (status == GANTRY_OK) {
-        gantry__scope_adopt(scope, *out_tensor);
-        return GANTRY_OK;
-    }
-    if (*out_tensor) (*out_tensor)->buffer->foreign.release = NULL;
-    gantry_tensor_release(*out_tensor);
-    *out_tensor = NULL;
-    return status;
+    GANTRY__TRY(make_from_device(scope, from, out_tensor));
+    gantry__scope_adopt(scope, *out_tensor);
+    return GANTRY_OK;
 }
 
 const gantry_tensor_t *gantry_tensor_from_device_memory(

@@ -18,9 +18,29 @@
 
 typedef struct gantry_physical_device_t physical_t;
 
-static gantry_status_t find_backend(const gantry__device_table_t *table, const char *name,
-                                    const gantry__backend_t **out_backend) {
-    if (!name) return gantry__refuse("backend is NULL; \"opencl\" and \"cuda\" are accepted");
+/* Writes "cpu, fake": the backends that share. */
+static void print_sharing(const gantry__device_table_t *table, char *out, size_t out_bytes) {
+    size_t used = 0;
+    (void)snprintf(out, out_bytes, "none");
+    for (size_t i = 0; i < table->backends->count && used < out_bytes; ++i) {
+        const gantry__backend_t *backend = &table->backends->items[i];
+        if (backend->state == GANTRY_BACKEND_USABLE && gantry__backend_interop(backend->table))
+            used += (size_t)snprintf(out + used, out_bytes - used, "%s%s", used ? ", " : "",
+                                     backend->name);
+    }
+}
+
+static gantry_status_t refuse_backend(const gantry__device_table_t *table, const char *name,
+                                      const char *why) {
+    char accepted[128];
+    print_sharing(table, accepted, sizeof accepted);
+    return gantry__refuse("backend %.60s %s; of those in use, these share contexts: %s", name, why,
+                          accepted);
+}
+
+static gantry_status_t adopted_find_backend(const gantry__device_table_t *table, const char *name,
+                                            const gantry__backend_t **out_backend) {
+    if (!name) return refuse_backend(table, "NULL", "is no name");
     for (size_t i = 0; i < table->backends->count; ++i) {
         const gantry__backend_t *backend = &table->backends->items[i];
         if (strcmp(backend->name, name) != 0) continue;
@@ -28,12 +48,10 @@ static gantry_status_t find_backend(const gantry__device_table_t *table, const c
         if (backend->state != GANTRY_BACKEND_USABLE)
             return gantry__refuse("backend %s is not used: %s", name, backend->reason);
         if (!gantry__backend_interop(backend->table))
-            return gantry__refuse(
-                "backend %s shares no contexts; \"opencl\" and \"cuda\" are accepted", name);
+            return refuse_backend(table, name, "shares none");
         return GANTRY_OK;
     }
-    return gantry__refuse("backend \"%.60s\" is unknown; \"opencl\" and \"cuda\" are accepted",
-                          name);
+    return refuse_backend(table, name, "is unknown");
 }
 
 static physical_t *view_of(const gantry__device_table_t *table, const gantry__backend_t *backend,
@@ -93,7 +111,7 @@ static gantry_status_t adopt_one(gantry__device_table_t *table,
     gantry_status_t status;
     if (!given) return gantry__refuse("it is NULL; a gantry_adopted_context_t is accepted");
     GANTRY__TRY(gantry__struct_read(given, 0, &adopted, sizeof adopted, "the struct"));
-    GANTRY__TRY(find_backend(table, adopted.backend, &backend));
+    GANTRY__TRY(adopted_find_backend(table, adopted.backend, &backend));
     GANTRY__CALL_SLOT(
         status, gantry__backend_interop(backend->table)
                     ->context_find(backend->instance, adopted.context, adopted.device, &index));

@@ -3,10 +3,8 @@
 
 #include <inttypes.h>
 
-#include "backend/backend_check.h"
 #include "device/device_table.h"
 #include "device/loss.h"
-#include "device/sharing.h"
 
 static gantry_status_t wait_for_former_uses(gantry_logical_device_t *device,
                                             const gantry__bfc_chunk_t *chunk,
@@ -55,7 +53,7 @@ gantry_status_t gantry__buffer_allocate(gantry_logical_device_t *device,
     gantry__profile_frame_t *frame = gantry__device_frame(device->table);
     GANTRY__PHASE(frame, ALLOCATION);
     *out_buffer = NULL;
-    if (!device->synchronous) gantry__sharing_collect(device);
+    if (!device->synchronous) gantry__buffers_collect(device);
     gantry__buffer_t *buffer = gantry__heap_zalloc(device->table->heap, sizeof *buffer);
     if (!buffer) return GANTRY_RESOURCE_EXHAUSTED;
     gantry__bfc_chunk_t *chunk;
@@ -130,51 +128,16 @@ gantry__buffer_t *gantry__buffer_retain(gantry__buffer_t *buffer) {
     return buffer;
 }
 
-/* The point that covers all work in the adopted queue that may use the buffer now. */
-static void note_exposed_use(gantry__buffer_t *buffer) {
+void gantry__buffer_note_exposed(gantry__buffer_t *buffer) {
     if (!atomic_load_explicit(&buffer->is_exposed, memory_order_acquire)) return;
     gantry__stream_t *stream = &buffer->device->streams[GANTRY_STREAM_COMPUTE];
     gantry__buffer_mark_use(buffer, GANTRY_STREAM_COMPUTE, gantry__stream_count(stream));
 }
 
-static void give_back_chunk(gantry__buffer_t *buffer) {
-    for (uint32_t i = 0; i < GANTRY__STREAMS; ++i)
-        buffer->chunk->last_use[i] =
-            atomic_load_explicit(&buffer->last_use[i], memory_order_relaxed);
-    gantry__allocator_free(&buffer->device->allocator, buffer->chunk);
-}
-
-static void give_back_foreign(const gantry__buffer_t *buffer) {
-    gantry_logical_device_t *device = buffer->device;
-    atomic_fetch_sub_explicit(&device->foreign_bytes, buffer->span.size_bytes,
-                              memory_order_relaxed);
-    if (!buffer->is_region) return;
-    atomic_fetch_add(&device->freed_regions, 1);
-    gantry__backend_interop(device->backend)->region_disown(device->handle, buffer->span.region);
-}
-
-void gantry__buffer_release(gantry__buffer_t *buffer) {
-    if (!buffer || atomic_fetch_sub_explicit(&buffer->references, 1, memory_order_acq_rel) != 1)
-        return;
-    if (buffer->chunk) note_exposed_use(buffer);
-    if (!gantry__sharing_defer(buffer)) gantry__buffer_end(buffer);
-}
-
-void gantry__buffer_end(gantry__buffer_t *buffer) {
-    const gantry__foreign_t foreign = buffer->foreign;
-    if (buffer->chunk) {
-        give_back_chunk(buffer);
-    } else {
-        give_back_foreign(buffer);
-    }
-    gantry__heap_free(buffer->device->table->heap, buffer, sizeof *buffer);
-    if (foreign.release) foreign.release(foreign.user);
-}
-
 uint32_t gantry__buffer_other_uses(gantry__buffer_t *buffer, uint32_t stream,
                                    gantry__point_t out_points[GANTRY__STREAMS - 1]) {
     uint32_t count = 0;
-    if (stream != GANTRY_STREAM_COMPUTE) note_exposed_use(buffer);
+    if (stream != GANTRY_STREAM_COMPUTE) gantry__buffer_note_exposed(buffer);
     for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) {
         uint64_t use = atomic_load_explicit(&buffer->last_use[i], memory_order_acquire);
         if (i != stream && use > 0)
@@ -193,7 +156,7 @@ gantry_status_t gantry__buffer_follow_other_uses(gantry__buffer_t *buffer) {
 
 bool gantry__buffer_is_aligned(const gantry__buffer_t *buffer, uint64_t offset_bytes) {
     const uint64_t line = 64, base = buffer->device->info.base_alignment_bytes;
-    /* a region begins aligned, the program's too (region_adopt); its number need not be an address */
+    /* a region begins aligned, the program's too; its number need not be an address */
     const uint64_t begin = buffer->data && !buffer->chunk ? buffer->span.region : 0;
     return (begin + buffer->span.offset_bytes + offset_bytes) % (base > line ? base : line) == 0;
 }

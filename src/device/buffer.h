@@ -23,6 +23,12 @@ typedef struct gantry__foreign_t {
     bool is_writable;
 } gantry__foreign_t;
 
+/* An event of the program for which a buffer waits. */
+typedef struct gantry__hold_t {
+    struct gantry__hold_t *next;
+    gantry_backend_event_t *event;
+} gantry__hold_t;
+
 typedef struct gantry__buffer_t {
     atomic_uint references;
     gantry_logical_device_t *device;
@@ -57,8 +63,6 @@ gantry_status_t gantry__buffer_adopt(gantry_logical_device_t *device, void *data
 gantry_status_t gantry__buffer_over(gantry_logical_device_t *device, const gantry_span_t *span,
                                     const gantry__foreign_t *foreign,
                                     gantry__buffer_t **out_buffer);
-/* Gives back the memory of a buffer without references, and ends it. */
-void gantry__buffer_end(gantry__buffer_t *buffer);
 gantry__buffer_t *gantry__buffer_retain(gantry__buffer_t *buffer);
 void gantry__buffer_release(gantry__buffer_t *buffer); /* NULL is allowed */
 /* The uses on other streams, for which a writer on `stream` must wait. Returns the number of
@@ -70,6 +74,16 @@ gantry_status_t gantry__buffer_follow_other_uses(gantry__buffer_t *buffer);
 /* Whether a result may begin at this byte of the buffer: at the device's alignment, and at a cache
  * line, because kernels write whole lines. */
 bool gantry__buffer_is_aligned(const gantry__buffer_t *buffer, uint64_t offset_bytes);
+/* Keeps the bytes until the hold's event has completed; takes the hold over. */
+void gantry__buffer_add_hold(gantry__buffer_t *buffer, gantry__hold_t *hold);
+/* Whether the event of a hold may be pending. */
+bool gantry__buffer_is_held(gantry__buffer_t *buffer);
+/* Marks the newest work of the compute stream as a use, if the program's may be among it. */
+void gantry__buffer_note_exposed(gantry__buffer_t *buffer);
+/* Ends buffers of the device without references whose last use has passed, without a wait. */
+void gantry__buffers_collect(gantry_logical_device_t *device);
+/* Waits for the last uses and ends all of them. */
+void gantry__buffers_end(gantry_logical_device_t *device);
 /* Marks that work with this count on the stream uses the buffer. */
 void gantry__buffer_mark_use(gantry__buffer_t *buffer, uint32_t stream, uint64_t count);
 

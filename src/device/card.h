@@ -48,8 +48,8 @@ typedef struct gantry__card_t {
     gantry__mutex_t open_lock;
     gantry_backend_device_t *handle;
     uint32_t open_count;
-    /* the program's, over which the card is opened (device/adopted.h); NULL: none. Constant once the
-     * runtime is made. */
+    /* the program's, over which the card is opened (device/adopted.h); NULL: none; constant once
+     * the runtime is made */
     void *adopted_context;
     void *adopted_queue; /* the compute stream of the card's first logical device */
     /* see device/card_limit.c; known after the first opening */

@@ -11,6 +11,7 @@
 
 #include "backend/slot_failure.h"
 #include "base/fp_mode.h"
+#include "device/buffer.h"
 #include "device/card_limit.h"
 #include "device/device_table.h"
 #include "device/device_times.h"
@@ -18,7 +19,6 @@
 #include "device/fail_over.h"
 #include "device/fault.h"
 #include "device/loss.h"
-#include "device/sharing.h"
 #include "device/staging.h"
 #include "device/status_file.h"
 #include "device/stream_owner.h"
@@ -286,7 +286,7 @@ gantry_status_t gantry__logical_device_open_slowly(gantry_logical_device_t *devi
 void gantry__logical_device_close(gantry_logical_device_t *device) {
     if (!atomic_load(&device->is_open)) return;
     (void)gantry__logical_device_synchronize(device);
-    gantry__sharing_end(device);
+    gantry__buffers_end(device);
     gantry__fault_table_deinit(device);
     gantry__staging_deinit(device);
     gantry__allocator_deinit(&device->allocator);
@@ -306,7 +306,7 @@ gantry_status_t gantry__logical_device_synchronize(gantry_logical_device_t *devi
         gantry_status_t status = gantry__stream_synchronize(&device->streams[i]);
         if (first == GANTRY_OK) first = status;
     }
-    gantry__sharing_collect(device);
+    gantry__buffers_collect(device);
     return first;
 }
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Device memory that the program shares: buffers over its memory, and Gantry's memory that its work
- * reads. sharing.c explains how both end without a wait.
- *
- * Owner: the buffer's references; a logical device owns the list of buffers that wait for their
- * end. Thread-safe. */
+ * reads. Owner: a buffer's references. Thread-safe. */
 #ifndef GANTRY_DEVICE_SHARING_H
 #define GANTRY_DEVICE_SHARING_H
 
@@ -32,16 +29,5 @@ gantry_status_t gantry__sharing_adopt(gantry_logical_device_t *device,
 void gantry__sharing_expose(gantry__buffer_t *buffer);
 /* Keeps the buffer's bytes until an event of the program has completed. */
 gantry_status_t gantry__sharing_hold(gantry__buffer_t *buffer, void *native_event);
-/* Whether such an event may be pending. */
-bool gantry__sharing_is_held(gantry__buffer_t *buffer);
-
-/* ---- for device/buffer.c and the device's own calls ---- */
-
-/* Takes a buffer without references whose memory is still in use; false: it may end now. */
-bool gantry__sharing_defer(gantry__buffer_t *buffer);
-/* Ends buffers whose last use has passed, without a wait. */
-void gantry__sharing_collect(gantry_logical_device_t *device);
-/* Waits for the last uses and ends all buffers. */
-void gantry__sharing_end(gantry_logical_device_t *device);
 
 #endif

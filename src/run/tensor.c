@@ -340,7 +340,7 @@ gantry_status_t gantry__tensor_reuse(const gantry_tensor_t *source, gantry_dtype
 bool gantry__tensor_is_sole(const gantry_tensor_t *tensor) {
     return tensor->buffer && is_held_once(tensor) &&
            atomic_load_explicit(&tensor->buffer->references, memory_order_acquire) == 1 &&
-           tensor->buffer->foreign.is_writable && !gantry__sharing_is_held(tensor->buffer) &&
+           tensor->buffer->foreign.is_writable && !gantry__buffer_is_held(tensor->buffer) &&
            gantry__buffer_is_aligned(tensor->buffer, tensor->offset_bytes);
 }
 
