@@ -32,11 +32,8 @@ typedef struct sweep_t {
     size_t cases, donated, updated, traced;
 } sweep_t;
 
-typedef const gantry_tensor_t *make_fn(gantry_scope_t *scope, gantry_dtype_t dtype,
-                                       gantry_shape_t shape, const void *data, size_t bytes);
-
-static const gantry_tensor_t *make_input(const sweep_t *s, gantry_scope_t *scope, make_fn *make,
-                                         size_t i) {
+static const gantry_tensor_t *make_input(const sweep_t *s, gantry_scope_t *scope,
+                                         locked_constant_fn *make, size_t i) {
     const golden_tensor_t *input = &s->item->inputs[i];
     return make(scope, input->dtype, input->shape, input->data, input->bytes);
 }

@@ -22,6 +22,11 @@
 
 #include <gantry/gantry.h>
 
+/* gantry_constant, or locked_constant in its place. */
+typedef const gantry_tensor_t *locked_constant_fn(gantry_scope_t *scope, gantry_dtype_t dtype,
+                                                  gantry_shape_t shape, const void *data,
+                                                  size_t bytes);
+
 static atomic_int locked_live; /* memories that are not free again */
 
 typedef struct locked_memory_t {
