@@ -95,7 +95,10 @@ static void measure_over(bench_t *bench, const bench_device_t *device, const ben
     gantry_status_t status = gantry_runtime_create(&options, &runtime);
     if (status == GANTRY_OK)
         status = gantry_find_logical_device(runtime, device->alias, &subject.device);
-    if (bench_is_ok(status, device->alias, "the program's context")) {
+    gantry_native_t native = {.struct_size = sizeof native};
+    if (status == GANTRY_OK) status = gantry_device_get_native(subject.device, &native);
+    if (bench_is_ok(status, device->alias, "the program's context") && native.is_adopted) {
+        /* of equal devices, the queue is the first one's */
         subject.scope = gantry_scope_begin(runtime, device->alias);
         if (subject.scope) measure_both(bench, device->alias, &subject);
         (void)gantry_scope_end(subject.scope);
