@@ -192,6 +192,7 @@ static const gantry_backend_t table = {
     .event = &gantry__cuda_event_ops,
     .transfer = &gantry__cuda_transfer_ops,
     .program = &gantry__cuda_program_ops,
+    .interop = &gantry__cuda_interop_ops,
     .set_wait_policy = gantry__cuda_set_wait_policy,
     .card_memory = gantry__cuda_card_memory,
     .graph = &gantry__cuda_graph_ops,

@@ -196,10 +196,11 @@ static const char *why_not(const gantry_backend_device_t *device, const memory_f
 
 static int32_t interop_region_adopt(struct gantry_backend_device_t *device, void *native_memory,
                                     uint64_t offset_bytes, uint64_t size_bytes, int32_t writes,
-                                    uint64_t *out_region) {
+                                    uint64_t *out_region, uint64_t *out_offset_bytes) {
     const gantry_host_t *host = device->host;
     memory_facts_t facts;
     *out_region = 0;
+    *out_offset_bytes = offset_bytes;
     if (!native_memory) return interop_refuse_null(host, "the cl_mem");
     GANTRY__TRY(ask_memory(device, native_memory, &facts));
     const char *why = why_not(device, &facts, offset_bytes, writes != 0);

@@ -40,13 +40,14 @@ typedef struct gantry_interop_ops_t {
      * before it, the program's too. */
     int32_t (*stream_adopt)(struct gantry_backend_device_t *device, void *native_queue,
                             struct gantry_backend_stream_t **out_stream);
-    /** Makes a region of the program's memory, whose spans count from the memory's first byte.
-     * [offset_bytes, offset_bytes + size_bytes) must be in it; writes is 1 if work may write there.
-     * InvalidArgument for memory that is too small, of another context, or whose flags forbid the
-     * use. */
+    /** Makes a region of the program's memory, which may begin before it: out_offset_bytes is where
+     * offset_bytes is in the region, whose first byte has base_alignment_bytes.
+     * [offset_bytes, offset_bytes + size_bytes) must be in the memory; writes is 1 if work may
+     * write there. InvalidArgument for memory that is too small, of another context, or whose flags
+     * forbid the use. */
     int32_t (*region_adopt)(struct gantry_backend_device_t *device, void *native_memory,
                             uint64_t offset_bytes, uint64_t size_bytes, int32_t writes,
-                            uint64_t *out_region);
+                            uint64_t *out_region, uint64_t *out_offset_bytes);
     /** Gives a region of region_adopt back. No work that uses it is pending. */
     void (*region_disown)(struct gantry_backend_device_t *device, uint64_t region);
     /** Makes an event of one that the program recorded. It takes wait_event, query, synchronize and

@@ -86,6 +86,7 @@ static gantry_status_t check_from(const gantry_scope_t *scope, from_device_t *fr
                                   : 0;
     GANTRY__TRY(gantry__check_elements(from_call, from->dtype, from->shape, from->memory.native,
                                        (size_t)from->memory.size_bytes));
+    from->memory.element_bytes = size;
     if (from->memory.size_bytes == 0)
         return gantry__refuse("%s: the tensor has no elements; one element and more is accepted",
                               from_call);

@@ -43,22 +43,34 @@ static gantry__point_t newest_work(gantry_logical_device_t *device) {
     return (gantry__point_t){stream, gantry__stream_count(stream)};
 }
 
+static gantry_status_t check_alignment(const gantry__shared_memory_t *memory,
+                                       const gantry_span_t *span) {
+    if (span->offset_bytes % memory->element_bytes == 0) return GANTRY_OK;
+    return gantry__refuse(
+        "memory %p: the first element is %llu bytes after the begin of its allocation; a multiple of %llu is accepted",
+        memory->native, (unsigned long long)span->offset_bytes,
+        (unsigned long long)memory->element_bytes);
+}
+
 gantry_status_t gantry__sharing_adopt(gantry_logical_device_t *device,
                                       const gantry__shared_memory_t *memory,
                                       const gantry__foreign_t *foreign,
                                       gantry__buffer_t **out_buffer, gantry__point_t *out_ready) {
     const gantry_interop_ops_t *ops = gantry__backend_interop(device->backend);
-    gantry_span_t span = {0, memory->offset_bytes, memory->size_bytes};
+    gantry_span_t span = {0, 0, memory->size_bytes};
     gantry_status_t status;
     *out_buffer = NULL;
     *out_ready = (gantry__point_t){NULL, 0};
     gantry__buffers_collect(device);
     GANTRY__TRY(gantry__loss_check(device));
-    GANTRY__CALL_SLOT(status,
-                      ops->region_adopt(device->handle, memory->native, span.offset_bytes,
-                                        span.size_bytes, foreign->is_writable, &span.region));
+    GANTRY__CALL_SLOT(
+        status,
+        ops->region_adopt(device->handle, memory->native, memory->offset_bytes, memory->size_bytes,
+                          foreign->is_writable, &span.region, &span.offset_bytes));
     if (status != GANTRY_OK) return gantry__loss_note(device, status);
-    if (memory->ready_event) status = wait_for_ready(device, ops, memory->ready_event);
+    status = check_alignment(memory, &span);
+    if (status == GANTRY_OK && memory->ready_event)
+        status = wait_for_ready(device, ops, memory->ready_event);
     if (status == GANTRY_OK) status = gantry__buffer_over(device, &span, foreign, out_buffer);
     if (status != GANTRY_OK) {
         ops->region_disown(device->handle, span.region);

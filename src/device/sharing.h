@@ -10,6 +10,7 @@
 typedef struct gantry__shared_memory_t {
     void *native;
     uint64_t offset_bytes, size_bytes; /* size_bytes > 0 */
+    uint64_t element_bytes;            /* the elements begin at a multiple */
     void *ready_event; /* of the driver; NULL: ready, or by earlier work of the adopted queue */
 } gantry__shared_memory_t;
 
