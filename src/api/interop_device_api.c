@@ -36,9 +36,12 @@ gantry_status_t gantry_device_get_native(const gantry_logical_device_t *device,
     const char *call = "gantry_device_get_native";
     gantry_logical_device_t *own;
     const gantry_interop_ops_t *ops;
+    uint32_t struct_size;
     if (!device)
         return gantry__refuse("%s: device is NULL; one of gantry_list_logical_devices is accepted",
                               call);
+    GANTRY__TRY(gantry__struct_check(out_native, sizeof *out_native,
+                                     "gantry_device_get_native: out_native", &struct_size));
     GANTRY__TRY(gantry__runtime_check_well(runtime_of(device)));
     GANTRY__TRY(open_shared(runtime_of(device), device, call, &own, &ops));
     const gantry_native_t all = {
@@ -165,9 +168,9 @@ gantry_status_t gantry_tensor_get_device_memory(const gantry_tensor_t *tensor,
     GANTRY__OWN_FP_MODE(fp);
     const gantry_interop_ops_t *ops;
     uint32_t struct_size;
-    GANTRY__TRY(check_shared(tensor, "gantry_tensor_get_device_memory", &ops));
     GANTRY__TRY(gantry__struct_check(out_memory, sizeof *out_memory,
                                      "gantry_tensor_get_device_memory: out_memory", &struct_size));
+    GANTRY__TRY(check_shared(tensor, "gantry_tensor_get_device_memory", &ops));
     gantry_device_memory_t all = {.device = tensor->device, .size_bytes = tensor->size_bytes};
     if (tensor->buffer) {
         GANTRY__TRY(expose(tensor));
@@ -197,9 +200,9 @@ gantry_status_t gantry_tensor_get_event(const gantry_tensor_t *tensor, void **ou
 gantry_status_t gantry_tensor_use_until(const gantry_tensor_t *tensor, void *native_event) {
     GANTRY__OWN_FP_MODE(fp);
     const gantry_interop_ops_t *ops;
-    GANTRY__TRY(check_shared(tensor, "gantry_tensor_use_until", &ops));
     if (!native_event)
         return gantry__refuse(
             "gantry_tensor_use_until: native_event is NULL; one that the program recorded is accepted");
+    GANTRY__TRY(check_shared(tensor, "gantry_tensor_use_until", &ops));
     return tensor->buffer ? gantry__sharing_hold(tensor->buffer, native_event) : GANTRY_OK;
 }

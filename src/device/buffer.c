@@ -110,7 +110,8 @@ gantry_status_t gantry__buffer_over(gantry_logical_device_t *device, const gantr
     buffer->device = device;
     buffer->foreign = *foreign;
     buffer->span = *span;
-    atomic_fetch_add_explicit(&device->foreign_bytes, span->size_bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&device->allocator.foreign_bytes, span->size_bytes,
+                              memory_order_relaxed);
     return GANTRY_OK;
 }
 

@@ -66,7 +66,7 @@ static void give_back_chunk(gantry__buffer_t *buffer) {
 
 static void give_back_foreign(const gantry__buffer_t *buffer) {
     gantry_logical_device_t *device = buffer->device;
-    atomic_fetch_sub_explicit(&device->foreign_bytes, buffer->span.size_bytes,
+    atomic_fetch_sub_explicit(&device->allocator.foreign_bytes, buffer->span.size_bytes,
                               memory_order_relaxed);
     if (!buffer->is_region) return;
     atomic_fetch_add(&device->freed_regions, 1);

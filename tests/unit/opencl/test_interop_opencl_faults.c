@@ -255,6 +255,40 @@ TEST(calls_with_bad_arguments_are_refused) {
     program_end(&p);
 }
 
+/* Only the bytes of struct_size are read and written. */
+TEST(structs_are_read_and_filled_up_to_their_size) {
+    struct {
+        gantry_native_t native;
+        gantry_device_memory_t memory;
+    } given;
+    opencl_program_t p;
+    program_begin(&p);
+    gantry_adopted_context_t adopted = program_adopted(&p);
+    const gantry_adopted_context_t *const list[] = {&adopted};
+    const gantry_runtime_options_t options = program_options(&p, list, 1);
+    adopted.struct_size = offsetof(gantry_adopted_context_t, queue); /* there is none */
+    program_open_with(&p, &options);
+    memset(&given, 0x55, sizeof given);
+    given.native.struct_size = offsetof(gantry_native_t, device);
+    given.memory.struct_size = offsetof(gantry_device_memory_t, size_bytes);
+    assert_int_equal(gantry_device_get_native(p.gpu, &given.native), GANTRY_OK);
+    assert_ptr_equal(given.native.context, p.context);
+    assert_int_equal((uintptr_t)given.native.device, UINT64_C(0x5555555555555555));
+    cl_mem from = program_buffer(&p, CL_MEM_READ_WRITE, PROGRAM_BYTES, NULL);
+    const gantry_from_device_memory_options_t few = {
+        .struct_size = offsetof(gantry_from_device_memory_options_t, release),
+        .release = program_count_release};
+    const gantry_tensor_t *x = gantry_tensor_from_device_memory(
+        p.scope, p.gpu, GANTRY_FLOAT32, GANTRY_SHAPE(PROGRAM_ITEMS), from, 0, &few);
+    assert_int_equal(gantry_tensor_get_device_memory(x, &given.memory), GANTRY_OK);
+    assert_ptr_equal(given.memory.memory, from);
+    assert_int_equal(given.memory.size_bytes, UINT64_C(0x5555555555555555));
+    program_close_runtime(&p);
+    assert_int_equal(p.released, 0);
+    CL_OK(cl.clReleaseMemObject(from));
+    program_end(&p);
+}
+
 TEST(events_of_another_context_are_refused) {
     opencl_program_t p;
     cl_int error;
