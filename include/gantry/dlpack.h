@@ -18,6 +18,7 @@ extern "C" {
 /* The structs of a program's own dlpack.h. */
 struct DLManagedTensor;
 struct DLManagedTensorVersioned;
+struct DLPackExchangeAPI;
 
 /** Options of the calls that take a DLPack tensor. */
 typedef struct gantry_from_dlpack_options_t {
@@ -28,12 +29,18 @@ typedef struct gantry_from_dlpack_options_t {
 
 /** Makes a tensor of a DLPack tensor in host memory, on /CPU:0: in place where
  * gantry_tensor_from_memory would, if the strides are those of row-major order; else a copy, of any
- * strides. Gantry only reads the memory. On success the deleter is called once: when the memory is
- * not used any more, or before this returns if it was copied. On failure managed is the caller's.
- * options may be NULL.
+ * strides. Results may be written to memory that is marked as copied for the consumer and not as
+ * read-only; other memory is only read. options may be NULL.
  *
- * The scope keeps InvalidArgument for a major version beyond 1, a device whose memory is not the
- * host's, a type that gantry_dtype_t lacks, lanes, or more than GANTRY_MAX_RANK dimensions. */
+ * On success the deleter is called once: when the memory is not used any more, or before this
+ * returns if it was copied. Meanwhile managed is Gantry's, which puts a deleter of its own there:
+ * the program must not read or write it, a call of that deleter is only logged, as an error, and
+ * the struct is not taken again. On failure managed is the caller's, as it was.
+ *
+ * The scope keeps InvalidArgument for a major version other than 1, a device whose memory is not
+ * the host's, a type that gantry_dtype_t lacks, lanes, more than GANTRY_MAX_RANK dimensions,
+ * negative ones, strides or offsets that lead out of the numbers of addresses, and a struct that a
+ * tensor uses. */
 GANTRY_API const gantry_tensor_t *gantry_tensor_from_dlpack(
     gantry_scope_t *scope, struct DLManagedTensorVersioned *managed,
     const gantry_from_dlpack_options_t *options);
@@ -63,6 +70,28 @@ GANTRY_API gantry_status_t gantry_tensor_to_dlpack(const gantry_tensor_t *tensor
 GANTRY_API gantry_status_t gantry_tensor_to_dlpack_unversioned(
     const gantry_tensor_t *tensor, const gantry_to_dlpack_options_t *options,
     struct DLManagedTensor **out_managed);
+
+/* ---- tables of other libraries ---- */
+
+/** Makes a tensor of an object of another library, by its table of functions: in Python, the
+ * capsule "dlpack_exchange_api" that the object's type has as __dlpack_c_exchange_api__. It is
+ * gantry_tensor_from_dlpack without a capsule. The thread must hold what the table's functions
+ * demand: Python's lock. The object stays the caller's.
+ *
+ * Of the tables that api leads to, the first of major version 1 is used. The scope keeps
+ * InvalidArgument if there is none, if a function is missing, and if the table does not give the
+ * object: then an exception of Python is set. */
+GANTRY_API const gantry_tensor_t *gantry_tensor_from_exchange(
+    gantry_scope_t *scope, const struct DLPackExchangeAPI *api, void *object,
+    const gantry_from_dlpack_options_t *options);
+
+/** Makes an object of another library over the tensor, or over a copy, by its table of functions.
+ * It is gantry_tensor_to_dlpack without a capsule, and the new object is the caller's. Status codes
+ * as of both calls above. */
+GANTRY_API gantry_status_t gantry_tensor_to_exchange(const gantry_tensor_t *tensor,
+                                                     const struct DLPackExchangeAPI *api,
+                                                     const gantry_to_dlpack_options_t *options,
+                                                     void **out_object);
 
 #ifdef __cplusplus
 }
