@@ -83,8 +83,8 @@ GANTRY_API gantry_status_t gantry_arrays_split(const gantry_array_t *arrays, siz
                                                double validation_split, gantry_array_t *out_train,
                                                gantry_array_t *out_validation);
 /** The rows of .npy files, one for each component; the files are loaded now, into memory of the
- * runtime's /CPU:0, which the data set holds. Failures are those of gantry_load_npy and gantry_dataset_from_arrays; the scope keeps
- * them, too. */
+ * runtime's /CPU:0, which the data set holds. Failures are those of gantry_load_npy and
+ * gantry_dataset_from_arrays; the scope keeps them, too. */
 GANTRY_API gantry_dataset_t *gantry_dataset_from_npy(gantry_scope_t *scope,
                                                      const char *const *paths, size_t count);
 
