@@ -255,15 +255,17 @@ static void name_next(gantry_scope_t *scope, const char *name) {
     (void)snprintf(scope->next_name, sizeof scope->next_name, "%s", gantry__graph_label(name).text);
 }
 
-/* The node's name in front of the message, as the graph has it. */
+/* The node's name in front of the message. A trace has put that of a branch or a loop there. */
 static gantry_status_t fail_node(gantry_scope_t *scope, const gantry_graph_t *graph,
                                  const gantry__graph_item_t *item, gantry_status_t status) {
     char why[GANTRY__MESSAGE_BYTES];
     (void)snprintf(why, sizeof why, "%s",
                    scope->status != GANTRY_OK ? gantry_scope_message(scope) : gantry__message());
+    const bool is_named = *item->node.name != '\0';
+    if (is_named && item->subgraph_count > 0 && scope->trace) return status;
     gantry_scope_clear(scope);
     const uint32_t number = (uint32_t)(item - graph->items);
-    if (*item->node.name)
+    if (is_named)
         (void)gantry__fail(status, "node \"%s\" (%s): %s", gantry__graph_label(item->node.name).text,
                            gantry__graph_item_op(item), why);
     else
