@@ -89,7 +89,7 @@ struct gantry_graph_t {
     size_t output_count, output_capacity;
     uint32_t value_count, block_count, depth;
     uint32_t most_listed; /* inputs or controls of one node */
-    bool is_closed; /* a branch or a loop has it */
+    bool is_closed;       /* a branch or a loop has it */
     /* the body of which it is a description set the option batch_invariant in a scope */
     bool is_batch_invariant;
 };
@@ -122,8 +122,8 @@ const char *gantry__graph_item_op(const gantry__graph_item_t *item);
 
 /* Tensors that are other objects over the memory of others, which a tape of the trace followed. */
 typedef struct gantry__graph_aliases_t {
-    gantry__id_map_t places;        /* by tensor: its pair + 1 */
-    gantry_tensor_t *(*pairs)[2];   /* the tensor, and of which it is one; references */
+    gantry__id_map_t places;      /* by tensor: its pair + 1 */
+    gantry_tensor_t *(*pairs)[2]; /* the tensor, and of which it is one; references */
     size_t count, capacity;
 } gantry__graph_aliases_t;
 

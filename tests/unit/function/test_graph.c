@@ -329,8 +329,9 @@ TEST(names_and_metadata_are_read) {
 TEST(names_of_nodes_may_be_any_text) {
     static char long_name[2001];
     for (size_t i = 0; i + 2 < sizeof long_name; i += 2) memcpy(long_name + i, "\xc3\xa9", 2);
-    const char *const names[] = {"a\"b\"", "line\none", "", "twice", "twice", long_name, long_name,
-                                 "bad \xff utf8", "\x1b[31mred", "a/b:0"};
+    const char *const names[] = {"a\"b\"",      "line\none", "",        "twice",
+                                 "twice",       long_name,   long_name, "bad \xff utf8",
+                                 "\x1b[31mred", "a/b:0"};
     enum { NAMES = sizeof names / sizeof names[0] };
     runtime_fixture_t f;
     gantry_graph_t *graph = graph_case_begin(&f, long_name);

@@ -61,7 +61,8 @@ TEST(nodes_that_cannot_be_are_refused) {
     node.inputs = none;
     refuse_node(&b, &node, 1, GANTRY_INVALID_ARGUMENT, "inputs is 99; the graph has 2 values");
     node.inputs = ended;
-    refuse_node(&b, &node, 1, GANTRY_INVALID_ARGUMENT, "of the subgraph \"sub\", which ends before");
+    refuse_node(&b, &node, 1, GANTRY_INVALID_ARGUMENT,
+                "of the subgraph \"sub\", which ends before");
     node.inputs = NULL;
     refuse_node(&b, &node, 1, GANTRY_INVALID_ARGUMENT, "1 inputs are given at NULL");
     node.inputs = two;
@@ -111,14 +112,18 @@ TEST(values_and_texts_that_cannot_be_are_refused) {
                  "is too long; 0 to 65535 bytes");
     graph_expect(gantry_graph_set_metadata(b.graph, "", "x"), GANTRY_INVALID_ARGUMENT,
                  "is too short; 1 to 65535 bytes");
-    graph_expect(gantry_graph_set_metadata(b.graph, "x", text), GANTRY_INVALID_ARGUMENT, "too long");
+    graph_expect(gantry_graph_set_metadata(b.graph, "x", text), GANTRY_INVALID_ARGUMENT,
+                 "too long");
     graph_expect(gantry_graph_set_metadata(b.subgraph, "x", "y"), GANTRY_INVALID_ARGUMENT,
                  "the subgraph \"sub\" has no metadata");
     graph_expect(gantry_graph_add_constant(b.graph, text, F32(b.scope, 1), &value),
                  GANTRY_INVALID_ARGUMENT, "too long");
-    graph_expect(gantry_graph_add_input(b.graph, &(gantry_input_spec_t){"x", GANTRY_DTYPE_NONE, GANTRY_SCALAR}, &value),
-                 GANTRY_INVALID_ARGUMENT, "input 1 has type 0");
-    graph_expect(gantry_graph_add_input(b.graph, &(gantry_input_spec_t){"x", GANTRY_INT8, {.rank = 9}}, &value),
+    graph_expect(
+        gantry_graph_add_input(
+            b.graph, &(gantry_input_spec_t){"x", GANTRY_DTYPE_NONE, GANTRY_SCALAR}, &value),
+        GANTRY_INVALID_ARGUMENT, "input 1 has type 0");
+    graph_expect(gantry_graph_add_input(
+                     b.graph, &(gantry_input_spec_t){"x", GANTRY_INT8, {.rank = 9}}, &value),
                  GANTRY_INVALID_ARGUMENT, "a shape of rank 9 that is not possible");
     gantry_variable_t *variable = gantry_variable_create(b.scope, F32(b.scope, 1), NULL);
     graph_expect(gantry_graph_add_assign(b.graph, NULL, variable, (gantry_assign_mode_t)3, b.x),
@@ -155,7 +160,8 @@ TEST(subgraphs_that_do_not_fit_are_refused) {
     bad_t b;
     gantry_graph_value_t out[2];
     begin(&b);
-    gantry_graph_t *another = graph_case_subgraph(b.subgraph, "deep"), *two[] = {b.subgraph, another};
+    gantry_graph_t *another = graph_case_subgraph(b.subgraph, "deep"),
+                   *two[] = {b.subgraph, another};
     gantry_graph_node_t node = graph_case_node(NULL, "c", GRAPH_VALUES(b.x, b.x));
     graph_expect(gantry_graph_add_case(b.graph, &node, two, 2, out, 0), GANTRY_INVALID_ARGUMENT,
                  "node \"c\": a subgraph is no subgraph of this graph");
@@ -170,7 +176,8 @@ TEST(subgraphs_that_do_not_fit_are_refused) {
     graph_expect(gantry_graph_add_case(b.graph, &node, two, 1, out, 0), GANTRY_INVALID_ARGUMENT,
                  "has 1 inputs and 0 outputs; 0 and 0 are accepted");
     graph_expect(gantry_graph_add_while(b.graph, &node, b.subgraph, b.subgraph, 0, out),
-                 GANTRY_INVALID_ARGUMENT, "condition, \"sub\", has 1 inputs and 0 outputs; 1 and 1");
+                 GANTRY_INVALID_ARGUMENT,
+                 "condition, \"sub\", has 1 inputs and 0 outputs; 1 and 1");
     node.op = "If";
     graph_expect(gantry_graph_add_while(b.graph, &node, b.subgraph, b.subgraph, 0, out),
                  GANTRY_INVALID_ARGUMENT, "node has an op");

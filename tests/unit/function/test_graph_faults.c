@@ -8,10 +8,10 @@
 
 typedef const gantry_tensor_t tensor;
 
-#define TRY(call)                                    \
-    do {                                             \
-        const gantry_status_t status_ = (call);      \
-        if (status_ != GANTRY_OK) return status_;    \
+#define TRY(call)                                 \
+    do {                                          \
+        const gantry_status_t status_ = (call);   \
+        if (status_ != GANTRY_OK) return status_; \
     } while (0)
 
 typedef struct made_t {

@@ -16,8 +16,8 @@ static inline gantry_graph_t *graph_case_begin(runtime_fixture_t *f, const char 
 static inline gantry_graph_value_t graph_case_input(gantry_graph_t *graph, const char *name,
                                                     gantry_shape_t shape) {
     gantry_graph_value_t value;
-    graph_expect_ok(gantry_graph_add_input(
-        graph, &(gantry_input_spec_t){name, GANTRY_FLOAT32, shape}, &value));
+    graph_expect_ok(
+        gantry_graph_add_input(graph, &(gantry_input_spec_t){name, GANTRY_FLOAT32, shape}, &value));
     return value;
 }
 
@@ -43,8 +43,8 @@ static inline gantry_graph_value_t graph_case_op(gantry_graph_t *graph, const ch
     return value;
 }
 
-#define GRAPH_VALUES(...)                          \
-    (const gantry_graph_value_t[]){__VA_ARGS__},   \
+#define GRAPH_VALUES(...)                        \
+    (const gantry_graph_value_t[]){__VA_ARGS__}, \
         sizeof((const gantry_graph_value_t[]){__VA_ARGS__}) / sizeof(gantry_graph_value_t)
 #define GRAPH_OP(graph, op, name, ...) graph_case_op(graph, op, name, GRAPH_VALUES(__VA_ARGS__))
 
@@ -63,8 +63,7 @@ static inline gantry_graph_t *graph_case_subgraph(gantry_graph_t *graph, const c
 
 static inline gantry_graph_value_t graph_case_any(gantry_graph_t *graph, const char *name) {
     gantry_graph_value_t value;
-    graph_expect_ok(
-        gantry_graph_add_input(graph, &(gantry_input_spec_t){.name = name}, &value));
+    graph_expect_ok(gantry_graph_add_input(graph, &(gantry_input_spec_t){.name = name}, &value));
     return value;
 }
 
