@@ -116,8 +116,8 @@ typedef struct gantry_function_options_t {
     /** The names of its outputs, which gantry_function_get_output returns; NULL: none, and an
      * entry of NULL is none. Of a function from a graph, they take the place of the graph's. */
     const char *const *output_names;
-    /** Texts of metadata, which gantry_function_get_metadata returns; of a function from a graph, in
-     * addition to the graph's. */
+    /** Texts of metadata, which gantry_function_get_metadata returns; of a function from a graph,
+     * in addition to the graph's. */
     const gantry_metadata_t *metadata;
     size_t metadata_count; /**< Entries of metadata. */
 } gantry_function_options_t;

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/fp_mode.h"
-#include "base/shape_limit.h"
 #include "function/build/graph_description.h"
+#include "function/call/function.h"
 #include "run/runtime_state.h"
 #include "run/tensor_state.h"
 #include "run/variable_state.h"
@@ -147,26 +147,6 @@ gantry_status_t gantry__graph_check_open(const gantry_graph_t *graph, const char
 
 /* ---- inputs ---- */
 
-static gantry_status_t check_input_shape(const gantry_graph_t *graph,
-                                         const gantry_input_spec_t *spec) {
-    if (graph->parent && spec->dtype == GANTRY_DTYPE_NONE) return GANTRY_OK;
-    if (gantry_dtype_size(spec->dtype) == 0)
-        return gantry__refuse(
-            "gantry_graph_add_input: input %zu has type %d; a gantry_dtype_t is accepted",
-            graph->input_count, (int)spec->dtype);
-    gantry_shape_t least = spec->shape;
-    bool is_possible = least.rank >= 0 && least.rank <= GANTRY_MAX_RANK;
-    for (int32_t k = 0; is_possible && k < least.rank; ++k) {
-        is_possible = least.dims[k] >= GANTRY_OPEN_SIZE;
-        if (least.dims[k] < 0) least.dims[k] = 0;
-    }
-    if (is_possible && gantry_shape_elements(&least) >= 0) return GANTRY_OK;
-    return gantry__refuse(
-        "gantry_graph_add_input: input %zu has a shape of rank %d that is not possible; rank 0 to %d, sizes of 0 or more, -1 or GANTRY_OPEN_SIZE for any, and at most " GANTRY__MOST_ELEMENTS_TEXT
-        " elements are accepted",
-        graph->input_count, spec->shape.rank, GANTRY_MAX_RANK);
-}
-
 static gantry_status_t check_place(const char *call, const void *place, const char *what) {
     return place ? GANTRY_OK : gantry__refuse("%s: %s is NULL; an address is accepted", call, what);
 }
@@ -190,7 +170,8 @@ gantry_status_t gantry_graph_add_input(gantry_graph_t *graph, const gantry_input
     if (graph->input_count == GANTRY_MAX_FUNCTION_VALUES)
         return gantry__refuse("%s: the graph has %d inputs, the most that are accepted", call,
                               GANTRY_MAX_FUNCTION_VALUES);
-    GANTRY__TRY(check_input_shape(graph, spec));
+    if (!graph->parent || spec->dtype != GANTRY_DTYPE_NONE)
+        GANTRY__TRY(gantry__function_check_input(call, spec, graph->input_count));
     return graph_add_one(graph, call,
                          &(gantry__graph_item_t){.kind = GANTRY_GRAPH_INPUT,
                                                  .node.name = spec->name,

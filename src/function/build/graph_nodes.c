@@ -130,6 +130,9 @@ gantry_status_t gantry_graph_add_while(gantry_graph_t *graph, const gantry_graph
                                  .subgraph_count = 2,
                                  .most_steps = most_steps};
     GANTRY__TRY(graph_begin_node(graph, call, "gantry_graph_add_while: node", node, &item.node));
+    if (!condition || !body)
+        return gantry__refuse("%s: %s is NULL; one from gantry_graph_add_subgraph is accepted",
+                              call, condition ? "body" : "condition");
     if (!outputs && item.node.input_count > 0)
         return gantry__refuse("%s: outputs is NULL; an array of %zu is accepted", call,
                               item.node.input_count);

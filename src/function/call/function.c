@@ -11,7 +11,8 @@
 #include "base/shape_limit.h"
 #include "shared/struct_size.h"
 
-static gantry_status_t check_input(const char *call, const gantry_input_spec_t *input, size_t i) {
+gantry_status_t gantry__function_check_input(const char *call, const gantry_input_spec_t *input,
+                                             size_t i) {
     if (gantry_dtype_size(input->dtype) == 0)
         return gantry__refuse("%s: input %zu has type %d; a gantry_dtype_t is accepted", call, i,
                               (int)input->dtype);
@@ -39,7 +40,7 @@ static gantry_status_t check_signature(const gantry__function_source_t *source) 
         return gantry__refuse("%s: %zu inputs and %zu outputs; at most %d of each are accepted",
                               source->call, inputs, outputs, GANTRY_MAX_FUNCTION_VALUES);
     for (size_t i = 0; i < inputs; ++i)
-        GANTRY__TRY(check_input(source->call, &source->inputs[i], i));
+        GANTRY__TRY(gantry__function_check_input(source->call, &source->inputs[i], i));
     return GANTRY_OK;
 }
 

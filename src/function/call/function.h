@@ -98,6 +98,10 @@ gantry_status_t gantry__function_make(gantry_runtime_t *runtime,
                                       const gantry_function_options_t *options,
                                       gantry_function_t **out_function);
 
+/* InvalidArgument, with `call` in front, for an input, number i, that is not possible. */
+gantry_status_t gantry__function_check_input(const char *call, const gantry_input_spec_t *input,
+                                             size_t i);
+
 /* Whether rows of the function's results do not depend on the batch, in a scope of this kind. */
 static inline bool gantry__function_keeps_rows(const gantry_function_t *function, bool of_scope) {
     return function->batch_invariant == GANTRY_DEFAULT ? of_scope

@@ -54,11 +54,11 @@ gantry_status_t gantry_function_get_output(gantry_function_t *function, size_t i
 
 gantry_status_t gantry_function_get_metadata(const gantry_function_t *function, size_t index,
                                              gantry_metadata_t *out_metadata) {
-    GANTRY__TRY(check_place_of(function, "gantry_function_get_metadata", "texts of metadata", index,
-                               gantry_function_metadata_count(function)));
     if (!out_metadata)
         return gantry__refuse(
             "gantry_function_get_metadata: out_metadata is NULL; an address is accepted");
+    GANTRY__TRY(check_place_of(function, "gantry_function_get_metadata", "texts of metadata", index,
+                               gantry_function_metadata_count(function)));
     *out_metadata = function->texts.metadata[index];
     return GANTRY_OK;
 }
