@@ -32,9 +32,9 @@ gantry_status_t gantry__graph_check_value(const gantry_graph_t *graph, const cha
         call, what, (unsigned)value, gantry__graph_label(root->values[value].graph->name).text);
 }
 
-static gantry_status_t check_values(const gantry_graph_t *graph, const char *call,
-                                    const char *what, const gantry_graph_value_t *values,
-                                    size_t count) {
+static gantry_status_t graph_check_values(const gantry_graph_t *graph, const char *call,
+                                          const char *what, const gantry_graph_value_t *values,
+                                          size_t count) {
     if (count > 0 && !values)
         return gantry__refuse("%s: %zu %s are given at NULL; an array is accepted", call, count,
                               what);
@@ -49,14 +49,15 @@ static gantry_status_t check_values(const gantry_graph_t *graph, const char *cal
 static gantry_status_t check_node(const gantry_graph_t *graph, const char *call,
                                   const gantry_graph_node_t *node) {
     gantry__device_reference_t reference;
-    GANTRY__TRY(check_values(graph, call, "inputs", node->inputs, node->input_count));
-    GANTRY__TRY(check_values(graph, call, "controls", node->controls, node->control_count));
-    GANTRY__TRY(check_values(graph, call, "colocated", node->colocated, node->colocated_count));
+    GANTRY__TRY(graph_check_values(graph, call, "inputs", node->inputs, node->input_count));
+    GANTRY__TRY(graph_check_values(graph, call, "controls", node->controls, node->control_count));
+    GANTRY__TRY(
+        graph_check_values(graph, call, "colocated", node->colocated, node->colocated_count));
     if (!node->device) return GANTRY_OK;
     if (strlen(node->device) >= GANTRY__DEVICE_NAME_BYTES)
-        return gantry__refuse("%s: the device \"%s\" has %d bytes or more; a device text is accepted",
-                              call, gantry__graph_label(node->device).text,
-                              GANTRY__DEVICE_NAME_BYTES);
+        return gantry__refuse(
+            "%s: the device \"%s\" has %d bytes or more; a device text is accepted", call,
+            gantry__graph_label(node->device).text, GANTRY__DEVICE_NAME_BYTES);
     if (strcmp(node->device, GANTRY_DEVICE_NONE) == 0) return GANTRY_OK;
     return gantry__device_reference_from_user(&graph->root->runtime->devices, node->device,
                                               &reference);
@@ -95,8 +96,8 @@ static gantry_status_t find_graph_op(const gantry_graph_node_t *node, gantry__in
 static gantry_status_t check_subgraph(const gantry_graph_t *graph, const gantry_graph_t *subgraph,
                                       const char *what, size_t inputs, size_t outputs) {
     if (!subgraph || subgraph->parent != graph)
-        return gantry__refuse("%s is %s; one from gantry_graph_add_subgraph of it is accepted", what,
-                              subgraph ? "no subgraph of this graph" : "NULL");
+        return gantry__refuse("%s is %s; one from gantry_graph_add_subgraph of it is accepted",
+                              what, subgraph ? "no subgraph of this graph" : "NULL");
     const gantry__graph_label_t name = gantry__graph_label(subgraph->name);
     if (subgraph->is_closed)
         return gantry__refuse(
@@ -117,11 +118,12 @@ static gantry_status_t check_branch(const gantry_graph_t *graph, gantry__graph_i
         return gantry__refuse("%u subgraphs; 1 to %d are accepted", item->subgraph_count,
                               GANTRY_MAX_GRAPH_BRANCHES);
     if (!item->subgraphs)
-        return gantry__refuse("subgraphs is NULL; an array of %u is accepted", item->subgraph_count);
+        return gantry__refuse("subgraphs is NULL; an array of %u is accepted",
+                              item->subgraph_count);
     for (uint32_t i = 0; i < item->subgraph_count; ++i) {
-        GANTRY__TRY(check_subgraph(graph, item->subgraphs[i], "a subgraph", inputs,
-                                   i == 0 && item->subgraphs[0] ? item->subgraphs[0]->output_count
-                                                                : item->output_count));
+        GANTRY__TRY(check_subgraph(
+            graph, item->subgraphs[i], "a subgraph", inputs,
+            i == 0 && item->subgraphs[0] ? item->subgraphs[0]->output_count : item->output_count));
         for (uint32_t k = 0; k < i; ++k) {
             if (item->subgraphs[k] == item->subgraphs[i])
                 return gantry__refuse("subgraphs %u and %u are one; each of its own is accepted", k,
@@ -143,8 +145,8 @@ static gantry_status_t check_loop(const gantry_graph_t *graph, gantry__graph_ite
 }
 
 /* Checks what the kind needs, and finds the number of outputs. */
-static gantry_status_t check_kind(const gantry_graph_t *graph, gantry__graph_item_t *item,
-                                  gantry__infer_t *call) {
+static gantry_status_t graph_check_kind(const gantry_graph_t *graph, gantry__graph_item_t *item,
+                                        gantry__infer_t *call) {
     item->output_count = 1;
     switch (item->kind) {
         case GANTRY_GRAPH_OP:
@@ -172,7 +174,8 @@ static gantry_status_t fail_at_node(const char *call, const gantry__graph_item_t
 
 /* ---- copies ---- */
 
-static bool copy_values(gantry__arena_t *arena, const gantry_graph_value_t **values, size_t count) {
+static bool graph_copy_values(gantry__arena_t *arena, const gantry_graph_value_t **values,
+                              size_t count) {
     *values = count > 0 ? gantry__arena_copy(arena, *values, count, sizeof **values) : NULL;
     return count == 0 || *values;
 }
@@ -210,9 +213,9 @@ static gantry_status_t copy_node(gantry_graph_t *graph, const char *call,
     GANTRY__TRY(gantry__graph_copy_text(graph, call, "the name", node->name, &node->name));
     if (node->device && !(node->device = gantry__arena_strdup(arena, node->device)))
         return GANTRY_RESOURCE_EXHAUSTED;
-    if (!copy_values(arena, &node->inputs, node->input_count) ||
-        !copy_values(arena, &node->controls, node->control_count) ||
-        !copy_values(arena, &node->colocated, node->colocated_count))
+    if (!graph_copy_values(arena, &node->inputs, node->input_count) ||
+        !graph_copy_values(arena, &node->controls, node->control_count) ||
+        !graph_copy_values(arena, &node->colocated, node->colocated_count))
         return GANTRY_RESOURCE_EXHAUSTED;
     node->op = gantry__graph_item_op(item);
     if (item->kind == GANTRY_GRAPH_OP) return copy_graph_attrs(graph, call, node, infer);
@@ -275,7 +278,8 @@ gantry_status_t gantry__graph_add_item(gantry_graph_t *graph, const char *call,
     gantry__infer_t infer = {.shapes = NULL};
     gantry__graph_item_t copy = *item;
     gantry_status_t status = check_node(graph, call, &copy.node);
-    if (status == GANTRY_OK) status = fail_at_node(call, item, check_kind(graph, &copy, &infer));
+    if (status == GANTRY_OK)
+        status = fail_at_node(call, item, graph_check_kind(graph, &copy, &infer));
     if (status == GANTRY_OK) status = graph_make_room(graph, &copy);
     if (status == GANTRY_OK) status = copy_node(graph, call, &copy, &infer);
     if (status != GANTRY_OK) return status;

@@ -44,6 +44,14 @@ typedef struct gantry__attached_t {
     gantry_release_fn release;
 } gantry__attached_t;
 
+/* The names of outputs and the metadata of a function. */
+typedef struct gantry__function_texts_t {
+    gantry__arena_t arena;     /* what the others point to */
+    const char **output_names; /* NULL: none */
+    gantry_metadata_t *metadata;
+    size_t metadata_count;
+} gantry__function_texts_t;
+
 struct gantry_function_t {
     atomic_uint references;
     gantry_runtime_t *runtime;
@@ -53,10 +61,7 @@ struct gantry_function_t {
     void *user;
     gantry_release_fn release_user; /* gets user at the end; NULL: the program's */
     gantry_input_spec_t *inputs;
-    gantry__arena_t texts;     /* output_names and metadata */
-    const char **output_names; /* NULL: none */
-    gantry_metadata_t *metadata;
-    size_t metadata_count;
+    gantry__function_texts_t texts;
     uint32_t input_count, output_count, most_traces;
     bool runs_eagerly;
     int32_t inter_op_threads;
@@ -93,6 +98,10 @@ gantry_status_t gantry__function_make(gantry_runtime_t *runtime,
                                       const gantry_function_options_t *options,
                                       gantry_function_t **out_function);
 
+/* InvalidArgument, with `call` in front, for an input, number i, that is not possible. */
+gantry_status_t gantry__function_check_input(const char *call, const gantry_input_spec_t *input,
+                                             size_t i);
+
 /* Whether rows of the function's results do not depend on the batch, in a scope of this kind. */
 static inline bool gantry__function_keeps_rows(const gantry_function_t *function, bool of_scope) {
     return function->batch_invariant == GANTRY_DEFAULT ? of_scope
@@ -120,10 +129,11 @@ gantry_status_t gantry__specialization_plan(const gantry_function_t *function,
  * that logs placements, is warned of them or has a callback for them gets them with the trace. */
 bool gantry__specialization_may_wait(const gantry_function_t *function,
                                      const gantry__specialization_t *specialization);
-/* Traces the body once more, for the sizes of the newest trace and without a request, and shows the
- * graph before any pass, which ends with the call. FailedPrecondition without a trace. */
+/* Traces the body once more, for the sizes of the newest trace and without a request, under an
+ * observer, and shows the graph before any pass, which ends with the call. FailedPrecondition
+ * without a trace. */
 gantry_status_t gantry__function_trace_again(
-    gantry_function_t *function,
+    gantry_function_t *function, struct gantry_observer_t *observer,
     gantry_status_t (*show)(const gantry__specialization_t *specialization, void *user),
     void *user);
 /* The keeper's function destroys its frames with blocks on the device that no call runs. */
