@@ -73,6 +73,7 @@ struct gantry_scope_t {
     /* parts of composed ops are recorded in a trace also where sizes depend on data */
     bool takes_parts;
     bool batch_invariant;     /* a row of a result has the same bits in every batch */
+    bool has_fixed_wish;      /* requests in it and in inner scopes are read, and ignored */
     const char *tag;          /* the runtime's copy of the tag for memory reports, or NULL */
     gantry_tensor_t *tensors; /* owned, newest first */
     gantry__spares_t spares;
@@ -153,6 +154,10 @@ void gantry__scope_end_donated(gantry_scope_t *scope, const gantry_tensor_t *con
  * says. */
 gantry_status_t gantry__scope_request(gantry_scope_t *scope, const gantry__wish_t *outer,
                                       const char *device);
+/* Puts a request inside that of the scope: its fields win. */
+gantry_status_t gantry__scope_wish_inside(gantry_scope_t *scope, const gantry__wish_t *wish);
+/* From here on, the scope's request is that of all ops in it and in its inner scopes. */
+void gantry__scope_fix_wish(gantry_scope_t *scope);
 /* Ends each gantry_device_begin that the scope has left open, which is its error. */
 void gantry__scope_end_blocks(gantry_scope_t *scope);
 /* The request of an op in this scope: with device functions, as these choose. */

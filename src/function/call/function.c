@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions: made, kept, released. specializations.c has what is traced of them, function_call.c
- * their calls. */
+ * their calls, function_bind.c inputs that they get once, and clones. */
 #include "function/call/function.h"
 
 #include <stdio.h>
@@ -112,16 +112,16 @@ static void function_destroy(gantry_function_t *function) {
     }
     gantry__heap_free(&runtime->heap, function->inputs,
                       (function->input_count + 1) * sizeof *function->inputs);
+    gantry__function_free_body(function);
     gantry__mutex_deinit(&function->tracing);
     gantry__mutex_deinit(&function->lock);
     gantry__heap_free(&runtime->heap, function, sizeof *function);
     gantry__runtime_drop(runtime, 1);
 }
 
-/* Makes a function; with: the function that it is trimmed with; NULL: none. */
-static gantry_status_t function_make(gantry_runtime_t *runtime, const gantry_function_t *with,
-                                     size_t input_count, size_t output_count,
-                                     gantry_function_t **out_function) {
+static gantry_status_t function_allocate(gantry_runtime_t *runtime, const gantry_function_t *with,
+                                         size_t input_count, size_t output_count,
+                                         gantry_function_t **out_function) {
     gantry_function_t *function = gantry__heap_zalloc(&runtime->heap, sizeof *function);
     if (!function) return GANTRY_RESOURCE_EXHAUSTED;
     if (gantry__mutex_init(&function->tracing) != 0) {
@@ -141,6 +141,32 @@ static gantry_status_t function_make(gantry_runtime_t *runtime, const gantry_fun
     gantry__keepers_add(&runtime->devices.keepers, &function->keeper, with ? &with->keeper : NULL);
     *out_function = function;
     return GANTRY_OK;
+}
+
+gantry_status_t gantry__function_make(gantry_runtime_t *runtime, const char *name,
+                                      const gantry_function_t *with,
+                                      const gantry_input_spec_t *inputs, size_t input_count,
+                                      size_t output_count, gantry_function_t **out_function) {
+    gantry_function_t *function = NULL;
+    GANTRY__TRY(function_allocate(runtime, with, input_count, output_count, &function));
+    gantry_status_t status = name_function(function, name);
+    if (status == GANTRY_OK) status = copy_inputs(function, inputs);
+    if (status == GANTRY_OK)
+        *out_function = function;
+    else
+        function_destroy(function);
+    return status;
+}
+
+gantry_status_t gantry__function_finish(gantry_function_t *function, gantry_status_t status,
+                                        gantry_function_t **out_function) {
+    if (status == GANTRY_OK && !function->runs_eagerly && gantry__function_is_known(function))
+        status = gantry__function_trace_known(function);
+    if (status == GANTRY_OK)
+        *out_function = function;
+    else
+        function_destroy(function);
+    return status;
 }
 
 gantry_status_t gantry_function_trace(gantry_runtime_t *runtime, const char *name,
@@ -163,9 +189,10 @@ gantry_status_t gantry_function_trace(gantry_runtime_t *runtime, const char *nam
     GANTRY__TRY(check_choice("device_graphs", chosen.device_graphs));
     GANTRY__TRY(check_choice("batch_invariant", chosen.batch_invariant));
     GANTRY__TRY(check_trimmed_with(runtime, chosen.trimmed_with));
-    GANTRY__TRY(function_make(runtime, chosen.trimmed_with, input_count, output_count, &function));
-    function->body = body;
-    function->user = user;
+    GANTRY__TRY(gantry__function_make(runtime, name, chosen.trimmed_with, inputs, input_count,
+                                      output_count, &function));
+    function->body.call = body;
+    function->body.user = user;
     function->most_traces = chosen.most_traces ? chosen.most_traces : 16;
     function->runs_eagerly = chosen.runs_eagerly;
     function->inter_op_threads = chosen.inter_op_threads || !chosen.trimmed_with
@@ -177,16 +204,10 @@ gantry_status_t gantry_function_trace(gantry_runtime_t *runtime, const char *nam
     function->batch_invariant = chosen.batch_invariant == GANTRY_DEFAULT && chosen.trimmed_with
                                     ? chosen.trimmed_with->batch_invariant
                                     : chosen.batch_invariant;
-    gantry_status_t status = name_function(function, name);
-    if (status == GANTRY_OK) status = copy_inputs(function, inputs);
-    if (status == GANTRY_OK && !function->runs_eagerly && gantry__function_is_known(function))
-        status = gantry__function_trace_known(function);
-    if (status == GANTRY_OK) {
-        *out_function = function;
-    } else {
-        function_destroy(function);
-    }
-    return status;
+    return gantry__function_finish(
+        function,
+        gantry__function_bind(function, chosen.bound, chosen.bound_count, "gantry_function_trace"),
+        out_function);
 }
 
 gantry_function_t *gantry_function_retain(gantry_function_t *function) {

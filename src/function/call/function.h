@@ -42,13 +42,26 @@ typedef struct gantry__attached_t {
     gantry_release_fn release;
 } gantry__attached_t;
 
+/* A body, and what it gets in addition to the inputs of a call. */
+typedef struct gantry__function_body_t {
+    gantry_function_body_fn call;
+    void *user;
+    gantry_function_t *owner; /* of a clone, whose body it is; a reference; else NULL */
+    /* its own inputs, and for each its value, a reference, or NULL where it is the next input of the
+     * function; NULL: its inputs are those of the function */
+    gantry_input_spec_t *inputs;
+    gantry_tensor_t **bound;
+    uint32_t input_count;       /* of inputs and bound */
+    const gantry__wish_t *wish; /* goes before that of a call; NULL: none */
+    bool replaces_devices;      /* what the body requests is ignored */
+} gantry__function_body_t;
+
 struct gantry_function_t {
     atomic_uint references;
     gantry_runtime_t *runtime;
     gantry__keeper_t keeper; /* keeps the idle frames */
     const char *name;        /* the runtime's copy */
-    gantry_function_body_fn body;
-    void *user;
+    gantry__function_body_t body;
     gantry_input_spec_t *inputs;
     uint32_t input_count, output_count, most_traces;
     bool runs_eagerly;
@@ -70,6 +83,35 @@ static inline bool gantry__function_keeps_rows(const gantry_function_t *function
     return function->batch_invariant == GANTRY_DEFAULT ? of_scope
                                                        : function->batch_invariant == GANTRY_ON;
 }
+/* ---- making: function.c, function_bind.c ---- */
+
+/* Makes a function of this name without a body, with copies of these inputs. with: the function that
+ * it is trimmed with; NULL: none. */
+gantry_status_t gantry__function_make(gantry_runtime_t *runtime, const char *name,
+                                      const gantry_function_t *with,
+                                      const gantry_input_spec_t *inputs, size_t input_count,
+                                      size_t output_count, gantry_function_t **out_function);
+/* Traces the function if it can be traced now. A failure, which may be that of the steps before,
+ * ends it; *out_function is NULL then. */
+gantry_status_t gantry__function_finish(gantry_function_t *function, gantry_status_t status,
+                                        gantry_function_t **out_function);
+/* Gives the function's body these inputs, and takes them from its signature. by: the public call. */
+gantry_status_t gantry__function_bind(gantry_function_t *function,
+                                      const gantry_bound_input_t *bound, size_t count,
+                                      const char *by);
+/* Gives a clone what the body of the other function has. */
+gantry_status_t gantry__function_copy_body(gantry_function_t *clone, gantry_function_t *function);
+void gantry__function_free_body(gantry_function_t *function);
+/* Calls the body in a scope that is only for it. */
+gantry_status_t gantry__function_call_body(const gantry_function_t *function, gantry_scope_t *scope,
+                                           const gantry_tensor_t *const *inputs,
+                                           const gantry_tensor_t **outputs);
+/* Whether a tensor has type and shape of the input. Refuses in the words of a call. */
+gantry_status_t gantry__function_check_fit(const gantry_function_t *function, uint32_t input,
+                                           const gantry_tensor_t *tensor);
+
+/* ---- traces ---- */
+
 /* Whether the signature leaves no size open. */
 bool gantry__function_is_known(const gantry_function_t *function);
 /* Makes the trace for the shapes of the signature, which are known. */
@@ -99,6 +141,23 @@ uint64_t gantry__function_give_up(gantry__keeper_t *keeper, const gantry_logical
  * itself is named once. Returns status. */
 gantry_status_t gantry__function_fail(const gantry_function_t *function, gantry_status_t status);
 
+/* ---- calls: function_call.c ---- */
+
+/* Whether the function may be called in the scope with these inputs and so many outputs. */
+gantry_status_t gantry__function_check_call(const gantry_scope_t *scope,
+                                            const gantry_function_t *function,
+                                            const gantry_tensor_t *const *inputs,
+                                            size_t input_count, size_t output_count);
+/* What a call in the scope requests. */
+gantry_status_t gantry__function_request(const gantry_scope_t *scope,
+                                         const gantry_function_t *function,
+                                         gantry__call_request_t *out_request);
+/* Runs the function in the scope, which owns the outputs. specialization: the one that serves, whose
+ * reference the call ends; NULL: the call finds it. */
+gantry_status_t gantry__function_run(gantry_scope_t *scope, gantry_function_t *function,
+                                     gantry__specialization_t *specialization,
+                                     const gantry_tensor_t *const *inputs,
+                                     const gantry_tensor_t **outputs);
 /* Runs the body in a scope and checks the tensors that it sets. */
 gantry_status_t gantry__function_run_body(const gantry_function_t *function, gantry_scope_t *scope,
                                           const gantry_tensor_t *const *inputs,
