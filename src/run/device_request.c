@@ -24,14 +24,14 @@ gantry_status_t gantry__scope_request(gantry_scope_t *scope, const gantry__wish_
     scope->wish = outer;
     if (!device) return GANTRY_OK;
     if (strcmp(device, GANTRY_DEVICE_NONE) == 0) {
-        if (scope->has_fixed_wish) return GANTRY_OK;
+        if (scope->blocks.are_ignored) return GANTRY_OK;
         scope->wish = NULL;
         scope->chooser = NULL;
         return GANTRY_OK;
     }
     gantry__device_reference_t reference;
     GANTRY__TRY(gantry__device_reference_from_user(&scope->runtime->devices, device, &reference));
-    if (scope->has_fixed_wish) return GANTRY_OK;
+    if (scope->blocks.are_ignored) return GANTRY_OK;
     if (outer) {
         gantry__device_reference_t inner = reference;
         gantry__device_reference_merge_scope(&outer->reference, &inner, &reference);
@@ -49,7 +49,7 @@ gantry_status_t gantry__scope_wish_inside(gantry_scope_t *scope, const gantry__w
 }
 
 void gantry__scope_fix_wish(gantry_scope_t *scope) {
-    scope->has_fixed_wish = true;
+    scope->blocks.are_ignored = true;
     scope->chooser = NULL;
     scope->related.colocated = NULL;
 }

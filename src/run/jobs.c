@@ -3,14 +3,19 @@
 
 #define FOREVER UINT64_MAX
 
-int gantry__jobs_init(gantry__jobs_t *jobs, gantry__workers_t *workers) {
-    *jobs = (gantry__jobs_t){.workers = workers};
+int gantry__jobs_init(gantry__jobs_t *jobs, const gantry__heap_t *heap) {
+    *jobs = (gantry__jobs_t){.is_closed = false};
     for (uint32_t i = 0; i < GANTRY__MOST_RUNNERS; ++i) jobs->runners[i].jobs = jobs;
-    const int code = gantry__mutex_init(&jobs->lock);
+    int code = gantry__workers_init(&jobs->workers, heap);
     if (code != 0) return code;
-    const int second = gantry__condition_init(&jobs->changed);
-    if (second != 0) gantry__mutex_deinit(&jobs->lock);
-    return second;
+    code = gantry__mutex_init(&jobs->lock);
+    if (code == 0) {
+        code = gantry__condition_init(&jobs->changed);
+        if (code == 0) return 0;
+        gantry__mutex_deinit(&jobs->lock);
+    }
+    gantry__workers_deinit(&jobs->workers);
+    return code;
 }
 
 void gantry__jobs_deinit(gantry__jobs_t *jobs) {
@@ -19,10 +24,11 @@ void gantry__jobs_deinit(gantry__jobs_t *jobs) {
     }
     gantry__condition_deinit(&jobs->changed);
     gantry__mutex_deinit(&jobs->lock);
+    gantry__workers_deinit(&jobs->workers);
 }
 
-bool gantry__jobs_are_here(const gantry__jobs_t *jobs) {
-    return gantry__workers_are_here(jobs->workers);
+bool gantry__jobs_are_here(gantry__jobs_t *jobs) {
+    return gantry__workers_are_here(&jobs->workers);
 }
 
 /* ---- one job ---- */
@@ -105,7 +111,7 @@ static bool add_runner(gantry__jobs_t *jobs) {
     gantry__runner_t *runner = jobs->runners;
     while (runner->is_running) ++runner;
     if (runner->has_begun) gantry__workers_wait(&runner->work);
-    runner->has_begun = gantry__workers_start(jobs->workers, 1, run_all, runner, &runner->work);
+    runner->has_begun = gantry__workers_start(&jobs->workers, 1, run_all, runner, &runner->work);
     runner->is_running = runner->has_begun;
     jobs->running += runner->has_begun;
     return runner->has_begun;

@@ -5,7 +5,8 @@
  *     waiting -> running -> over: waiters may look -> told -> ended -> dropped
  *
  * At most GANTRY__MOST_RUNNERS threads run jobs. They come with the first job and go back to the
- * workers when none is left. Owner: the poster has the memory of a job until its drop. Thread-safe. */
+ * workers when none is left. Owner: the poster has the memory of a job until its drop.
+ * Thread-safe. */
 #ifndef GANTRY_RUN_JOBS_H
 #define GANTRY_RUN_JOBS_H
 
@@ -41,7 +42,7 @@ typedef struct gantry__runner_t {
 } gantry__runner_t;
 
 typedef struct gantry__jobs_t {
-    gantry__workers_t *workers;
+    gantry__workers_t workers; /* also for functions whose parts run at the same time */
     gantry__mutex_t lock;
     gantry__condition_t changed; /* the stage of a job, or the number of runners */
     gantry__job_t *first, *last; /* that wait; under lock */
@@ -51,8 +52,8 @@ typedef struct gantry__jobs_t {
 } gantry__jobs_t;
 
 /* Returns 0, or an errno value. */
-int gantry__jobs_init(gantry__jobs_t *jobs, gantry__workers_t *workers);
-/* The jobs must be closed, or none was posted. */
+int gantry__jobs_init(gantry__jobs_t *jobs, const gantry__heap_t *heap);
+/* The jobs must be closed, or none was posted; the workers end, too. */
 void gantry__jobs_deinit(gantry__jobs_t *jobs);
 
 /* Posts a job. threads: the most that run jobs; 0: GANTRY__RUNNERS; negative: none does, and the
@@ -65,7 +66,7 @@ bool gantry__job_is_over(gantry__jobs_t *jobs, const gantry__job_t *job);
  * thread, it only looks whether it is over: else FailedPrecondition. */
 gantry_status_t gantry__job_wait(gantry__jobs_t *jobs, const gantry__job_t *job);
 /* Whether the calling thread is one of the workers. */
-bool gantry__jobs_are_here(const gantry__jobs_t *jobs);
+bool gantry__jobs_are_here(gantry__jobs_t *jobs);
 /* Blocks until no job waits or runs. It must not be called on a thread of the workers. */
 void gantry__jobs_drain(gantry__jobs_t *jobs);
 /* The same; no job may be posted any more. */

@@ -146,13 +146,9 @@ static gantry_status_t init_parts(gantry_runtime_t *runtime,
     gantry__placement_log_init(&runtime->placements);
     status = gantry__random_state_init(&runtime->random, &runtime->heap);
     if (status != GANTRY_OK) goto fail_plans;
-    if (gantry__workers_init(&runtime->workers, &runtime->heap) != 0) {
+    if (gantry__jobs_init(&runtime->jobs, &runtime->heap) != 0) {
         status = gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
         goto fail_random;
-    }
-    if (gantry__jobs_init(&runtime->jobs, &runtime->workers) != 0) {
-        status = gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
-        goto fail_workers;
     }
     status = gantry__profile_init(&runtime->profile, &runtime->heap, &runtime->devices);
     if (status != GANTRY_OK) goto fail_jobs;
@@ -167,8 +163,6 @@ fail_profile:
     gantry__profile_deinit(&runtime->profile);
 fail_jobs:
     gantry__jobs_deinit(&runtime->jobs);
-fail_workers:
-    gantry__workers_deinit(&runtime->workers);
 fail_random:
     gantry__random_state_deinit(&runtime->random);
 fail_plans:
@@ -282,7 +276,6 @@ static void runtime_destroy(gantry_runtime_t *runtime) {
     GANTRY__OWN_FP_MODE(fp);
     gantry_status_t unread;
     gantry__jobs_deinit(&runtime->jobs);
-    gantry__workers_deinit(&runtime->workers);
     synchronize_all(runtime, &unread);
     release_spare_tensors(runtime);
     gantry__runtime_release_tables(runtime);

@@ -40,6 +40,7 @@ typedef struct gantry__device_frame_t {
 typedef struct gantry__device_blocks_t {
     gantry__device_frame_t *innermost; /* heap memory, or NULL */
     uint32_t depth;                    /* calls of gantry_device_begin without their end */
+    bool are_ignored; /* all requests in the scope and in inner ones are read, and ignored */
 } gantry__device_blocks_t;
 
 /* The first error with which a scope inside a lent one ended. */
@@ -73,7 +74,6 @@ struct gantry_scope_t {
     /* parts of composed ops are recorded in a trace also where sizes depend on data */
     bool takes_parts;
     bool batch_invariant;     /* a row of a result has the same bits in every batch */
-    bool has_fixed_wish;      /* requests in it and in inner scopes are read, and ignored */
     const char *tag;          /* the runtime's copy of the tag for memory reports, or NULL */
     gantry_tensor_t *tensors; /* owned, newest first */
     gantry__spares_t spares;

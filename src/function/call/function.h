@@ -47,8 +47,8 @@ typedef struct gantry__function_body_t {
     gantry_function_body_fn call;
     void *user;
     gantry_function_t *owner; /* of a clone, whose body it is; a reference; else NULL */
-    /* its own inputs, and for each its value, a reference, or NULL where it is the next input of the
-     * function; NULL: its inputs are those of the function */
+    /* its own inputs, and for each its value, a reference, or NULL where it is the next input of
+     * the function; NULL: its inputs are those of the function */
     gantry_input_spec_t *inputs;
     gantry_tensor_t **bound;
     uint32_t input_count;       /* of inputs and bound */
@@ -85,8 +85,8 @@ static inline bool gantry__function_keeps_rows(const gantry_function_t *function
 }
 /* ---- making: function.c, function_bind.c ---- */
 
-/* Makes a function of this name without a body, with copies of these inputs. with: the function that
- * it is trimmed with; NULL: none. */
+/* Makes a function of this name without a body, with copies of these inputs. with: the function
+ * that it is trimmed with; NULL: none. */
 gantry_status_t gantry__function_make(gantry_runtime_t *runtime, const char *name,
                                       const gantry_function_t *with,
                                       const gantry_input_spec_t *inputs, size_t input_count,
@@ -152,8 +152,8 @@ gantry_status_t gantry__function_check_call(const gantry_scope_t *scope,
 gantry_status_t gantry__function_request(const gantry_scope_t *scope,
                                          const gantry_function_t *function,
                                          gantry__call_request_t *out_request);
-/* Runs the function in the scope, which owns the outputs. specialization: the one that serves, whose
- * reference the call ends; NULL: the call finds it. */
+/* Runs the function in the scope, which owns the outputs. specialization: the one that serves,
+ * whose reference the call ends; NULL: the call finds it. */
 gantry_status_t gantry__function_run(gantry_scope_t *scope, gantry_function_t *function,
                                      gantry__specialization_t *specialization,
                                      const gantry_tensor_t *const *inputs,

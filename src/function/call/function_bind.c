@@ -31,8 +31,8 @@ void gantry__function_free_body(gantry_function_t *function) {
 }
 
 /* Makes a list without values for a body with these inputs. */
-static gantry_status_t make_list(gantry_function_t *function, const gantry_input_spec_t *inputs,
-                                 uint32_t count) {
+static gantry_status_t make_bound_list(gantry_function_t *function,
+                                       const gantry_input_spec_t *inputs, uint32_t count) {
     const gantry__heap_t *heap = &function->runtime->heap;
     gantry__function_body_t *body = &function->body;
     body->input_count = count;
@@ -50,7 +50,7 @@ gantry_status_t gantry__function_copy_body(gantry_function_t *clone, gantry_func
     clone->body.bound = NULL;
     clone->body.owner = gantry_function_retain(from->owner ? from->owner : function);
     if (!from->bound) return GANTRY_OK;
-    GANTRY__TRY(make_list(clone, from->inputs, from->input_count));
+    GANTRY__TRY(make_bound_list(clone, from->inputs, from->input_count));
     for (uint32_t i = 0; i < from->input_count; ++i)
         clone->body.bound[i] = gantry_tensor_retain(from->bound[i]);
     return GANTRY_OK;
@@ -75,8 +75,9 @@ static gantry_status_t find_input(const gantry_function_t *function, const char 
         by, entry, bound->index, function->name, function->input_count);
 }
 
-static gantry_status_t check_value(const gantry_function_t *function, const char *by, size_t entry,
-                                   uint32_t input, const gantry_tensor_t *tensor) {
+static gantry_status_t check_bound_value(const gantry_function_t *function, const char *by,
+                                         size_t entry, uint32_t input,
+                                         const gantry_tensor_t *tensor) {
     if (!tensor || tensor->runtime != function->runtime || tensor->is_symbolic)
         return gantry__refuse(
             "%s: bound[%zu].tensor is %s; a tensor of the runtime with elements is accepted", by,
@@ -94,7 +95,7 @@ static gantry_status_t bind_one(gantry_function_t *function, const char *by, siz
                                 const gantry_bound_input_t *bound, const uint32_t *places) {
     uint32_t input;
     GANTRY__TRY(find_input(function, by, entry, bound, &input));
-    GANTRY__TRY(check_value(function, by, entry, input, bound->tensor));
+    GANTRY__TRY(check_bound_value(function, by, entry, input, bound->tensor));
     gantry_tensor_t **value = &function->body.bound[places[input]];
     if (*value)
         return gantry__refuse(
@@ -137,7 +138,7 @@ gantry_status_t gantry__function_bind(gantry_function_t *function,
     if (count == 0) return GANTRY_OK;
     if (!bound) return gantry__refuse("%s: bound is NULL; an array of %zu is accepted", by, count);
     if (!function->body.bound)
-        GANTRY__TRY(make_list(function, function->inputs, function->input_count));
+        GANTRY__TRY(make_bound_list(function, function->inputs, function->input_count));
     const size_t bytes = (function->body.input_count + (size_t)1) * sizeof(uint32_t);
     uint32_t *places = gantry__heap_zalloc(heap, bytes);
     if (!places) return GANTRY_RESOURCE_EXHAUSTED;
@@ -199,8 +200,8 @@ static void copy_options(gantry_function_t *clone, const gantry_function_t *func
     clone->batch_invariant = function->batch_invariant;
 }
 
-static gantry_status_t read_device(gantry_function_t *clone,
-                                   const gantry_clone_options_t *options) {
+static gantry_status_t read_clone_device(gantry_function_t *clone,
+                                         const gantry_clone_options_t *options) {
     gantry_runtime_t *runtime = clone->runtime;
     gantry__device_reference_t reference, inner;
     clone->body.replaces_devices |= options->replaces_devices;
@@ -219,7 +220,7 @@ static gantry_status_t clone_fill(gantry_function_t *clone, gantry_function_t *f
                                   const gantry_clone_options_t *options) {
     copy_options(clone, function);
     GANTRY__TRY(gantry__function_copy_body(clone, function));
-    GANTRY__TRY(read_device(clone, options));
+    GANTRY__TRY(read_clone_device(clone, options));
     return gantry__function_bind(clone, options->bound, options->bound_count,
                                  "gantry_function_clone");
 }

@@ -7,8 +7,8 @@
  *     tell      the callback
  *     wait      gives the outputs to a scope
  *
- * A call holds its function, its inputs until it has run, and its outputs. The job holds a reference
- * to the call until it has ended. */
+ * A call holds its function, its inputs until it has run, and its outputs. The job holds a
+ * reference to the call until it has ended. */
 #include <stdio.h>
 #include <string.h>
 
@@ -47,7 +47,7 @@ static size_t stream_count(const gantry_runtime_t *runtime) {
 
 /* ---- life ---- */
 
-static void release_all(gantry_tensor_t **tensors, uint32_t count) {
+static void release_values(gantry_tensor_t **tensors, uint32_t count) {
     for (uint32_t i = 0; i < count; ++i) {
         gantry_tensor_release(tensors[i]);
         tensors[i] = NULL;
@@ -57,7 +57,7 @@ static void release_all(gantry_tensor_t **tensors, uint32_t count) {
 static void call_destroy(gantry_call_t *call) {
     gantry_function_t *function = call->function;
     const gantry__heap_t *heap = &function->runtime->heap;
-    release_all(call->values, function->input_count + function->output_count);
+    release_values(call->values, function->input_count + function->output_count);
     if (call->specialization) gantry__function_leave(function, call->specialization);
     gantry__heap_free(heap, call->submitted,
                       (stream_count(function->runtime) + 1) * sizeof *call->submitted);
@@ -93,7 +93,7 @@ static void note_submitted(gantry_call_t *call) {
 }
 
 /* Keeps the first failure, with the thread's last message. */
-static void keep_failure(gantry_call_t *call, gantry_status_t status) {
+static void keep_call_failure(gantry_call_t *call, gantry_status_t status) {
     if (call->status != GANTRY_OK || status == GANTRY_OK) return;
     call->status = status;
     call->message = gantry__heap_strdup(&call->function->runtime->heap, gantry__message());
@@ -108,7 +108,7 @@ static void wait_for_streams(gantry_call_t *call) {
         const uint64_t now = stream ? atomic_load(&stream->submitted) : 0;
         if (!stream || now <= call->submitted[i]) continue;
         const gantry_status_t status = gantry__point_wait((gantry__point_t){stream, now});
-        if (call->function->output_count == 0) keep_failure(call, status);
+        if (call->function->output_count == 0) keep_call_failure(call, status);
     }
 }
 
@@ -144,17 +144,17 @@ static gantry_status_t compute_call(gantry_call_t *call) {
 }
 
 /* Callbacks of the job's program, which memory also may be, have its floating-point mode. */
-static void run_call(gantry__job_t *job) {
+static void run_started(gantry__job_t *job) {
     gantry_call_t *call = (gantry_call_t *)job;
     const gantry__fp_program_t outer = *gantry__fp_slot();
     *gantry__fp_slot() = &call->mode;
     const uint32_t before = gantry__failures();
     note_submitted(call);
-    keep_failure(call, compute_call(call));
+    keep_call_failure(call, compute_call(call));
     wait_for_streams(call);
-    if (call->status != GANTRY_OK) release_all(call->outputs, call->function->output_count);
+    if (call->status != GANTRY_OK) release_values(call->outputs, call->function->output_count);
     gantry__forget_since(before);
-    release_all(call->values, call->function->input_count);
+    release_values(call->values, call->function->input_count);
     *gantry__fp_slot() = outer;
 }
 
@@ -170,7 +170,15 @@ static void tell_call(gantry__job_t *job) {
     *gantry__fp_slot() = outer;
 }
 
-static void drop_call(gantry__job_t *job) { call_drop((gantry_call_t *)job); }
+/* The call may end here. */
+static void drop_call(gantry__job_t *job) {
+    gantry_call_t *call = (gantry_call_t *)job;
+    const gantry__fp_program_t outer = *gantry__fp_slot();
+    const gantry__fp_mode_t mode = call->mode;
+    *gantry__fp_slot() = &mode;
+    call_drop(call);
+    *gantry__fp_slot() = outer;
+}
 
 /* ---- starting ---- */
 
@@ -199,7 +207,7 @@ static gantry_status_t make_call(const gantry_scope_t *scope, gantry_function_t 
     const gantry__fp_program_t program = *gantry__fp_slot();
     gantry_call_t *call = gantry__heap_zalloc(heap, bytes_of_call(function));
     if (!call) return GANTRY_RESOURCE_EXHAUSTED;
-    call->job.run = run_call;
+    call->job.run = run_started;
     call->job.tell = tell_call;
     call->job.drop = drop_call;
     atomic_init(&call->references, 1);
@@ -276,7 +284,7 @@ gantry_status_t gantry_function_start(gantry_scope_t *scope, gantry_function_t *
 
 /* ---- asking and waiting ---- */
 
-static gantry_status_t check_call(const gantry_call_t *call) {
+static gantry_status_t check_is_call(const gantry_call_t *call) {
     if (!call)
         return gantry__refuse("the call is NULL; one from gantry_function_start is accepted");
     return gantry__runtime_check_well(call->function->runtime);
@@ -284,7 +292,7 @@ static gantry_status_t check_call(const gantry_call_t *call) {
 
 gantry_status_t gantry_call_is_done(const gantry_call_t *call, bool *out_is_done) {
     if (out_is_done) *out_is_done = false;
-    GANTRY__TRY(check_call(call));
+    GANTRY__TRY(check_is_call(call));
     if (!out_is_done)
         return gantry__refuse("gantry_call_is_done: out_is_done is NULL; an address is accepted");
     *out_is_done = gantry__job_is_over(&call->function->runtime->jobs, &call->job);
@@ -293,7 +301,7 @@ gantry_status_t gantry_call_is_done(const gantry_call_t *call, bool *out_is_done
 
 static gantry_status_t check_wait(const gantry_call_t *call, const gantry_scope_t *scope,
                                   const gantry_tensor_t *const *outputs, size_t output_count) {
-    GANTRY__TRY(check_call(call));
+    GANTRY__TRY(check_is_call(call));
     const gantry_function_t *function = call->function;
     if (!scope && output_count == 0) return GANTRY_OK;
     if (!scope)
@@ -313,8 +321,8 @@ static gantry_status_t check_wait(const gantry_call_t *call, const gantry_scope_
 }
 
 /* A scope that records gets a tensor from outside, as it gets any other. */
-static gantry_status_t hand_out(const gantry_call_t *call, gantry_scope_t *scope,
-                                const gantry_tensor_t **outputs, size_t output_count) {
+static gantry_status_t give_outputs(const gantry_call_t *call, gantry_scope_t *scope,
+                                    const gantry_tensor_t **outputs, size_t output_count) {
     for (size_t i = 0; i < output_count; ++i) {
         gantry_tensor_t *own;
         GANTRY__TRY(gantry__tensor_alias(scope, call->outputs[i], &call->outputs[i]->shape, &own));
@@ -325,13 +333,13 @@ static gantry_status_t hand_out(const gantry_call_t *call, gantry_scope_t *scope
 }
 
 /* The call has ended. */
-static gantry_status_t take_results(const gantry_call_t *call, gantry_scope_t *scope,
+static gantry_status_t give_results(const gantry_call_t *call, gantry_scope_t *scope,
                                     const gantry_tensor_t **outputs, size_t output_count) {
     if (scope) GANTRY__TRY(gantry__scope_check(scope));
     if (call->status != GANTRY_OK)
         return gantry__fail(call->status, "%s",
                             call->message ? call->message : "memory is out for the error's text");
-    return scope ? hand_out(call, scope, outputs, output_count) : GANTRY_OK;
+    return scope ? give_outputs(call, scope, outputs, output_count) : GANTRY_OK;
 }
 
 gantry_status_t gantry_call_wait(gantry_call_t *call, gantry_scope_t *scope,
@@ -343,7 +351,7 @@ gantry_status_t gantry_call_wait(gantry_call_t *call, gantry_scope_t *scope,
         status = gantry__job_wait(&call->function->runtime->jobs, &call->job);
         if (status != GANTRY_OK) status = gantry__function_fail(call->function, status);
     }
-    if (status == GANTRY_OK) status = take_results(call, scope, outputs, output_count);
+    if (status == GANTRY_OK) status = give_results(call, scope, outputs, output_count);
     if (status == GANTRY_OK) return GANTRY_OK;
     for (size_t i = 0; outputs && i < output_count; ++i) outputs[i] = NULL;
     return scope ? gantry__scope_fail(scope, status) : status;

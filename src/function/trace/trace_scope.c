@@ -122,11 +122,11 @@ static gantry_status_t begin_with(gantry_scope_t *scope, const gantry_tensor_t *
             "gantry_scope_begin_with: the tensor is %s; a tensor of the scope's runtime is accepted",
             tensor ? "of another runtime" : "NULL");
     if (tensor->is_symbolic) {
-        if (!scope->trace || scope->has_fixed_wish)
+        if (!scope->trace || scope->blocks.are_ignored)
             return gantry__trace_check_input(scope, tensor, "gantry_scope_begin_with", 0);
         return colocate_node(scope, tensor);
     }
-    if (scope->has_fixed_wish) return GANTRY_OK;
+    if (scope->blocks.are_ignored) return GANTRY_OK;
     gantry__device_reference_t reference;
     GANTRY__TRY(gantry__device_reference_from_user(&scope->runtime->devices,
                                                    tensor->device->full_name, &reference));
