@@ -95,7 +95,8 @@ gantry_status_t gantry__function_make(gantry_runtime_t *runtime, const char *nam
  * ends it; *out_function is NULL then. */
 gantry_status_t gantry__function_finish(gantry_function_t *function, gantry_status_t status,
                                         gantry_function_t **out_function);
-/* Gives the function's body these inputs, and takes them from its signature. by: the public call. */
+/* Gives the function's body these inputs, and takes them from its signature. by: the public
+ * call. */
 gantry_status_t gantry__function_bind(gantry_function_t *function,
                                       const gantry_bound_input_t *bound, size_t count,
                                       const char *by);

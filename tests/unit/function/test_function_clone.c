@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A clone computes what its function computes, with inputs that it got once, on the device
  * that it was made for, whatever is released meanwhile.
- * Promise: An input that is bound, in a clone or at the trace, is copied to a device once and not in
- * each call; the other inputs keep their order.
+ * Promise: An input that is bound, in a clone or at the trace, is copied to a device once and not
+ * in each call; the other inputs keep their order.
  * Promise: The device of a clone is the request of nodes that have none, and with replaces_devices
  * of all nodes, in branches and eager bodies, too.
  * Promise: A clone that is not possible is refused with the entry, its value and what is accepted;
