@@ -10,6 +10,7 @@
 
 #include <gantry/function.h>
 
+#include "base/arena.h"
 #include "device/keeper.h"
 #include "function/frame/frame.h"
 #include "shared/thread.h"
@@ -26,6 +27,7 @@ typedef struct gantry__specialization_t {
     gantry__call_request_t request;
     uint32_t losses;        /* the device table's count of losses when it was placed */
     gantry_shape_t *shapes; /* those of the inputs, then of the outputs; -1: open in the trace */
+    gantry_dtype_t *output_dtypes; /* in the graph's arena */
     gantry__graph_t graph;
     gantry__schedule_t schedule;
     /* The graph went through the passes and is placed. A trace of gantry_function_trace waits for
@@ -46,7 +48,8 @@ typedef struct gantry__attached_t {
 typedef struct gantry__function_body_t {
     gantry_function_body_fn call;
     void *user;
-    gantry_function_t *owner; /* of a clone, whose body it is; a reference; else NULL */
+    gantry_release_fn release_user; /* gets user at the end; NULL: the program's */
+    gantry_function_t *owner;       /* of a clone, whose body it is; a reference; else NULL */
     /* its own inputs, and for each its value, a reference, or NULL where it is the next input of
      * the function; NULL: its inputs are those of the function */
     gantry_input_spec_t *inputs;
@@ -63,6 +66,10 @@ struct gantry_function_t {
     const char *name;        /* the runtime's copy */
     gantry__function_body_t body;
     gantry_input_spec_t *inputs;
+    gantry__arena_t texts;     /* output_names and metadata */
+    const char **output_names; /* NULL: none */
+    gantry_metadata_t *metadata;
+    size_t metadata_count;
     uint32_t input_count, output_count, most_traces;
     bool runs_eagerly;
     int32_t inter_op_threads;
@@ -78,19 +85,34 @@ struct gantry_function_t {
     pthread_t tracer;                    /* the thread that runs the body, while is_tracing */
 };
 
-/* Whether rows of the function's results do not depend on the batch, in a scope of this kind. */
-static inline bool gantry__function_keeps_rows(const gantry_function_t *function, bool of_scope) {
-    return function->batch_invariant == GANTRY_DEFAULT ? of_scope
-                                                       : function->batch_invariant == GANTRY_ON;
-}
 /* ---- making: function.c, function_bind.c ---- */
 
-/* Makes a function of this name without a body, with copies of these inputs. with: the function
- * that it is trimmed with; NULL: none. */
-gantry_status_t gantry__function_make(gantry_runtime_t *runtime, const char *name,
-                                      const gantry_function_t *with,
-                                      const gantry_input_spec_t *inputs, size_t input_count,
-                                      size_t output_count, gantry_function_t **out_function);
+/* What a function is made of. */
+typedef struct gantry__function_source_t {
+    const char *call; /* the public call, in front of messages */
+    const char *name; /* NULL: "function" */
+    gantry_function_body_fn body;
+    void *user;
+    gantry_release_fn release_user; /* NULL: none; not called if the function is not made */
+    const gantry_input_spec_t *inputs;
+    size_t input_count, output_count;
+    const char *const *output_names; /* NULL: none */
+    const gantry_metadata_t *metadata;
+    size_t metadata_count;
+} gantry__function_source_t;
+
+/* Makes a function, as gantry_function_trace. The options' names and texts of metadata go before
+ * those of the source. */
+gantry_status_t gantry__function_make(gantry_runtime_t *runtime,
+                                      const gantry__function_source_t *source,
+                                      const gantry_function_options_t *options,
+                                      gantry_function_t **out_function);
+
+/* Makes a function of the source, without a trace. */
+gantry_status_t gantry__function_begin(gantry_runtime_t *runtime,
+                                       const gantry__function_source_t *source,
+                                       const gantry_function_options_t *options,
+                                       gantry_function_t **out_function);
 /* Traces the function if it can be traced now. A failure, which may be that of the steps before,
  * ends it; *out_function is NULL then. */
 gantry_status_t gantry__function_finish(gantry_function_t *function, gantry_status_t status,
@@ -111,6 +133,11 @@ gantry_status_t gantry__function_call_body(const gantry_function_t *function, ga
 gantry_status_t gantry__function_check_fit(const gantry_function_t *function, uint32_t input,
                                            const gantry_tensor_t *tensor);
 
+/* Whether rows of the function's results do not depend on the batch, in a scope of this kind. */
+static inline bool gantry__function_keeps_rows(const gantry_function_t *function, bool of_scope) {
+    return function->batch_invariant == GANTRY_DEFAULT ? of_scope
+                                                       : function->batch_invariant == GANTRY_ON;
+}
 /* ---- traces ---- */
 
 /* Whether the signature leaves no size open. */
@@ -135,6 +162,13 @@ gantry_status_t gantry__specialization_plan(const gantry_function_t *function,
  * that logs placements, is warned of them or has a callback for them gets them with the trace. */
 bool gantry__specialization_may_wait(const gantry_function_t *function,
                                      const gantry__specialization_t *specialization);
+/* Traces the body once more, for the sizes of the newest trace and without a request, under an
+ * observer, and shows the graph before any pass, which ends with the call. FailedPrecondition
+ * without a trace. */
+gantry_status_t gantry__function_trace_again(
+    gantry_function_t *function, struct gantry_observer_t *observer,
+    gantry_status_t (*show)(const gantry__specialization_t *specialization, void *user),
+    void *user);
 /* The keeper's function destroys its frames with blocks on the device that no call runs. */
 uint64_t gantry__function_give_up(gantry__keeper_t *keeper, const gantry_logical_device_t *device);
 

@@ -27,6 +27,7 @@ void gantry__function_free_body(gantry_function_t *function) {
         gantry_tensor_release(body->bound[i]);
     gantry__heap_free(heap, (void *)body->bound, (body->input_count + 1) * sizeof *body->bound);
     gantry__heap_free(heap, body->inputs, (body->input_count + 1) * sizeof *body->inputs);
+    if (body->release_user) body->release_user(body->user);
     gantry_function_release(body->owner);
 }
 
@@ -48,6 +49,7 @@ gantry_status_t gantry__function_copy_body(gantry_function_t *clone, gantry_func
     clone->body = *from;
     clone->body.inputs = NULL;
     clone->body.bound = NULL;
+    clone->body.release_user = NULL;
     clone->body.owner = gantry_function_retain(from->owner ? from->owner : function);
     if (!from->bound) return GANTRY_OK;
     GANTRY__TRY(make_bound_list(clone, from->inputs, from->input_count));
@@ -229,6 +231,7 @@ gantry_status_t gantry_function_clone(gantry_function_t *function,
                                       const gantry_clone_options_t *options,
                                       gantry_function_t **out_clone) {
     GANTRY__OWN_FP_MODE(fp);
+    static const gantry_function_options_t none = {.struct_size = sizeof none};
     gantry_clone_options_t chosen;
     gantry_function_t *clone;
     if (!out_clone)
@@ -240,8 +243,13 @@ gantry_status_t gantry_function_clone(gantry_function_t *function,
     GANTRY__TRY(gantry__runtime_check_well(function->runtime));
     GANTRY__TRY(
         gantry__struct_read(options, 0, &chosen, sizeof chosen, "gantry_function_clone: options"));
-    GANTRY__TRY(gantry__function_make(function->runtime, chosen.name ? chosen.name : function->name,
-                                      NULL, function->inputs, function->input_count,
-                                      function->output_count, &clone));
+    const gantry__function_source_t source = {.name = chosen.name ? chosen.name : function->name,
+                                              .inputs = function->inputs,
+                                              .input_count = function->input_count,
+                                              .output_count = function->output_count,
+                                              .output_names = function->output_names,
+                                              .metadata = function->metadata,
+                                              .metadata_count = function->metadata_count};
+    GANTRY__TRY(gantry__function_begin(function->runtime, &source, &none, &clone));
     return gantry__function_finish(clone, clone_fill(clone, function, &chosen), out_clone);
 }
