@@ -127,11 +127,11 @@ typedef struct gantry_function_options_t {
     /** Inputs that are given now and no longer passed: gantry_bound_input_t. NULL: none. */
     const gantry_bound_input_t *bound;
     uint32_t bound_count; /**< Entries of bound. */
-    /** The names of its outputs, which gantry_function_get_output returns; NULL: none, and an entry
-     * of NULL is none. Of a function from a graph, they take the place of the graph's. */
+    /** The names of its outputs, which gantry_function_get_output returns; NULL: none, and an
+     * entry of NULL is none. Of a function from a graph, they take the place of the graph's. */
     const char *const *output_names;
-    /** Texts of metadata, which gantry_function_get_metadata returns; of a function from a graph, in
-     * addition to the graph's. */
+    /** Texts of metadata, which gantry_function_get_metadata returns; of a function from a graph,
+     * in addition to the graph's. */
     const gantry_metadata_t *metadata;
     size_t metadata_count; /**< Entries of metadata. */
 } gantry_function_options_t;

@@ -172,8 +172,9 @@ static gantry_status_t check_place(const char *call, const void *place, const ch
 }
 
 /* Adds a node with one value. */
-static gantry_status_t add_one(gantry_graph_t *graph, const char *call,
-                               const gantry__graph_item_t *item, gantry_graph_value_t *out_value) {
+static gantry_status_t graph_add_one(gantry_graph_t *graph, const char *call,
+                                     const gantry__graph_item_t *item,
+                                     gantry_graph_value_t *out_value) {
     const gantry__graph_item_t *added;
     GANTRY__TRY(gantry__graph_add_item(graph, call, item, &added));
     *out_value = added->first_output;
@@ -190,12 +191,12 @@ gantry_status_t gantry_graph_add_input(gantry_graph_t *graph, const gantry_input
         return gantry__refuse("%s: the graph has %d inputs, the most that are accepted", call,
                               GANTRY_MAX_FUNCTION_VALUES);
     GANTRY__TRY(check_input_shape(graph, spec));
-    return add_one(graph, call,
-                   &(gantry__graph_item_t){.kind = GANTRY_GRAPH_INPUT,
-                                           .node.name = spec->name,
-                                           .dtype = spec->dtype,
-                                           .shape = spec->shape},
-                   out_value);
+    return graph_add_one(graph, call,
+                         &(gantry__graph_item_t){.kind = GANTRY_GRAPH_INPUT,
+                                                 .node.name = spec->name,
+                                                 .dtype = spec->dtype,
+                                                 .shape = spec->shape},
+                         out_value);
 }
 
 /* ---- constants and variables ---- */
@@ -214,7 +215,7 @@ gantry_status_t gantry_graph_add_constant(gantry_graph_t *graph, const char *nam
             : tensor->is_symbolic ? "symbolic"
                                   : "of another runtime");
     gantry_tensor_t *held = gantry_tensor_retain(tensor);
-    const gantry_status_t status = add_one(
+    const gantry_status_t status = graph_add_one(
         graph, call,
         &(gantry__graph_item_t){.kind = GANTRY_GRAPH_CONSTANT, .node.name = name, .tensor = held},
         out_value);
@@ -236,7 +237,7 @@ gantry_status_t gantry_graph_add_read(gantry_graph_t *graph, const char *name,
     GANTRY__TRY(gantry__graph_check_open(graph, call));
     GANTRY__TRY(check_place(call, out_value, "out_value"));
     GANTRY__TRY(graph_check_variable(graph, call, variable));
-    return add_one(
+    return graph_add_one(
         graph, call,
         &(gantry__graph_item_t){.kind = GANTRY_GRAPH_READ, .node.name = name, .variable = variable},
         out_value);
@@ -295,7 +296,8 @@ static void remove_text(gantry__graph_root_t *root, size_t at) {
             (--root->text_count - at) * sizeof *root->texts);
 }
 
-static gantry_status_t put_text(gantry__graph_root_t *root, const char *key, const char *text) {
+static gantry_status_t graph_put_text(gantry__graph_root_t *root, const char *key,
+                                      const char *text) {
     const gantry__heap_t *heap = &root->runtime->heap;
     const size_t at = find_text(root, key);
     const bool is_new = at == root->text_count;
@@ -341,5 +343,5 @@ gantry_status_t gantry_graph_set_metadata(gantry_graph_t *graph, const char *key
         return GANTRY_OK;
     }
     GANTRY__TRY(check_metadata("text", text, 0));
-    return put_text(graph->root, key, text);
+    return graph_put_text(graph->root, key, text);
 }

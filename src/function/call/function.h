@@ -59,6 +59,14 @@ typedef struct gantry__function_body_t {
     bool replaces_devices;      /* what the body requests is ignored */
 } gantry__function_body_t;
 
+/* The names of outputs and the metadata of a function. */
+typedef struct gantry__function_texts_t {
+    gantry__arena_t arena;     /* what the others point to */
+    const char **output_names; /* NULL: none */
+    gantry_metadata_t *metadata;
+    size_t metadata_count;
+} gantry__function_texts_t;
+
 struct gantry_function_t {
     atomic_uint references;
     gantry_runtime_t *runtime;
@@ -66,10 +74,7 @@ struct gantry_function_t {
     const char *name;        /* the runtime's copy */
     gantry__function_body_t body;
     gantry_input_spec_t *inputs;
-    gantry__arena_t texts;     /* output_names and metadata */
-    const char **output_names; /* NULL: none */
-    gantry_metadata_t *metadata;
-    size_t metadata_count;
+    gantry__function_texts_t texts;
     uint32_t input_count, output_count, most_traces;
     bool runs_eagerly;
     int32_t inter_op_threads;

@@ -247,9 +247,9 @@ gantry_status_t gantry_function_clone(gantry_function_t *function,
                                               .inputs = function->inputs,
                                               .input_count = function->input_count,
                                               .output_count = function->output_count,
-                                              .output_names = function->output_names,
-                                              .metadata = function->metadata,
-                                              .metadata_count = function->metadata_count};
+                                              .output_names = function->texts.output_names,
+                                              .metadata = function->texts.metadata,
+                                              .metadata_count = function->texts.metadata_count};
     GANTRY__TRY(gantry__function_begin(function->runtime, &source, &none, &clone));
     return gantry__function_finish(clone, clone_fill(clone, function, &chosen), out_clone);
 }
