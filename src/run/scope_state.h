@@ -40,6 +40,7 @@ typedef struct gantry__device_frame_t {
 typedef struct gantry__device_blocks_t {
     gantry__device_frame_t *innermost; /* heap memory, or NULL */
     uint32_t depth;                    /* calls of gantry_device_begin without their end */
+    bool are_ignored; /* all requests in the scope and in inner ones are read, and ignored */
 } gantry__device_blocks_t;
 
 /* The first error with which a scope inside a lent one ended. */
@@ -154,6 +155,10 @@ void gantry__scope_end_donated(gantry_scope_t *scope, const gantry_tensor_t *con
  * says. */
 gantry_status_t gantry__scope_request(gantry_scope_t *scope, const gantry__wish_t *outer,
                                       const char *device);
+/* Puts a request inside that of the scope: its fields win. */
+gantry_status_t gantry__scope_wish_inside(gantry_scope_t *scope, const gantry__wish_t *wish);
+/* From here on, the scope's request is that of all ops in it and in its inner scopes. */
+void gantry__scope_fix_wish(gantry_scope_t *scope);
 /* Ends each gantry_device_begin that the scope has left open, which is its error. */
 void gantry__scope_end_blocks(gantry_scope_t *scope);
 /* The request of an op in this scope: with device functions, as these choose. */

@@ -10,8 +10,12 @@
 
 static void release_graph(void *graph) { gantry_graph_release(graph); }
 
+/* A clone with inputs or a device of its own computes something else than the graph says. */
 gantry_graph_t *gantry__function_graph(const gantry_function_t *function) {
-    return function->body == gantry__graph_body ? function->user : NULL;
+    const gantry__function_body_t *body = &function->body;
+    const bool is_graph =
+        body->call == gantry__graph_body && !body->bound && !body->wish && !body->replaces_devices;
+    return is_graph ? body->user : NULL;
 }
 
 /* ---- a function of a graph ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions: made, kept, released. specializations.c has what is traced of them, function_call.c
- * their calls. */
+ * their calls, function_bind.c inputs that they get once, and clones. */
 #include "function/call/function.h"
 
 #include <stdio.h>
@@ -172,7 +172,7 @@ static void function_destroy(gantry_function_t *function) {
     }
     gantry__heap_free(&runtime->heap, function->inputs,
                       (function->input_count + 1) * sizeof *function->inputs);
-    if (function->release_user) function->release_user(function->user);
+    gantry__function_free_body(function);
     gantry__arena_deinit(&function->texts.arena);
     gantry__mutex_deinit(&function->tracing);
     gantry__mutex_deinit(&function->lock);
@@ -221,18 +221,41 @@ static void take_function_options(gantry_function_t *function,
                                     : chosen->batch_invariant;
 }
 
-/* Fills a new function, and traces it where its signature is known. */
 static gantry_status_t fill_function(gantry_function_t *function,
                                      const gantry__function_source_t *source,
-                                     const gantry_function_options_t *chosen) {
-    function->body = source->body;
-    function->user = source->user;
-    take_function_options(function, chosen);
+                                     const gantry_function_options_t *options) {
+    function->body.call = source->body;
+    function->body.user = source->user;
+    take_function_options(function, options);
     GANTRY__TRY(name_function(function, source->name));
     GANTRY__TRY(copy_inputs(function, source->inputs));
-    GANTRY__TRY(copy_source_texts(function, source, chosen));
-    if (function->runs_eagerly || !gantry__function_is_known(function)) return GANTRY_OK;
-    return gantry__function_trace_known(function);
+    return copy_source_texts(function, source, options);
+}
+
+gantry_status_t gantry__function_begin(gantry_runtime_t *runtime,
+                                       const gantry__function_source_t *source,
+                                       const gantry_function_options_t *options,
+                                       gantry_function_t **out_function) {
+    gantry_function_t *function = NULL;
+    GANTRY__TRY(function_create(runtime, options->trimmed_with, source->input_count,
+                                source->output_count, &function));
+    const gantry_status_t status = fill_function(function, source, options);
+    if (status == GANTRY_OK)
+        *out_function = function;
+    else
+        function_destroy(function);
+    return status;
+}
+
+gantry_status_t gantry__function_finish(gantry_function_t *function, gantry_status_t status,
+                                        gantry_function_t **out_function) {
+    if (status == GANTRY_OK && !function->runs_eagerly && gantry__function_is_known(function))
+        status = gantry__function_trace_known(function);
+    if (status == GANTRY_OK)
+        *out_function = function;
+    else
+        function_destroy(function);
+    return status;
 }
 
 gantry_status_t gantry__function_make(gantry_runtime_t *runtime,
@@ -240,7 +263,7 @@ gantry_status_t gantry__function_make(gantry_runtime_t *runtime,
                                       const gantry_function_options_t *options,
                                       gantry_function_t **out_function) {
     gantry_function_options_t chosen;
-    gantry_function_t *function = NULL;
+    gantry_function_t *function;
     char what[64];
     if (!out_function)
         return gantry__refuse("%s: out_function is NULL; an address is accepted", source->call);
@@ -250,15 +273,11 @@ gantry_status_t gantry__function_make(gantry_runtime_t *runtime,
     (void)snprintf(what, sizeof what, "%s: options", source->call);
     GANTRY__TRY(gantry__struct_read(options, 0, &chosen, sizeof chosen, what));
     GANTRY__TRY(check_function_options(runtime, source->call, &chosen));
-    GANTRY__TRY(function_create(runtime, chosen.trimmed_with, source->input_count,
-                                source->output_count, &function));
-    const gantry_status_t status = fill_function(function, source, &chosen);
-    if (status != GANTRY_OK) {
-        function_destroy(function);
-        return status;
-    }
-    function->release_user = source->release_user;
-    *out_function = function;
+    GANTRY__TRY(gantry__function_begin(runtime, source, &chosen, &function));
+    GANTRY__TRY(gantry__function_finish(
+        function, gantry__function_bind(function, chosen.bound, chosen.bound_count, source->call),
+        out_function));
+    function->body.release_user = source->release_user;
     return GANTRY_OK;
 }
 

@@ -44,6 +44,21 @@ typedef struct gantry__attached_t {
     gantry_release_fn release;
 } gantry__attached_t;
 
+/* A body, and what it gets in addition to the inputs of a call. */
+typedef struct gantry__function_body_t {
+    gantry_function_body_fn call;
+    void *user;
+    gantry_release_fn release_user; /* gets user at the end; NULL: the program's */
+    gantry_function_t *owner;       /* of a clone, whose body it is; a reference; else NULL */
+    /* its own inputs, and for each its value, a reference, or NULL where it is the next input of
+     * the function; NULL: its inputs are those of the function */
+    gantry_input_spec_t *inputs;
+    gantry_tensor_t **bound;
+    uint32_t input_count;       /* of inputs and bound */
+    const gantry__wish_t *wish; /* goes before that of a call; NULL: none */
+    bool replaces_devices;      /* what the body requests is ignored */
+} gantry__function_body_t;
+
 /* The names of outputs and the metadata of a function. */
 typedef struct gantry__function_texts_t {
     gantry__arena_t arena;     /* what the others point to */
@@ -57,9 +72,7 @@ struct gantry_function_t {
     gantry_runtime_t *runtime;
     gantry__keeper_t keeper; /* keeps the idle frames */
     const char *name;        /* the runtime's copy */
-    gantry_function_body_fn body;
-    void *user;
-    gantry_release_fn release_user; /* gets user at the end; NULL: the program's */
+    gantry__function_body_t body;
     gantry_input_spec_t *inputs;
     gantry__function_texts_t texts;
     uint32_t input_count, output_count, most_traces;
@@ -76,6 +89,8 @@ struct gantry_function_t {
     bool is_tracing;                     /* under lock, as the next one */
     pthread_t tracer;                    /* the thread that runs the body, while is_tracing */
 };
+
+/* ---- making: function.c, function_bind.c ---- */
 
 /* What a function is made of. */
 typedef struct gantry__function_source_t {
@@ -101,12 +116,38 @@ gantry_status_t gantry__function_make(gantry_runtime_t *runtime,
 /* InvalidArgument, with `call` in front, for an input, number i, that is not possible. */
 gantry_status_t gantry__function_check_input(const char *call, const gantry_input_spec_t *input,
                                              size_t i);
+/* Makes a function of the source, without a trace. */
+gantry_status_t gantry__function_begin(gantry_runtime_t *runtime,
+                                       const gantry__function_source_t *source,
+                                       const gantry_function_options_t *options,
+                                       gantry_function_t **out_function);
+/* Traces the function if it can be traced now. A failure, which may be that of the steps before,
+ * ends it; *out_function is NULL then. */
+gantry_status_t gantry__function_finish(gantry_function_t *function, gantry_status_t status,
+                                        gantry_function_t **out_function);
+/* Gives the function's body these inputs, and takes them from its signature. by: the public
+ * call. */
+gantry_status_t gantry__function_bind(gantry_function_t *function,
+                                      const gantry_bound_input_t *bound, size_t count,
+                                      const char *by);
+/* Gives a clone what the body of the other function has. */
+gantry_status_t gantry__function_copy_body(gantry_function_t *clone, gantry_function_t *function);
+void gantry__function_free_body(gantry_function_t *function);
+/* Calls the body in a scope that is only for it. */
+gantry_status_t gantry__function_call_body(const gantry_function_t *function, gantry_scope_t *scope,
+                                           const gantry_tensor_t *const *inputs,
+                                           const gantry_tensor_t **outputs);
+/* Whether a tensor has type and shape of the input. Refuses in the words of a call. */
+gantry_status_t gantry__function_check_fit(const gantry_function_t *function, uint32_t input,
+                                           const gantry_tensor_t *tensor);
 
 /* Whether rows of the function's results do not depend on the batch, in a scope of this kind. */
 static inline bool gantry__function_keeps_rows(const gantry_function_t *function, bool of_scope) {
     return function->batch_invariant == GANTRY_DEFAULT ? of_scope
                                                        : function->batch_invariant == GANTRY_ON;
 }
+/* ---- traces ---- */
+
 /* Whether the signature leaves no size open. */
 bool gantry__function_is_known(const gantry_function_t *function);
 /* Makes the trace for the shapes of the signature, which are known. */
@@ -143,6 +184,23 @@ uint64_t gantry__function_give_up(gantry__keeper_t *keeper, const gantry_logical
  * itself is named once. Returns status. */
 gantry_status_t gantry__function_fail(const gantry_function_t *function, gantry_status_t status);
 
+/* ---- calls: function_call.c ---- */
+
+/* Whether the function may be called in the scope with these inputs and so many outputs. */
+gantry_status_t gantry__function_check_call(const gantry_scope_t *scope,
+                                            const gantry_function_t *function,
+                                            const gantry_tensor_t *const *inputs,
+                                            size_t input_count, size_t output_count);
+/* What a call in the scope requests. */
+gantry_status_t gantry__function_request(const gantry_scope_t *scope,
+                                         const gantry_function_t *function,
+                                         gantry__call_request_t *out_request);
+/* Runs the function in the scope, which owns the outputs. specialization: the one that serves,
+ * whose reference the call ends; NULL: the call finds it. */
+gantry_status_t gantry__function_run(gantry_scope_t *scope, gantry_function_t *function,
+                                     gantry__specialization_t *specialization,
+                                     const gantry_tensor_t *const *inputs,
+                                     const gantry_tensor_t **outputs);
 /* Runs the body in a scope and checks the tensors that it sets. */
 gantry_status_t gantry__function_run_body(const gantry_function_t *function, gantry_scope_t *scope,
                                           const gantry_tensor_t *const *inputs,

@@ -122,10 +122,11 @@ gantry_status_t gantry__scope_colocate(gantry_scope_t *scope, const gantry_tenso
             "gantry_scope_begin_with: the tensor is %s; a tensor of the scope's runtime is accepted",
             tensor ? "of another runtime" : "NULL");
     if (tensor->is_symbolic) {
-        if (!scope->trace)
+        if (!scope->trace || scope->blocks.are_ignored)
             return gantry__trace_check_input(scope, tensor, "gantry_scope_begin_with", 0);
         return colocate_node(scope, tensor);
     }
+    if (scope->blocks.are_ignored) return GANTRY_OK;
     gantry__device_reference_t reference;
     GANTRY__TRY(gantry__device_reference_from_user(&scope->runtime->devices,
                                                    tensor->device->full_name, &reference));

@@ -352,6 +352,23 @@ static gantry_status_t read_node(const world_t *w, const void *p) {
     return status == GANTRY_INVALID_ARGUMENT && is_read ? GANTRY_OK : status;
 }
 
+static gantry_status_t read_clone(const world_t *w, const void *p) {
+    gantry_function_t *clone = NULL;
+    const gantry_status_t status = gantry_function_clone(w->function, p, &clone);
+    gantry_function_release(clone);
+    return status;
+}
+
+static gantry_status_t read_start(const world_t *w, const void *p) {
+    gantry_scope_t *scope = gantry_scope_begin(w->runtime, NULL);
+    const gantry_tensor_t *x =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(4), elements, sizeof elements);
+    gantry_call_t *call = NULL;
+    (void)gantry_function_start(scope, w->function, &x, 1, p, &call);
+    gantry_call_release(call);
+    return gantry_scope_end(scope);
+}
+
 static void never(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                   const gantry_tensor_t **outputs, void *user) {
     const unsigned char no = 0;
@@ -379,6 +396,8 @@ static const read_row_t read_rows[] = {
     READ(gantry_diagonal_options_t, true, read_diagonal),
     READ(gantry_fused_batch_norm_options_t, true, read_batch_norm),
     READ(gantry_function_options_t, false, read_function),
+    READ(gantry_clone_options_t, false, read_clone),
+    READ(gantry_start_options_t, false, read_start),
     READ(gantry_while_options_t, false, read_while),
     READ(gantry_graph_node_t, false, read_node),
 };
@@ -412,7 +431,7 @@ TEST(every_struct_has_a_size_or_is_a_plain_value) {
     assert_true(public_struct_count > 20);
     static const char *const plain[] = {
         "gantry_shape_t",    "gantry_attr_value_t", "gantry_input_spec_t", "gantry_device_choice_t",
-        "gantry_observer_t", "gantry_new_file_t",   "gantry_metadata_t"};
+        "gantry_observer_t", "gantry_new_file_t",   "gantry_metadata_t",   "gantry_bound_input_t"};
     expect_rows_of_all(has_row, plain, sizeof plain / sizeof *plain);
 }
 

@@ -247,6 +247,16 @@ static inline gantry_read_t *given_read(null_call_t *c) {
     return read;
 }
 
+static inline gantry_call_t *given_call(null_call_t *c) {
+    gantry_scope_t *scope = gantry_scope_begin(given_runtime(c), NULL);
+    const gantry_tensor_t *inputs[] = {given_tensor(c), given_tensor(c)};
+    gantry_call_t *call;
+    if (gantry_function_start(scope, given_function(c), inputs, 2, NULL, &call) != GANTRY_OK)
+        abort();
+    (void)gantry_scope_end(scope);
+    return call;
+}
+
 #define given_gantry_runtime_t_p(c, name) given_runtime(c)
 #define given_const_gantry_runtime_t_p(c, name) given_runtime(c)
 #define given_gantry_scope_t_p(c, name) given_scope(c)
@@ -269,6 +279,8 @@ static inline gantry_read_t *given_read(null_call_t *c) {
 #define given_const_gantry_physical_device_t_p(c, name) given_physical(c)
 #define given_const_struct_gantry_physical_device_t_p(c, name) given_physical(c)
 #define given_const_gantry_logical_device_t_p(c, name) given_logical(c)
+#define given_gantry_call_t_p(c, name) given_call(c)
+#define given_const_gantry_call_t_p(c, name) given_call(c)
 #define given_gantry_read_t_p(c, name) given_read(c)
 #define given_const_gantry_read_t_p(c, name) given_read(c)
 #define given_gantry_prepared_op_t_p(c, name) given_prepared(c)
@@ -353,6 +365,7 @@ static inline void *given_pointers(void) {
 #define given_gantry_runtime_t_p_p(c, name) ((gantry_runtime_t **)given_pointers())
 #define given_gantry_claim_t_p_p(c, name) ((gantry_claim_t **)given_pointers())
 #define given_gantry_generator_t_p_p(c, name) ((gantry_generator_t **)given_pointers())
+#define given_gantry_call_t_p_p(c, name) ((gantry_call_t **)given_pointers())
 #define given_gantry_read_t_p_p(c, name) ((gantry_read_t **)given_pointers())
 #define given_gantry_prepared_op_t_p_p(c, name) ((gantry_prepared_op_t **)given_pointers())
 #define given_struct_DLManagedTensor_p_p(c, name) ((struct DLManagedTensor **)given_pointers())
@@ -486,6 +499,10 @@ static inline const struct DLPackExchangeAPI *given_exchange(void) {
                                  .backends = "cpu"})
 #define given_const_gantry_while_options_t_p(c, name) \
     (&(gantry_while_options_t){.struct_size = sizeof(gantry_while_options_t), .most_steps = 2})
+#define given_const_gantry_clone_options_t_p(c, name) \
+    (&(gantry_clone_options_t){.struct_size = sizeof(gantry_clone_options_t)})
+#define given_const_gantry_start_options_t_p(c, name) \
+    (&(gantry_start_options_t){.struct_size = sizeof(gantry_start_options_t)})
 #define given_const_gantry_function_options_t_p(c, name) \
     (&(gantry_function_options_t){.struct_size = sizeof(gantry_function_options_t)})
 #define given_const_gantry_format_options_t_p(c, name) \

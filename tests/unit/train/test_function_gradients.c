@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Gradients of functions that are called under a tape have the right values and Nones,
  * also of second order, and what has no gradient is refused by name.
+ * Promise: A clone has the gradients of its function, those of bound inputs included.
  * Promise: The backward function of a function is traced once, has gradients for inputs, captured
  * tensors and variables, and serves several threads. */
 #define _POSIX_C_SOURCE 200809L
@@ -86,6 +87,40 @@ static gantry_tape_t *begin_tape(const gantry_source_t *sources, size_t count) {
 }
 
 /* ---- values ---- */
+
+/* What is bound has a gradient as a captured tensor, if the tape watches it. */
+TEST(clones_have_gradients) {
+    tensor *x = pair(2, 3), *z = pair(5, 7), *c = pair(10, 20), *out[2], *g[4];
+    body_t body = {gantry_variable_create(scope, pair(0.5, -1), "w"), c, 0};
+    gantry_function_t *f = trace(square_times_w, &body, 2), *clone, *second;
+    const gantry_bound_input_t bound = {"z", 0, z}, last = {"x", 0, x};
+    const gantry_clone_options_t options = {.struct_size = sizeof options,
+                                            .bound = &bound,
+                                            .bound_count = 1},
+                                 more = {
+                                     .struct_size = sizeof more, .bound = &last, .bound_count = 1};
+    assert_int_equal(gantry_function_clone(f, &options, &clone), GANTRY_OK);
+    assert_int_equal(gantry_function_clone(clone, &more, &second), GANTRY_OK);
+    gantry_function_release(f);
+    const gantry_source_t sources[] = {
+        {.tensor = x}, {.tensor = z}, {.tensor = c}, {.variable = body.w}};
+    for (int all = 0; all < 2; ++all) {
+        gantry_tape_t *tape = begin_tape(sources, 4);
+        assert_int_equal(gantry_function_call(scope, all ? second : clone, &x, all ? 0 : 1, out, 2),
+                         GANTRY_OK);
+        tensor *y = gantry_add(scope, gantry_mul(scope, out[0], out[0]), out[1]);
+        if (gantry_tape_gradient(tape, y, NULL, sources, 4, NULL, g) != GANTRY_OK)
+            fail_msg("%s", gantry_scope_message(scope));
+        expect_pair(g[0], 2 * 22 * 12., 2 * 51 * 14.);
+        expect_pair(g[1], 10, 14);
+        expect_pair(g[2], 2 * 22 * 2., 2 * 51 * 3.);
+        expect_pair(g[3], 2 * 22 * 4., 2 * 51 * 9.);
+        gantry_tape_end(tape);
+    }
+    gantry_function_release(second);
+    gantry_function_release(clone);
+    gantry_variable_release(body.w);
+}
 
 TEST(inputs_captures_and_variables_have_gradients) {
     tensor *x = pair(2, 3), *z = pair(5, 7), *c = pair(10, 20), *out[2], *g[4];
