@@ -8,8 +8,10 @@
 #include <gantry/claim.h>
 #include <gantry/control.h>
 #include <gantry/device.h>
+#include <gantry/dlpack.h>
 #include <gantry/file.h>
 #include <gantry/function.h>
+#include <gantry/graph.h>
 #include <gantry/interop.h>
 #include <gantry/io.h>
 #include <gantry/memory.h>
