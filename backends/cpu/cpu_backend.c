@@ -341,7 +341,6 @@ static const gantry_backend_t table = {
     .event = &gantry__cpu_event_ops,
     .transfer = &gantry__cpu_transfer_ops,
     .program = NULL,
-    .get_extension = NULL,
     .telemetry = &gantry__cpu_telemetry_ops,
 };
 

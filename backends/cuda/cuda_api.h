@@ -52,7 +52,15 @@ enum { GANTRY__CU_EVENT_BLOCKING_SYNC = 1, GANTRY__CU_EVENT_DISABLE_TIMING = 2 }
 enum { GANTRY__CU_CAPTURE_RELAXED = 2 };
 enum { GANTRY__CU_CAPTURE_NONE = 0 };        /* of a stream's states: it is not captured */
 enum { GANTRY__CU_HOST_ALLOC_PORTABLE = 1 }; /* pinned for every context */
-enum { GANTRY__CU_POINTER_MEMORY_TYPE = 2, GANTRY__CU_MEMORY_HOST = 1 }; /* pinned */
+enum { GANTRY__CU_MEMORY_HOST = 1, GANTRY__CU_MEMORY_DEVICE = 2 }; /* HOST: pinned */
+enum {
+    GANTRY__CU_POINTER_CONTEXT = 1,
+    GANTRY__CU_POINTER_MEMORY_TYPE = 2,
+    GANTRY__CU_POINTER_IS_MANAGED = 8,
+    GANTRY__CU_POINTER_DEVICE_ORDINAL = 9,
+    GANTRY__CU_POINTER_RANGE_START = 11,
+    GANTRY__CU_POINTER_RANGE_SIZE = 12
+};
 enum { GANTRY__CU_CONTEXT_SCHEDULE_AUTO = 0, GANTRY__CU_CONTEXT_SCHEDULE_BLOCKING_SYNC = 4 };
 
 enum {
@@ -83,6 +91,7 @@ enum { GANTRY__CU_JIT_ERROR_LOG_BUFFER = 5, GANTRY__CU_JIT_ERROR_LOG_BUFFER_SIZE
       (gantry__cu_context_t * out_context, unsigned int flags, gantry__cu_device_t device))        \
     X(cuCtxDestroy_v2, (gantry__cu_context_t context))                                             \
     X(cuCtxGetCurrent, (gantry__cu_context_t * out_context))                                       \
+    X(cuCtxGetDevice, (gantry__cu_device_t * out_device))                                          \
     X(cuCtxPushCurrent_v2, (gantry__cu_context_t context))                                         \
     X(cuCtxPopCurrent_v2, (gantry__cu_context_t * out_context))                                    \
     X(cuCtxGetStreamPriorityRange, (int *out_least, int *out_greatest))                            \
@@ -94,6 +103,8 @@ enum { GANTRY__CU_JIT_ERROR_LOG_BUFFER = 5, GANTRY__CU_JIT_ERROR_LOG_BUFFER_SIZE
     X(cuMemFreeHost, (void *ptr))                                                                  \
     X(cuPointerGetAttribute,                                                                       \
       (void *out_value, unsigned int attribute, gantry__cu_address_t address))                     \
+    X(cuPointerGetAttributes,                                                                      \
+      (unsigned int count, unsigned int *attributes, void **values, gantry__cu_address_t address)) \
     X(cuMemcpyHtoDAsync_v2,                                                                        \
       (gantry__cu_address_t target, const void *source, size_t bytes, gantry__cu_stream_t stream)) \
     X(cuMemcpyDtoHAsync_v2,                                                                        \
@@ -112,6 +123,7 @@ enum { GANTRY__CU_JIT_ERROR_LOG_BUFFER = 5, GANTRY__CU_JIT_ERROR_LOG_BUFFER_SIZE
     X(cuStreamCreateWithPriority,                                                                  \
       (gantry__cu_stream_t * out_stream, unsigned int flags, int priority))                        \
     X(cuStreamDestroy_v2, (gantry__cu_stream_t stream))                                            \
+    X(cuStreamGetCtx, (gantry__cu_stream_t stream, gantry__cu_context_t * out_context))            \
     X(cuStreamSynchronize, (gantry__cu_stream_t stream))                                           \
     X(cuStreamWaitEvent,                                                                           \
       (gantry__cu_stream_t stream, gantry__cu_event_t event, unsigned int flags))                  \

@@ -175,7 +175,7 @@ static const char *cuda_backend_list_libraries(gantry_backend_instance_t *instan
 
 static const gantry_backend_t table = {
     .struct_size = sizeof table,
-    .abi_version = 1,
+    .abi_version = 2,
     .name = "cuda",
     .description = "NVIDIA cards through CUDA 12 or newer",
     .rank = 20,
@@ -192,7 +192,7 @@ static const gantry_backend_t table = {
     .event = &gantry__cuda_event_ops,
     .transfer = &gantry__cuda_transfer_ops,
     .program = &gantry__cuda_program_ops,
-    .get_extension = NULL,
+    .interop = &gantry__cuda_interop_ops,
     .set_wait_policy = gantry__cuda_set_wait_policy,
     .card_memory = gantry__cuda_card_memory,
     .graph = &gantry__cuda_graph_ops,

@@ -4,9 +4,9 @@
  *
  * A region's number is its device pointer. Every slot that calls the driver must push the device's
  * context, if the thread has another one, and pop it again, so that a thread leaves with the
- * context with which it came. The context is the card's primary one, retained and never reset, or
- * one of our own by GANTRY_CUDA_CONTEXT=private. cuda_driver.c makes a code and a text of what the
- * driver refuses.
+ * context with which it came. The context is the card's primary one, retained and never reset, one
+ * of our own by GANTRY_CUDA_CONTEXT=private, or the program's (cuda_interop.c). cuda_driver.c makes
+ * a code and a text of what the driver refuses.
  *
  * Owner: the core owns instances, devices, streams, events and programs, and must give them back in
  * reverse order; an instance owns the records of its devices, a program its kernels. Threads: as
@@ -74,10 +74,12 @@ struct gantry_backend_device_t {
     gantry__cuda_record_t *record;
     gantry__cu_context_t context;
     bool is_private;
+    bool is_adopted;    /* the context is the program's */
     int least_priority; /* the context's own, wider than info's */
     int greatest_priority;
     atomic_ullong peers_tried; /* bit: index of a device whose memory was requested */
     pthread_mutex_t lock;      /* guards what follows */
+    gantry__cu_stream_t relay; /* for events that come in; NULL: none came */
     bool has_tried_cublas;
     gantry__cublas_handle_t cublas; /* NULL: not made, or refused */
     /* what was free, and ours, before the library took anything; until the first product */
@@ -95,6 +97,7 @@ struct gantry_backend_stream_t {
     gantry_backend_device_t *device;
     gantry__cu_stream_t handle;
     bool is_capturing; /* a capture began here and has not ended */
+    bool is_adopted;   /* the program's */
 };
 
 struct gantry_backend_event_t {
@@ -120,6 +123,7 @@ extern const gantry_event_ops_t gantry__cuda_event_ops;
 extern const gantry_transfer_ops_t gantry__cuda_transfer_ops;
 extern const gantry_program_ops_t gantry__cuda_program_ops;
 extern const gantry_graph_ops_t gantry__cuda_graph_ops;
+extern const gantry_interop_ops_t gantry__cuda_interop_ops;
 
 /* ---- the context around a call ---- */
 
@@ -171,11 +175,25 @@ int32_t gantry__cuda_device_info(gantry_backend_instance_t *instance, uint32_t i
                                  gantry_device_info_t *out_info);
 int32_t gantry__cuda_device_open(gantry_backend_instance_t *instance, uint32_t index,
                                  gantry_backend_device_t **out_device);
+/* The same over a context of the program, which stays the program's. */
+int32_t gantry__cuda_device_open_over(gantry_backend_instance_t *instance, uint32_t index,
+                                      gantry__cu_context_t context,
+                                      gantry_backend_device_t **out_device);
 void gantry__cuda_device_close(gantry_backend_device_t *device);
 int32_t gantry__cuda_set_wait_policy(gantry_backend_instance_t *instance, uint32_t index,
                                      int32_t policy);
 /* GANTRY__WAIT_...: the device's own policy, else that of GANTRY_CUDA_WAIT. */
 int32_t gantry__cuda_wait_policy(const gantry_backend_device_t *device);
+
+/* ---- cuda_interop.c ---- */
+
+/* Fails if the program captures a stream of its own. */
+int32_t gantry__cuda_stream_refuse_capture(const gantry_backend_stream_t *stream);
+
+/* Must be called before work is submitted to the stream. */
+static inline int32_t gantry__cuda_stream_check(const gantry_backend_stream_t *stream) {
+    return stream->is_adopted ? gantry__cuda_stream_refuse_capture(stream) : GANTRY_OK;
+}
 
 /* ---- cuda_memory.c ---- */
 

@@ -161,6 +161,7 @@ int32_t gantry__cuda_wait_policy(const gantry_backend_device_t *device) {
  * keeps the way of waiting that its first owner chose. */
 static gantry__cu_result_t take_context(gantry_backend_device_t *device) {
     const gantry__cuda_symbols_t *cu = device->cu;
+    if (device->is_adopted) return GANTRY__CU_SUCCESS;
     if (!device->is_private)
         return cu->cuDevicePrimaryCtxRetain(&device->context, device->record->device);
     const int32_t policy = gantry__cuda_wait_policy(device);
@@ -173,7 +174,7 @@ static gantry__cu_result_t take_context(gantry_backend_device_t *device) {
 }
 
 static void give_context(gantry_backend_device_t *device) {
-    if (!device->context) return;
+    if (!device->context || device->is_adopted) return;
     if (device->is_private) {
         device->cu->cuCtxDestroy_v2(device->context);
     } else {
@@ -217,15 +218,19 @@ static void tell_use(gantry_backend_instance_t *instance, const gantry__cuda_rec
     }
 }
 
+/* Makes a device without a context, or over the program's. */
 static gantry_backend_device_t *cuda_device_make(gantry_backend_instance_t *instance,
-                                                 gantry__cuda_record_t *record) {
+                                                 gantry__cuda_record_t *record,
+                                                 gantry__cu_context_t context) {
     gantry_backend_device_t *device = gantry__driver_alloc(instance->host, sizeof *device);
     if (!device) return NULL;
     device->instance = instance;
     device->host = instance->host;
     device->cu = &instance->cu;
     device->record = record;
-    device->is_private = instance->has_private_contexts;
+    device->context = context;
+    device->is_adopted = context != NULL;
+    device->is_private = !context && instance->has_private_contexts;
     atomic_init(&device->peers_tried, 0);
     atomic_init(&device->is_library_new, false);
     atomic_init(&device->captures, 0);
@@ -237,12 +242,19 @@ static gantry_backend_device_t *cuda_device_make(gantry_backend_instance_t *inst
     return device;
 }
 
-int32_t gantry__cuda_device_open(gantry_backend_instance_t *instance, uint32_t index,
-                                 gantry_backend_device_t **out_device) {
+static const char *context_text(const gantry_backend_device_t *device) {
+    if (device->is_adopted) return "the program's context";
+    return device->is_private ? "a context of its own" : "the card's primary context";
+}
+
+int32_t gantry__cuda_device_open_over(gantry_backend_instance_t *instance, uint32_t index,
+                                      gantry__cu_context_t context,
+                                      gantry_backend_device_t **out_device) {
     *out_device = NULL;
     GANTRY__TRY(cuda_device_check_index(instance, index));
     tell_use(instance, &instance->records[index]);
-    gantry_backend_device_t *device = cuda_device_make(instance, &instance->records[index]);
+    gantry_backend_device_t *device =
+        cuda_device_make(instance, &instance->records[index], context);
     if (!device) return GANTRY_RESOURCE_EXHAUSTED;
     gantry__cu_result_t native = take_context(device);
     if (native == GANTRY__CU_SUCCESS) {
@@ -251,15 +263,25 @@ int32_t gantry__cuda_device_open(gantry_backend_instance_t *instance, uint32_t i
                                                                   &device->greatest_priority));
     }
     if (native != GANTRY__CU_SUCCESS) {
-        int32_t status = gantry__driver_check(
-            device->host, native, "opening \"%.200s\" (%s)", device->record->hardware_name,
-            device->is_private ? "a context of its own" : "the card's primary context");
+        int32_t status = gantry__driver_check(device->host, native, "opening \"%.200s\" (%s)",
+                                              device->record->hardware_name, context_text(device));
         gantry__cuda_device_close(device);
         return status;
     }
     note_opened(device);
     *out_device = device;
     return GANTRY_OK;
+}
+
+int32_t gantry__cuda_device_open(gantry_backend_instance_t *instance, uint32_t index,
+                                 gantry_backend_device_t **out_device) {
+    return gantry__cuda_device_open_over(instance, index, NULL, out_device);
+}
+
+static void end_relay(gantry_backend_device_t *device) {
+    if (!device->relay || gantry__cuda_enter(device) != GANTRY__CU_SUCCESS) return;
+    device->cu->cuStreamDestroy_v2(device->relay);
+    gantry__cuda_leave(device);
 }
 
 /* Closes the handle. The end of a context does not end it, so it is closed even if no context can
@@ -276,6 +298,7 @@ void gantry__cuda_device_close(gantry_backend_device_t *device) {
     note_closing(device);
     gantry__nccl_forget(device);
     close_cublas(device);
+    end_relay(device);
     give_context(device);
     pthread_mutex_destroy(&device->lock);
     gantry__host_free(device->host, device, sizeof *device);

@@ -11,7 +11,8 @@
  * cuMemAlloc: the global mode to every thread of the process, of which many may know nothing of us;
  * the thread-local mode to the thread that captures, which must then also be the one that ends it.
  * The core may take memory and load programs for the very work that it captures, on whatever
- * thread, and those calls must take effect at once. */
+ * thread, and those calls must take effect at once. A stream of the program is not captured,
+ * because what its threads submit meanwhile would be kept, too. */
 #include "cuda/cuda_backend.h"
 
 static int32_t wrong_state(const gantry_backend_device_t *device, const char *what) {
@@ -23,6 +24,10 @@ static int32_t begin_capture(gantry_backend_stream_t *stream) {
     gantry_backend_device_t *device = stream->device;
     if (stream->is_capturing)
         return wrong_state(device, "begin_capture: a capture has already begun on this stream");
+    if (stream->is_adopted)
+        return gantry__driver_fail(device->host, GANTRY_UNIMPLEMENTED, 0,
+                                   "begin_capture: the stream of \"%.200s\" is the program's",
+                                   device->record->hardware_name);
     gantry__cu_result_t native;
     GANTRY__CUDA_CALL(
         device, native,

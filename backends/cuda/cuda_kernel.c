@@ -203,6 +203,7 @@ int32_t gantry__cuda_kernel_launch(gantry_backend_stream_t *stream, gantry_backe
     unsigned int groups[3];
     unsigned int group[3];
     parameters_t parameters;
+    GANTRY__TRY(gantry__cuda_stream_check(stream));
     GANTRY__TRY(set_parameters(kernel, launch, &parameters));
     GANTRY__TRY(shape_launch(kernel, launch, groups, group));
     gantry__cu_result_t native;

@@ -253,6 +253,7 @@ static int32_t nccl_compute(gantry_op_call_t *call) {
     if (call->stream->is_capturing)
         return call->services->fail(call, GANTRY_UNIMPLEMENTED,
                                     "NcclAllReduce is no part of a CUDA graph");
+    GANTRY__TRY(gantry__cuda_stream_check(call->stream));
     pthread_mutex_lock(&instance->nccl_lock);
     int32_t status = arrive(call, instance);
     pthread_mutex_unlock(&instance->nccl_lock);

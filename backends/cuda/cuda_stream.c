@@ -44,10 +44,10 @@ static int32_t cuda_stream_create(gantry_backend_device_t *device, int32_t purpo
 
 /* Waits for the stream's work, and destroys it. The driver would let the work of a destroyed stream
  * go on, while its caller may free the work's memory next. A stream that captures cannot be waited
- * for. */
+ * for. A stream of the program goes on, and whoever needs its work has waited. */
 static void cuda_stream_destroy(gantry_backend_stream_t *stream) {
     gantry_backend_device_t *device = stream->device;
-    if (gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
+    if (!stream->is_adopted && gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
         if (stream->is_capturing) gantry__cuda_capture_abandon(stream);
         device->cu->cuStreamSynchronize(stream->handle);
         device->cu->cuStreamDestroy_v2(stream->handle);
@@ -82,26 +82,30 @@ static void ask_by_policy(const gantry_backend_device_t *device, gantry__cu_even
 }
 
 /* The driver's wait for a stream polls in a context of others, while a wait for an event may sleep.
- * The wait for the stream, which follows, reports what fails here. A stream that is captured takes
- * the event for work. */
-static void wait_for_event_of(gantry_backend_stream_t *stream) {
+ * A stream that is captured would take the event for work. */
+static gantry__cu_result_t wait_for_event_of(gantry_backend_stream_t *stream) {
     const gantry__cuda_symbols_t *cu = stream->device->cu;
     unsigned int state = GANTRY__CU_CAPTURE_NONE;
     gantry__cu_event_t event = NULL;
-    if (cu->cuStreamIsCapturing(stream->handle, &state) != GANTRY__CU_SUCCESS ||
-        state != GANTRY__CU_CAPTURE_NONE ||
-        cu->cuEventCreate(&event, event_flags(stream->device)) != GANTRY__CU_SUCCESS) {
-        return;
-    }
-    if (cu->cuEventRecord(event, stream->handle) == GANTRY__CU_SUCCESS) {
+    gantry__cu_result_t native = cu->cuStreamIsCapturing(stream->handle, &state);
+    if (native != GANTRY__CU_SUCCESS) return native;
+    if (state != GANTRY__CU_CAPTURE_NONE) return GANTRY__CU_CAPTURE_UNSUPPORTED;
+    native = cu->cuEventCreate(&event, event_flags(stream->device));
+    if (native != GANTRY__CU_SUCCESS) return native;
+    native = cu->cuEventRecord(event, stream->handle);
+    if (native == GANTRY__CU_SUCCESS) {
         ask_by_policy(stream->device, event);
-        cu->cuEventSynchronize(event);
+        native = cu->cuEventSynchronize(event);
     }
     cu->cuEventDestroy_v2(event);
+    return native;
 }
 
+/* A stream of the program is waited for up to now only, in whatever order its threads go on. */
 static gantry__cu_result_t wait_for_stream(gantry_backend_stream_t *stream) {
-    if (gantry__cuda_wait_policy(stream->device) > GANTRY__WAIT_AUTO) wait_for_event_of(stream);
+    if (stream->is_adopted) return wait_for_event_of(stream);
+    if (gantry__cuda_wait_policy(stream->device) > GANTRY__WAIT_AUTO)
+        (void)wait_for_event_of(stream); /* the wait that follows reports what fails */
     return stream->device->cu->cuStreamSynchronize(stream->handle);
 }
 
@@ -119,6 +123,7 @@ static int32_t cuda_stream_wait_event(gantry_backend_stream_t *stream,
                                       gantry_backend_event_t *event) {
     gantry_backend_device_t *device = stream->device;
     gantry__cu_result_t native;
+    GANTRY__TRY(gantry__cuda_stream_check(stream));
     GANTRY__CUDA_CALL(device, native,
                       device->cu->cuStreamWaitEvent(stream->handle, event->handle, 0));
     return gantry__driver_check(device->host, native,
@@ -178,6 +183,7 @@ static void cuda_event_destroy(gantry_backend_event_t *event) {
 static int32_t cuda_event_record(gantry_backend_event_t *event, gantry_backend_stream_t *stream) {
     gantry_backend_device_t *device = event->device;
     gantry__cu_result_t native;
+    GANTRY__TRY(gantry__cuda_stream_check(stream));
     GANTRY__CUDA_CALL(device, native, device->cu->cuEventRecord(event->handle, stream->handle));
     return gantry__driver_check(device->host, native, "recording an event on \"%.200s\"",
                                 device->record->hardware_name);

@@ -20,6 +20,7 @@ static int32_t cuda_transfer_check(gantry_backend_stream_t *stream, gantry__cu_r
 
 static int32_t cuda_transfer_to_device(gantry_backend_stream_t *stream, const gantry_span_t *target,
                                        const void *source) {
+    GANTRY__TRY(gantry__cuda_stream_check(stream));
     GANTRY__TRY(gantry__cuda_capture_check(stream, source, target->size_bytes));
     gantry__cu_result_t native;
     GANTRY__CUDA_CALL(
@@ -31,6 +32,7 @@ static int32_t cuda_transfer_to_device(gantry_backend_stream_t *stream, const ga
 
 static int32_t cuda_transfer_to_host(gantry_backend_stream_t *stream, void *target,
                                      const gantry_span_t *source) {
+    GANTRY__TRY(gantry__cuda_stream_check(stream));
     GANTRY__TRY(gantry__cuda_capture_check(stream, target, source->size_bytes));
     gantry__cu_result_t native;
     GANTRY__CUDA_CALL(
@@ -43,6 +45,7 @@ static int32_t cuda_transfer_to_host(gantry_backend_stream_t *stream, void *targ
 static int32_t cuda_transfer_copy(gantry_backend_stream_t *stream, const gantry_span_t *target,
                                   const gantry_span_t *source) {
     gantry__cu_result_t native;
+    GANTRY__TRY(gantry__cuda_stream_check(stream));
     GANTRY__CUDA_CALL(stream->device, native,
                       stream->device->cu->cuMemcpyDtoDAsync_v2(
                           gantry__cuda_address(target), gantry__cuda_address(source),
@@ -82,6 +85,7 @@ static gantry__cu_result_t fill_any(const gantry__cuda_symbols_t *cu, gantry__cu
 static int32_t cuda_transfer_fill(gantry_backend_stream_t *stream, const gantry_span_t *target,
                                   const void *pattern, uint32_t pattern_bytes) {
     gantry__cu_result_t native;
+    GANTRY__TRY(gantry__cuda_stream_check(stream));
     GANTRY__CUDA_CALL(stream->device, native,
                       fill_any(stream->device->cu, stream->handle, gantry__cuda_address(target),
                                (size_t)target->size_bytes, pattern, pattern_bytes));
@@ -133,6 +137,7 @@ static gantry__cu_result_t copy_between(gantry_backend_stream_t *stream,
 static int32_t copy_peer(gantry_backend_stream_t *stream, const gantry_span_t *target,
                          gantry_backend_device_t *source_device, const gantry_span_t *source) {
     gantry__cu_result_t native;
+    GANTRY__TRY(gantry__cuda_stream_check(stream));
     GANTRY__CUDA_CALL(stream->device, native, copy_between(stream, target, source_device, source));
     return cuda_transfer_check(stream, native, "copying from another card", target);
 }

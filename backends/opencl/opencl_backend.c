@@ -157,7 +157,7 @@ static const char *opencl_backend_list_libraries(gantry_backend_instance_t *inst
 
 static const gantry_backend_t table = {
     .struct_size = sizeof table,
-    .abi_version = 1,
+    .abi_version = 2,
     .name = "opencl",
     .description = "OpenCL 1.2 devices of all platforms",
     .rank = 10,
@@ -174,7 +174,7 @@ static const gantry_backend_t table = {
     .event = &gantry__opencl_event_ops,
     .transfer = &gantry__opencl_transfer_ops,
     .program = &gantry__opencl_program_ops,
-    .get_extension = NULL,
+    .interop = &gantry__opencl_interop_ops,
     .set_wait_policy = gantry__opencl_set_wait_policy,
     .graph = NULL, /* cl_khr_command_buffer is provisional */
     .driver_files = gantry__opencl_driver_files,

@@ -2,9 +2,9 @@
 /* The OpenCL backend's own types: platforms and devices found through the ICD loader, presented
  * through the plug-in interface.
  *
- * A region's number is its cl_mem; a span is that buffer and an offset, never a sub-buffer. Each
- * device has one context and in-order queues without profiling. opencl_status.c makes a code and a
- * text of what a driver refuses.
+ * A region's number is its cl_mem; a span is that buffer and an offset. Each device has one
+ * context, its own or the program's (opencl_interop.c), and in-order queues without profiling.
+ * opencl_status.c makes a code and a text of what a driver refuses.
  *
  * Owner: the core owns instances, devices, streams, events and programs, and must give them back in
  * reverse order; an instance owns the records of its devices, a program its kernels. Threads: as
@@ -103,14 +103,16 @@ struct gantry_backend_stream_t {
     gantry_backend_device_t *device;
     cl_command_queue queue;
     cl_command_queue former; /* the queue before the last set_timed; NULL: none */
+    bool is_adopted;         /* the queue is the program's */
     int32_t priority;
 };
 
 struct gantry_backend_event_t {
     gantry_backend_device_t *device;
-    cl_event handle;        /* NULL until recorded */
-    cl_command_queue queue; /* recorded there; retained, so that the event may outlive it */
-    atomic_int flushed;     /* the queue was flushed after the record */
+    cl_event handle; /* NULL until recorded */
+    /* recorded there; retained, so that the event may outlive it; NULL: the program's user event */
+    cl_command_queue queue;
+    atomic_int flushed; /* the queue was flushed after the record */
 };
 
 extern const gantry_memory_ops_t gantry__opencl_memory_ops;
@@ -118,6 +120,7 @@ extern const gantry_stream_ops_t gantry__opencl_stream_ops;
 extern const gantry_event_ops_t gantry__opencl_event_ops;
 extern const gantry_transfer_ops_t gantry__opencl_transfer_ops;
 extern const gantry_program_ops_t gantry__opencl_program_ops;
+extern const gantry_interop_ops_t gantry__opencl_interop_ops;
 
 /* ---- opencl_backend.c ---- */
 
@@ -136,6 +139,9 @@ int32_t gantry__opencl_device_info(gantry_backend_instance_t *instance, uint32_t
                                    gantry_device_info_t *out_info);
 int32_t gantry__opencl_device_open(gantry_backend_instance_t *instance, uint32_t index,
                                    gantry_backend_device_t **out_device);
+/* The same over the program's context, which has the device; NULL: a context of its own. */
+int32_t gantry__opencl_device_open_over(gantry_backend_instance_t *instance, uint32_t index,
+                                        cl_context context, gantry_backend_device_t **out_device);
 void gantry__opencl_device_close(gantry_backend_device_t *device);
 int32_t gantry__opencl_set_wait_policy(gantry_backend_instance_t *instance, uint32_t index,
                                        int32_t policy);
@@ -175,6 +181,10 @@ void gantry__opencl_pinned_release_all(gantry_backend_device_t *device);
  * device. */
 int32_t gantry__opencl_event_wait_on(gantry_backend_device_t *device, cl_command_queue queue,
                                      gantry_backend_event_t *event);
+
+/* Makes an event of one that the program recorded, in queue or as a user event (NULL). */
+int32_t gantry__opencl_event_over(gantry_backend_device_t *device, cl_event handle,
+                                  cl_command_queue queue, gantry_backend_event_t **out_event);
 
 /* ---- opencl_kernel.c ---- */
 

@@ -303,6 +303,14 @@ static int32_t resolve_matmul(gantry_backend_instance_t *instance,
     return choice;
 }
 
+/* Takes a reference of the program's context. */
+static int32_t adopt_context(gantry_backend_device_t *device, cl_context context) {
+    GANTRY__TRY(gantry__driver_check(device->host, device->cl->clRetainContext(context),
+                                     "retaining the cl_context %p", (void *)context));
+    device->context = context;
+    return GANTRY_OK;
+}
+
 static int32_t make_context(gantry_backend_device_t *device) {
     const gantry__opencl_record_t *record = device->record;
     cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
@@ -357,13 +365,13 @@ static void choose_matmul(gantry_backend_device_t *device) {
     }
 }
 
-int32_t gantry__opencl_device_open(gantry_backend_instance_t *instance, uint32_t index,
-                                   gantry_backend_device_t **out_device) {
+int32_t gantry__opencl_device_open_over(gantry_backend_instance_t *instance, uint32_t index,
+                                        cl_context context, gantry_backend_device_t **out_device) {
     *out_device = NULL;
     GANTRY__TRY(opencl_device_check_index(instance, index));
     gantry_backend_device_t *device = opencl_device_make(instance, instance->records[index]);
     if (!device) return GANTRY_RESOURCE_EXHAUSTED;
-    int32_t status = make_context(device);
+    int32_t status = context ? adopt_context(device, context) : make_context(device);
     if (status == GANTRY_OK) status = make_host_queue(device);
     if (status != GANTRY_OK) {
         gantry__opencl_device_close(device);
@@ -373,6 +381,11 @@ int32_t gantry__opencl_device_open(gantry_backend_instance_t *instance, uint32_t
     atomic_init(&device->wait.policy, atomic_load(&instance->records[index]->wait_policy));
     *out_device = device;
     return GANTRY_OK;
+}
+
+int32_t gantry__opencl_device_open(gantry_backend_instance_t *instance, uint32_t index,
+                                   gantry_backend_device_t **out_device) {
+    return gantry__opencl_device_open_over(instance, index, NULL, out_device);
 }
 
 int32_t gantry__opencl_set_wait_policy(gantry_backend_instance_t *instance, uint32_t index,

@@ -28,7 +28,7 @@ static void forget_record(gantry_backend_event_t *event) {
     const gantry__opencl_symbols_t *cl = event->device->cl;
     if (event->handle) {
         cl->clReleaseEvent(event->handle);
-        cl->clReleaseCommandQueue(event->queue);
+        if (event->queue) cl->clReleaseCommandQueue(event->queue);
     }
     event->handle = NULL;
     event->queue = NULL;
@@ -56,8 +56,27 @@ static int32_t opencl_event_record(gantry_backend_event_t *event, gantry_backend
     return GANTRY_OK;
 }
 
+int32_t gantry__opencl_event_over(gantry_backend_device_t *device, cl_event handle,
+                                  cl_command_queue queue, gantry_backend_event_t **out_event) {
+    const gantry__opencl_symbols_t *cl = device->cl;
+    GANTRY__TRY(opencl_event_create(device, out_event));
+    cl_int native = cl->clRetainEvent(handle);
+    if (native == CL_SUCCESS && queue) {
+        native = cl->clRetainCommandQueue(queue);
+        if (native != CL_SUCCESS) cl->clReleaseEvent(handle);
+    }
+    if (native == CL_SUCCESS) {
+        (*out_event)->handle = handle;
+        (*out_event)->queue = queue;
+        return GANTRY_OK;
+    }
+    opencl_event_destroy(*out_event);
+    *out_event = NULL;
+    return gantry__driver_check(device->host, native, "retaining the cl_event %p", (void *)handle);
+}
+
 static cl_int flush_once(gantry_backend_event_t *event) {
-    if (atomic_load(&event->flushed)) return CL_SUCCESS;
+    if (!event->queue || atomic_load(&event->flushed)) return CL_SUCCESS;
     cl_int native = event->device->cl->clFlush(event->queue);
     if (native == CL_SUCCESS) atomic_store(&event->flushed, 1);
     return native;

@@ -56,7 +56,7 @@ static int32_t opencl_stream_create(gantry_backend_device_t *device, int32_t pur
 }
 
 static void opencl_stream_destroy(gantry_backend_stream_t *stream) {
-    stream->device->cl->clFinish(stream->queue);
+    if (!stream->is_adopted) stream->device->cl->clFinish(stream->queue);
     stream->device->cl->clReleaseCommandQueue(stream->queue);
     if (stream->former) {
         stream->device->cl->clFinish(stream->former);
@@ -106,10 +106,12 @@ static int32_t opencl_stream_wait_event(gantry_backend_stream_t *stream,
 }
 
 /* Replaces the queue, because a queue has times from its beginning or never. The old one is kept
- * until the next time, because a library may be about to use it on another thread. */
+ * until the next time, because a library may be about to use it on another thread. The program's
+ * queue stays: it has times if the program wants them. */
 static int32_t opencl_stream_set_timed(gantry_backend_stream_t *stream, int32_t timed) {
     const gantry_backend_device_t *device = stream->device;
     cl_int native = CL_SUCCESS;
+    if (stream->is_adopted) return GANTRY_OK;
     cl_command_queue queue =
         make_queue(device, stream->priority, timed ? CL_QUEUE_PROFILING_ENABLE : 0, &native);
     if (native != CL_SUCCESS)

@@ -21,15 +21,20 @@
     X(clGetDeviceIDs)               \
     X(clGetDeviceInfo)              \
     X(clCreateContext)              \
+    X(clRetainContext)              \
     X(clReleaseContext)             \
+    X(clGetContextInfo)             \
     X(clCreateCommandQueue)         \
     X(clRetainCommandQueue)         \
     X(clReleaseCommandQueue)        \
+    X(clGetCommandQueueInfo)        \
     X(clFlush)                      \
     X(clFinish)                     \
     X(clCreateBuffer)               \
     X(clCreateSubBuffer)            \
+    X(clRetainMemObject)            \
     X(clReleaseMemObject)           \
+    X(clGetMemObjectInfo)           \
     X(clEnqueueMapBuffer)           \
     X(clEnqueueUnmapMemObject)      \
     X(clEnqueueReadBuffer)          \

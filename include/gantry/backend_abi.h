@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
  * The binary interface between Gantry's core and a backend module. Of Gantry it includes
- * only abi_types.h and abi_telemetry.h.
+ * only abi_types.h, abi_telemetry.h and abi_interop.h.
  *
  * A backend presents physical devices, their memory, streams, events and transfers, and optionally
  * programs and kernels. It never sees a tensor, a scope or an allocator. The core owns every
@@ -33,6 +33,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <gantry/abi_interop.h>
 #include <gantry/abi_telemetry.h>
 #include <gantry/abi_types.h>
 
@@ -40,8 +41,9 @@
 extern "C" {
 #endif
 
-/** The version of this interface. */
-#define GANTRY_ABI_VERSION 1u
+/** The version of this interface. A table of version 1 has no member that version 2 gave a new
+ * meaning: gantry_backend_t.interop. */
+#define GANTRY_ABI_VERSION 2u
 
 /** Whether the maker of the struct at p knew the slot. */
 #define GANTRY_ABI_HAS(p, slot) \
@@ -638,8 +640,9 @@ typedef struct gantry_backend_t {
     const gantry_transfer_ops_t *transfer;
     /** optional. Programs; without it no kernel of a pack runs there. */
     const gantry_program_ops_t *program;
-    /** optional. An interface of the backend's own, by name; NULL when unknown. */
-    const void *(*get_extension)(gantry_backend_instance_t *instance, const char *name);
+    /** optional (default: the device shares nothing). Sharing with the program. Read only from
+     * tables of version 2 or higher. */
+    const gantry_interop_ops_t *interop;
     /** optional (default: unknown). The card's memory, of all processes together, without
      * opening the device: no context is made for it. The core also asks it for another
      * backend's view of the same card. */

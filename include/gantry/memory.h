@@ -85,8 +85,8 @@ typedef struct gantry_memory_info_t {
      * percentage or no limit; with a limit in bytes, the part that the card has no room for
      * besides the limit. */
     uint64_t context_charged_bytes;
-    /** Memory of the program that tensors of the device use (gantry_tensor_from_memory); it counts
-     * neither in current_bytes nor against the limit. */
+    /** Memory of the program that tensors of the device use (interop.h); it counts neither in
+     * current_bytes nor against the limit. */
     uint64_t foreign_bytes;
 } gantry_memory_info_t;
 

@@ -86,6 +86,8 @@ typedef enum gantry_profile_mode_t {
     GANTRY_PROFILE_WAIT = 3
 } gantry_profile_mode_t;
 
+struct gantry_adopted_context_t;
+
 /** Options of a runtime. Zero-filled means defaults. Precedence of every setting: call, option,
  * environment, default; gantry_get_setting says which one won. A field and a text of extra that
  * set one thing differently are InvalidArgument, and the message names both. */
@@ -178,6 +180,10 @@ typedef struct gantry_runtime_options_t {
      * each op whether its definition is about the batch. A scope and a function choose for
      * themselves: gantry_scope_set_batch_invariant, gantry_function_options_t. */
     gantry_choice_t batch_invariant;
+    /** Contexts of the program that devices are opened over: pointers to adopted_count structs;
+     * interop.h says how. */
+    const struct gantry_adopted_context_t *const *adopted;
+    size_t adopted_count; /**< Entries of adopted. */
 } gantry_runtime_options_t;
 
 /** Creates a runtime. options may be NULL. *out_runtime is NULL after a failure. A machine

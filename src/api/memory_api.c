@@ -6,6 +6,7 @@
 
 #include "base/fp_mode.h"
 #include "device/device_config.h"
+#include "device/buffer.h"
 #include "device/device_open.h"
 #include "device/driver_memory.h"
 #include "device/physical_device.h"
@@ -83,7 +84,7 @@ gantry_status_t gantry_get_memory_info(gantry_runtime_t *runtime, const char *de
                                 .out_of_memory_count = counts.out_of_memory,
                                 .context_bytes = device->card->context_bytes,
                                 .context_charged_bytes = stats.reserved_bytes,
-                                .foreign_bytes = atomic_load(&device->foreign_bytes)};
+                                .foreign_bytes = atomic_load(&device->allocator.foreign_bytes)};
     (void)gantry__driver_memory(device, &all.driver_free_bytes, &all.driver_total_bytes);
     return gantry__struct_fill(out_info, &all, sizeof all, "gantry_get_memory_info: out_info");
 }
@@ -104,6 +105,7 @@ gantry_status_t gantry_trim_memory(gantry_runtime_t *runtime, const char *device
     gantry_logical_device_t *device = NULL;
     GANTRY__TRY(gantry__find_device(runtime, device_name, "gantry_trim_memory", &device));
     GANTRY__TRY(gantry__logical_device_open(device));
+    gantry__buffers_collect(device);
     gantry__allocator_trim(&device->allocator, target_bytes, out_pool_bytes);
     return GANTRY_OK;
 }

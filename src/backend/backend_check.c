@@ -54,6 +54,26 @@ static gantry_status_t check_work_ops(const gantry_backend_t *table) {
     return GANTRY_OK;
 }
 
+const gantry_interop_ops_t *gantry__backend_interop(const gantry_backend_t *table) {
+    return table->abi_version >= 2 && GANTRY_ABI_HAS(table, interop) ? table->interop : NULL;
+}
+
+static gantry_status_t check_interop_ops(const gantry_backend_t *table) {
+    if (!gantry__backend_interop(table)) return GANTRY_OK;
+    REQUIRE(table->interop, context_find);
+    REQUIRE(table->interop, device_adopt);
+    REQUIRE(table->interop, stream_adopt);
+    REQUIRE(table->interop, region_adopt);
+    REQUIRE(table->interop, region_disown);
+    REQUIRE(table->interop, event_adopt);
+    REQUIRE(table->interop, native_context);
+    REQUIRE(table->interop, native_device);
+    REQUIRE(table->interop, native_queue);
+    REQUIRE(table->interop, native_memory);
+    REQUIRE(table->interop, native_event);
+    return GANTRY_OK;
+}
+
 gantry_status_t gantry__backend_table_check(const gantry_backend_t *table) {
     if (!table) return gantry__fail(GANTRY_INTERNAL, "the module's query returned no table");
     if (!GANTRY_ABI_HAS(table, name) || !is_name_good(table->name)) {
@@ -75,5 +95,6 @@ gantry_status_t gantry__backend_table_check(const gantry_backend_t *table) {
     REQUIRE(table, stream);
     REQUIRE(table, event);
     REQUIRE(table, transfer);
-    return check_work_ops(table);
+    GANTRY__TRY(check_work_ops(table));
+    return check_interop_ops(table);
 }

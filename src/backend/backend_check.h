@@ -10,4 +10,8 @@
 /* Checks a backend's table: OK, or FailedPrecondition / InvalidArgument naming the bad slot. */
 gantry_status_t gantry__backend_table_check(const gantry_backend_t *table);
 
+/* The slots by which the backend shares with the program; NULL: none, as in every table of version
+ * 1. */
+const gantry_interop_ops_t *gantry__backend_interop(const gantry_backend_t *table);
+
 #endif

@@ -53,7 +53,8 @@ gantry_status_t gantry__buffer_allocate(gantry_logical_device_t *device,
     gantry__profile_frame_t *frame = gantry__device_frame(device->table);
     GANTRY__PHASE(frame, ALLOCATION);
     *out_buffer = NULL;
-    gantry__buffer_t *buffer = gantry__heap_alloc(device->table->heap, sizeof *buffer);
+    if (!device->synchronous) gantry__buffers_collect(device);
+    gantry__buffer_t *buffer = gantry__heap_zalloc(device->table->heap, sizeof *buffer);
     if (!buffer) return GANTRY_RESOURCE_EXHAUSTED;
     gantry__bfc_chunk_t *chunk;
     gantry__allocation_t wanted = *request;
@@ -99,20 +100,27 @@ gantry_status_t gantry__buffer_create(gantry_logical_device_t *device, uint64_t 
                                    first_stream, out_buffer);
 }
 
-gantry_status_t gantry__buffer_adopt(gantry_logical_device_t *device, void *data, uint64_t bytes,
-                                     const gantry__foreign_t *foreign,
-                                     gantry__buffer_t **out_buffer) {
-    gantry__buffer_t *buffer = gantry__heap_alloc(device->table->heap, sizeof *buffer);
+gantry_status_t gantry__buffer_over(gantry_logical_device_t *device, const gantry_span_t *span,
+                                    const gantry__foreign_t *foreign,
+                                    gantry__buffer_t **out_buffer) {
+    gantry__buffer_t *buffer = gantry__heap_zalloc(device->table->heap, sizeof *buffer);
     *out_buffer = buffer;
     if (!buffer) return GANTRY_RESOURCE_EXHAUSTED;
     atomic_init(&buffer->references, 1);
     buffer->device = device;
-    buffer->chunk = NULL;
     buffer->foreign = *foreign;
-    buffer->span = (gantry_span_t){(uint64_t)(uintptr_t)data, 0, bytes};
-    buffer->data = data;
-    for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) atomic_init(&buffer->last_use[i], 0);
-    atomic_fetch_add_explicit(&device->foreign_bytes, bytes, memory_order_relaxed);
+    buffer->span = *span;
+    atomic_fetch_add_explicit(&device->allocator.foreign_bytes, span->size_bytes,
+                              memory_order_relaxed);
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__buffer_adopt(gantry_logical_device_t *device, void *data, uint64_t bytes,
+                                     const gantry__foreign_t *foreign,
+                                     gantry__buffer_t **out_buffer) {
+    const gantry_span_t span = {(uint64_t)(uintptr_t)data, 0, bytes};
+    GANTRY__TRY(gantry__buffer_over(device, &span, foreign, out_buffer));
+    (*out_buffer)->data = data;
     return GANTRY_OK;
 }
 
@@ -121,30 +129,16 @@ gantry__buffer_t *gantry__buffer_retain(gantry__buffer_t *buffer) {
     return buffer;
 }
 
-static void give_back_chunk(gantry__buffer_t *buffer) {
-    for (uint32_t i = 0; i < GANTRY__STREAMS; ++i)
-        buffer->chunk->last_use[i] =
-            atomic_load_explicit(&buffer->last_use[i], memory_order_relaxed);
-    gantry__allocator_free(&buffer->device->allocator, buffer->chunk);
+void gantry__buffer_note_exposed(gantry__buffer_t *buffer) {
+    if (!atomic_load_explicit(&buffer->is_exposed, memory_order_acquire)) return;
+    gantry__stream_t *stream = &buffer->device->streams[GANTRY_STREAM_COMPUTE];
+    gantry__buffer_mark_use(buffer, GANTRY_STREAM_COMPUTE, gantry__stream_count(stream));
 }
 
-void gantry__buffer_release(gantry__buffer_t *buffer) {
-    if (!buffer || atomic_fetch_sub_explicit(&buffer->references, 1, memory_order_acq_rel) != 1)
-        return;
-    const gantry__foreign_t foreign = buffer->foreign;
-    if (buffer->chunk) {
-        give_back_chunk(buffer);
-    } else {
-        atomic_fetch_sub_explicit(&buffer->device->foreign_bytes, buffer->span.size_bytes,
-                                  memory_order_relaxed);
-    }
-    gantry__heap_free(buffer->device->table->heap, buffer, sizeof *buffer);
-    if (foreign.release) foreign.release(foreign.user);
-}
-
-uint32_t gantry__buffer_other_uses(const gantry__buffer_t *buffer, uint32_t stream,
+uint32_t gantry__buffer_other_uses(gantry__buffer_t *buffer, uint32_t stream,
                                    gantry__point_t out_points[GANTRY__STREAMS - 1]) {
     uint32_t count = 0;
+    if (stream != GANTRY_STREAM_COMPUTE) gantry__buffer_note_exposed(buffer);
     for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) {
         uint64_t use = atomic_load_explicit(&buffer->last_use[i], memory_order_acquire);
         if (i != stream && use > 0)
@@ -153,7 +147,7 @@ uint32_t gantry__buffer_other_uses(const gantry__buffer_t *buffer, uint32_t stre
     return count;
 }
 
-gantry_status_t gantry__buffer_follow_other_uses(const gantry__buffer_t *buffer) {
+gantry_status_t gantry__buffer_follow_other_uses(gantry__buffer_t *buffer) {
     gantry__point_t points[GANTRY__STREAMS - 1];
     gantry_logical_device_t *device = buffer->device;
     if (device->synchronous) return GANTRY_OK;
@@ -163,8 +157,8 @@ gantry_status_t gantry__buffer_follow_other_uses(const gantry__buffer_t *buffer)
 
 bool gantry__buffer_is_aligned(const gantry__buffer_t *buffer, uint64_t offset_bytes) {
     const uint64_t line = 64, base = buffer->device->info.base_alignment_bytes;
-    /* a region begins aligned; its handle need not be an address */
-    const uint64_t begin = buffer->chunk ? 0 : buffer->span.region;
+    /* a region begins aligned, the program's too; its number need not be an address */
+    const uint64_t begin = buffer->data && !buffer->chunk ? buffer->span.region : 0;
     return (begin + buffer->span.offset_bytes + offset_bytes) % (base > line ? base : line) == 0;
 }
 

@@ -48,6 +48,10 @@ typedef struct gantry__card_t {
     gantry__mutex_t open_lock;
     gantry_backend_device_t *handle;
     uint32_t open_count;
+    /* the program's, over which the card is opened (device/adopted.h); NULL: none; constant once
+     * the runtime is made */
+    void *adopted_context;
+    void *adopted_queue; /* the compute stream of the card's first logical device */
     /* see device/card_limit.c; known after the first opening */
     uint64_t whole_limit_bytes; /* the limit of all logical devices of the card together */
     uint64_t bound_bytes;       /* the limit of this process on the card, including the context */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "device/adopted.h"
 #include "device/device_claim.h"
 #include "device/device_config.h"
 #include "device/device_open.h"
@@ -90,6 +91,7 @@ gantry_status_t gantry__device_table_freeze(gantry__device_table_t *table, const
     bool first = !atomic_load(&table->frozen);
     if (first) {
         status = gantry__device_claim_auto(table);
+        if (status == GANTRY_OK) status = gantry__adopted_check_visible(table);
         if (status == GANTRY_OK) status = gantry__logical_devices_make(table);
         if (status == GANTRY_OK) {
             (void)snprintf(table->frozen_by, sizeof table->frozen_by, "%s", by);

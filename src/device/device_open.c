@@ -11,6 +11,7 @@
 
 #include "backend/slot_failure.h"
 #include "base/fp_mode.h"
+#include "device/buffer.h"
 #include "device/card_limit.h"
 #include "device/device_table.h"
 #include "device/device_times.h"
@@ -191,6 +192,25 @@ static int32_t nearest_priority(const gantry_device_info_t *info, int32_t priori
     return priority < info->greatest_priority ? info->greatest_priority : priority;
 }
 
+/* The card's first logical device is the one of the lowest number. */
+static bool is_first_of_card(const logical_t *device) {
+    const gantry__device_table_t *table = device->table;
+    for (size_t i = 0; i < device->position; ++i) {
+        if (table->logical[i]->card == device->card) return false;
+    }
+    return true;
+}
+
+static gantry_status_t open_stream(logical_t *device, uint32_t i, const int32_t *priority) {
+    const gantry__stream_owner_t owner = gantry__stream_owner(device);
+    void *queue = device->card->adopted_queue;
+    if (i == GANTRY_STREAM_COMPUTE && queue && is_first_of_card(device))
+        return gantry__stream_init_over(&device->streams[i], device->table->heap, device->backend,
+                                        device->handle, &owner, i, queue);
+    return gantry__stream_init(&device->streams[i], device->table->heap, device->backend,
+                               device->handle, &owner, i, priority, device->synchronous);
+}
+
 static gantry_status_t open_streams(logical_t *device) {
     const int32_t *priority =
         device->part && device->part->has_priority ? &device->part->priority : NULL;
@@ -199,11 +219,8 @@ static gantry_status_t open_streams(logical_t *device) {
         nearest = nearest_priority(&device->info, *priority);
         priority = &nearest;
     }
-    const gantry__stream_owner_t owner = gantry__stream_owner(device);
     for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) {
-        gantry_status_t status =
-            gantry__stream_init(&device->streams[i], device->table->heap, device->backend,
-                                device->handle, &owner, i, priority, device->synchronous);
+        gantry_status_t status = open_stream(device, i, priority);
         if (status != GANTRY_OK) {
             close_streams(device);
             return status;
@@ -269,6 +286,7 @@ gantry_status_t gantry__logical_device_open_slowly(gantry_logical_device_t *devi
 void gantry__logical_device_close(gantry_logical_device_t *device) {
     if (!atomic_load(&device->is_open)) return;
     (void)gantry__logical_device_synchronize(device);
+    gantry__buffers_end(device);
     gantry__fault_table_deinit(device);
     gantry__staging_deinit(device);
     gantry__allocator_deinit(&device->allocator);
@@ -288,6 +306,7 @@ gantry_status_t gantry__logical_device_synchronize(gantry_logical_device_t *devi
         gantry_status_t status = gantry__stream_synchronize(&device->streams[i]);
         if (first == GANTRY_OK) first = status;
     }
+    gantry__buffers_collect(device);
     return first;
 }
 

@@ -49,6 +49,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/backend_check.h"
 #include "backend/slot_failure.h"
 #include "device/device_table.h"
 #include "device/logical_device.h"
@@ -117,13 +118,26 @@ static void keep_numerics(const physical_t *listed, const physical_t *view,
     listed->card->vetted = view;
 }
 
+/* Opens the driver's device: over the program's context, if it has one for the card. */
+static int32_t open_handle(const physical_t *listed, const physical_t *view) {
+    const gantry__backend_t *backend = view->backend;
+    gantry__card_t *card = listed->card;
+    if (!card->adopted_context)
+        return backend->table->device_open(backend->instance, view->backend_index, &card->handle);
+    return gantry__backend_interop(backend->table)
+        ->device_adopt(backend->instance, view->backend_index, card->adopted_context,
+                       &card->handle);
+}
+
 static gantry_status_t open_view(const physical_t *listed, const physical_t *view,
                                  const char *name) {
     const gantry__backend_t *backend = view->backend;
     const gantry__device_table_t *table = listed->table;
     bool is_vetted = !table->vet || listed->card->vetted == view;
     gantry__view_note_t note;
-    if (!is_vetted) {
+    if (listed->card->adopted_context) { /* the program uses the driver: nobody else tries it */
+        note = (gantry__view_note_t){.is_known = true};
+    } else if (!is_vetted) {
         gantry_status_t status = table->vet(table->probe_user, view, &note);
         listed->card->is_refused = status == GANTRY_UNAVAILABLE;
         if (status != GANTRY_OK) return status;
@@ -133,8 +147,7 @@ static gantry_status_t open_view(const physical_t *listed, const physical_t *vie
         backend->table->set_wait_policy)
         (void)backend->table->set_wait_policy(backend->instance, view->backend_index, wait);
     const uint32_t before = gantry__failures();
-    int32_t code =
-        backend->table->device_open(backend->instance, view->backend_index, &listed->card->handle);
+    int32_t code = open_handle(listed, view);
     if (code == 0) {
         if (!is_vetted) keep_numerics(listed, view, &note);
         return GANTRY_OK;

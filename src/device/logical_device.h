@@ -40,8 +40,8 @@ struct gantry_logical_device_t {
     uint64_t limit_bytes;   /* the limit of all memory taken on it */
     uint64_t context_bytes; /* the part of it that is charged for the driver's context */
     gantry__allocator_t allocator;
-    atomic_uint_fast64_t foreign_bytes; /* memory of programs that its tensors use */
-    atomic_uint_fast64_t freed_regions; /* counts them: numbers of regions may come again */
+    _Atomic(struct gantry__buffer_t *) ending; /* without references, in use */
+    atomic_uint_fast64_t freed_regions;        /* counts them: numbers of regions may come again */
     gantry__stream_t streams[GANTRY__STREAMS];
     struct gantry__fault_table_t *faults; /* see device/fault.h */
     struct gantry__staging_t *staging;    /* see device/staging.h */

@@ -77,9 +77,10 @@ static gantry_status_t write_device(gantry_new_file_t *file, gantry_logical_devi
     return status_file_put(file,
                            "%s{\"device\":\"%s\",\"uuid\":\"%s\",\"in_use_bytes\":%" PRIu64
                            ",\"pool_bytes\":%" PRIu64 ",\"peak_bytes\":%" PRIu64
-                           ",\"limit_bytes\":%" PRIu64 "}",
+                           ",\"limit_bytes\":%" PRIu64 ",\"foreign_bytes\":%" PRIu64 "}",
                            separator, device->name, device->physical->uuid, stats.bytes_in_use,
-                           stats.pool_bytes, stats.peak_bytes_in_use, stats.bytes_limit);
+                           stats.pool_bytes, stats.peak_bytes_in_use, stats.bytes_limit,
+                           (uint64_t)atomic_load(&device->allocator.foreign_bytes));
 }
 
 static gantry_status_t write_open_devices(const gantry__device_table_t *table,

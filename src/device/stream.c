@@ -26,6 +26,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/backend_check.h"
 #include "backend/slot_failure.h"
 #include "base/profile_frame.h"
 #include "device/card.h"
@@ -44,27 +45,53 @@ static gantry_status_t create_handle(const gantry_backend_t *backend,
     return status;
 }
 
+/* Initialises all but the handle. */
+static gantry_status_t init_stream(gantry__stream_t *stream, const gantry__stream_t *content) {
+    *stream = *content;
+    if (gantry__mutex_init(&stream->lock) == 0) return GANTRY_OK;
+    stream->backend = NULL;
+    return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+}
+
+/* status: of making the handle */
+static gantry_status_t end_init(gantry__stream_t *stream, gantry_status_t status) {
+    if (status == GANTRY_OK) return GANTRY_OK;
+    gantry__mutex_deinit(&stream->lock);
+    stream->backend = NULL;
+    return status;
+}
+
 gantry_status_t gantry__stream_init(gantry__stream_t *stream, const gantry__heap_t *heap,
                                     const gantry_backend_t *backend,
                                     gantry_backend_device_t *device,
                                     const gantry__stream_owner_t *owner, uint32_t index,
                                     const int32_t *priority, bool synchronous) {
-    *stream = (gantry__stream_t){.backend = backend,
-                                 .device = device,
-                                 .owner = *owner,
-                                 .heap = heap,
-                                 .index = index,
-                                 .synchronous = synchronous,
-                                 .has_priority = priority,
-                                 .priority = priority ? *priority : 0};
-    if (gantry__mutex_init(&stream->lock) != 0)
-        return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
-    gantry_status_t status = create_handle(backend, device, index, priority, &stream->handle);
-    if (status != GANTRY_OK) {
-        gantry__mutex_deinit(&stream->lock);
-        stream->backend = NULL;
-    }
-    return status;
+    GANTRY__TRY(init_stream(stream, &(gantry__stream_t){.backend = backend,
+                                                        .device = device,
+                                                        .owner = *owner,
+                                                        .heap = heap,
+                                                        .index = index,
+                                                        .synchronous = synchronous,
+                                                        .has_priority = priority,
+                                                        .priority = priority ? *priority : 0}));
+    return end_init(stream, create_handle(backend, device, index, priority, &stream->handle));
+}
+
+gantry_status_t gantry__stream_init_over(gantry__stream_t *stream, const gantry__heap_t *heap,
+                                         const gantry_backend_t *backend,
+                                         gantry_backend_device_t *device,
+                                         const gantry__stream_owner_t *owner, uint32_t index,
+                                         void *native_queue) {
+    GANTRY__TRY(init_stream(stream, &(gantry__stream_t){.backend = backend,
+                                                        .device = device,
+                                                        .owner = *owner,
+                                                        .heap = heap,
+                                                        .index = index,
+                                                        .is_adopted = true}));
+    gantry_status_t status;
+    GANTRY__CALL_SLOT(status, gantry__backend_interop(backend)->stream_adopt(device, native_queue,
+                                                                             &stream->handle));
+    return end_init(stream, status);
 }
 
 gantry_status_t gantry__stream_make_twin(const gantry__stream_t *stream,

@@ -75,6 +75,7 @@ struct gantry__stream_t {
     const gantry__heap_t *heap;
     uint32_t index; /* the number in its device: GANTRY_STREAM_... */
     bool synchronous, has_priority;
+    bool is_adopted;  /* the queue is the program's, which submits to it, too */
     int32_t priority; /* if it has one */
     gantry__mutex_t lock;
     atomic_uint_fast64_t submitted;
@@ -106,6 +107,12 @@ gantry_status_t gantry__stream_init(gantry__stream_t *stream, const gantry__heap
                                     gantry_backend_device_t *device,
                                     const gantry__stream_owner_t *owner, uint32_t index,
                                     const int32_t *priority, bool synchronous);
+/* The same over a queue of the program, with its slots' table. */
+gantry_status_t gantry__stream_init_over(gantry__stream_t *stream, const gantry__heap_t *heap,
+                                         const gantry_backend_t *backend,
+                                         gantry_backend_device_t *device,
+                                         const gantry__stream_owner_t *owner, uint32_t index,
+                                         void *native_queue);
 /* Makes another stream of the driver, without a record of its own, for the same purpose and with
  * the same priority: for work that has no place in the order of this one. */
 gantry_status_t gantry__stream_make_twin(const gantry__stream_t *stream,

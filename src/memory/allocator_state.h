@@ -5,6 +5,8 @@
 #ifndef GANTRY_MEMORY_ALLOCATOR_STATE_H
 #define GANTRY_MEMORY_ALLOCATOR_STATE_H
 
+#include <stdatomic.h>
+
 #include "memory/bfc.h"
 #include "memory/memory_report.h"
 #include "memory/region_source.h"
@@ -48,6 +50,7 @@ typedef struct gantry__allocator_t {
     /* while there were waiters: shows them that something changed */
     uint64_t frees;
     gantry__condition_t freed;
+    atomic_uint_fast64_t foreign_bytes; /* the program's memory in tensors: not in the books */
     gantry__ladder_counts_t counts;
     /* the report of the last refusal; NULL: none yet, or no host memory for it */
     gantry__memory_report_t *oom_report;

@@ -176,10 +176,11 @@ static void write_totals(const report_t *report, gantry__text_t *out) {
     gantry__text_append(out,
                         "Pool: %" PRIu64 " bytes of a limit of %" PRIu64 "; room for more: %" PRIu64
                         "; counted apart from the pool: %" PRIu64 "; the driver's context: %" PRIu64
-                        "; in transit: %" PRIu64 "; next region: %" PRIu64 "\n",
+                        "; in transit: %" PRIu64 "; next region: %" PRIu64
+                        "; the program's own: %" PRIu64 "\n",
                         stats->pool_bytes, stats->bytes_limit, report->available_bytes,
                         stats->charged_bytes, stats->reserved_bytes, stats->pending_bytes,
-                        report->next_region_bytes);
+                        report->next_region_bytes, stats->foreign_bytes);
     const struct {
         const char *name;
         uint64_t value;

@@ -14,6 +14,7 @@
 #include "base/fp_mode.h"
 #include "base/setting_check.h"
 #include "base/setting_rows.h"
+#include "device/adopted.h"
 #include "device/device_open.h"
 #include "device/device_times.h"
 #include "device/fault.h"
@@ -130,6 +131,8 @@ static gantry_status_t init_parts(gantry_runtime_t *runtime,
     status = gantry__device_table_init(&runtime->devices, &runtime->heap, &runtime->log,
                                        &runtime->settings, &runtime->backends);
     if (status != GANTRY_OK) goto fail_backends;
+    status = gantry__adopted_find(&runtime->devices, options->adopted, options->adopted_count);
+    if (status != GANTRY_OK) goto fail_devices;
     gantry__settings_warn_of_unknown(&runtime->settings, &runtime->log,
                                      runtime->devices.backend_names,
                                      runtime->devices.backend_name_count);

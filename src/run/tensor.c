@@ -16,6 +16,7 @@
 #include "device/buffer.h"
 #include "device/device_open.h"
 #include "device/fault.h"
+#include "device/sharing.h"
 #include "run/scope_state.h"
 #include "shared/struct_size.h"
 
@@ -253,6 +254,26 @@ gantry_status_t gantry__tensor_from_memory(gantry_scope_t *scope, gantry_logical
     return GANTRY_OK;
 }
 
+gantry_status_t gantry__tensor_from_device_memory(gantry_scope_t *scope,
+                                                  gantry_logical_device_t *device,
+                                                  gantry_dtype_t dtype, const gantry_shape_t *shape,
+                                                  const gantry__shared_memory_t *memory,
+                                                  const gantry__foreign_t *foreign,
+                                                  gantry_tensor_t **out_tensor) {
+    gantry_tensor_t *tensor =
+        init_object(take_object_for(scope, scope->runtime), device, dtype, shape);
+    *out_tensor = NULL;
+    if (!tensor) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status =
+        gantry__sharing_adopt(device, memory, foreign, &tensor->buffer, &tensor->ready);
+    if (status != GANTRY_OK) {
+        gantry_tensor_release(tensor);
+        return status;
+    }
+    *out_tensor = tensor;
+    return GANTRY_OK;
+}
+
 gantry_status_t gantry__tensor_alias(gantry_scope_t *scope, const gantry_tensor_t *source,
                                      const gantry_shape_t *shape, gantry_tensor_t **out_tensor) {
     gantry_tensor_t *tensor =
@@ -319,7 +340,7 @@ gantry_status_t gantry__tensor_reuse(const gantry_tensor_t *source, gantry_dtype
 bool gantry__tensor_is_sole(const gantry_tensor_t *tensor) {
     return tensor->buffer && is_held_once(tensor) &&
            atomic_load_explicit(&tensor->buffer->references, memory_order_acquire) == 1 &&
-           tensor->buffer->foreign.is_writable &&
+           tensor->buffer->foreign.is_writable && !gantry__buffer_is_held(tensor->buffer) &&
            gantry__buffer_is_aligned(tensor->buffer, tensor->offset_bytes);
 }
 

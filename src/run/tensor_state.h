@@ -18,6 +18,7 @@
 struct gantry__allocation_t;
 struct gantry__buffer_t;
 struct gantry__foreign_t;
+struct gantry__shared_memory_t;
 struct gantry__fault_t;
 
 struct gantry_tensor_t {
@@ -92,6 +93,13 @@ gantry_status_t gantry__tensor_from_memory(gantry_scope_t *scope, gantry_logical
                                            gantry_dtype_t dtype, const gantry_shape_t *shape,
                                            void *data, const struct gantry__foreign_t *foreign,
                                            gantry_tensor_t **out_tensor);
+/* The same over device memory of the program; the device is open. */
+gantry_status_t gantry__tensor_from_device_memory(gantry_scope_t *scope,
+                                                  gantry_logical_device_t *device,
+                                                  gantry_dtype_t dtype, const gantry_shape_t *shape,
+                                                  const struct gantry__shared_memory_t *memory,
+                                                  const struct gantry__foreign_t *foreign,
+                                                  gantry_tensor_t **out_tensor);
 /* Whether only the one owner of the tensor can reach its memory, which is a buffer, and a result
  * may be written there. */
 bool gantry__tensor_is_sole(const gantry_tensor_t *tensor);

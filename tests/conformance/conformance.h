@@ -51,6 +51,7 @@ typedef struct conformance_options_t {
     /* run only each n-th case of golden files, sweep and matrix products */
     uint64_t every;
     bool opencl_cpu_as_gpu;
+    bool adopted; /* the device is opened over a context and queue of the program */
     /* the first GPU is one part that imitates small work-groups, so kernels use their forms for
      * GPUs */
     bool gpu_forms;
@@ -103,6 +104,8 @@ typedef struct conformance_t {
     const gantry_logical_device_t *other; /* of options.compare; NULL */
     /* a device other than `device`; NULL: none */
     const gantry_logical_device_t *elsewhere;
+    gantry_adopted_context_t adopted; /* of options.adopted */
+    const gantry_adopted_context_t *adopted_list[1];
     const char *backend; /* of device: "cpu", "opencl" */
     bool lacks_float64;  /* the device does not compute with float64 */
     conformance_rules_t expectations, skips;
@@ -134,6 +137,12 @@ typedef struct conformance_check_t {
 gantry_runtime_options_t conformance_runtime_options(conformance_t *c);
 /* Makes the runtime and finds the devices. 0, else the exit code after printing the reason. */
 int conformance_open(conformance_t *c);
+/* Makes the context and queue of options.adopted. 0, else the exit code after printing why. */
+int conformance_adopt(conformance_t *c);
+/* Whether the device is over them, in the same way. */
+int conformance_check_adopted(conformance_t *c);
+/* Releases them, after all runtimes. */
+void conformance_give_back(conformance_t *c);
 /* Directs placement records to c->record (conformance_open calls this). */
 void conformance_watch_placements(conformance_t *c);
 void conformance_close(conformance_t *c);

@@ -39,6 +39,8 @@ gantry_runtime_options_t conformance_runtime_options(conformance_t *c) {
         .log = take_log,
         .log_user = c,
         .opencl_cpu_as_gpu = c->options.opencl_cpu_as_gpu ? GANTRY_ON : GANTRY_DEFAULT,
+        .adopted = c->adopted_list,
+        .adopted_count = c->options.adopted,
     };
 }
 
@@ -150,6 +152,7 @@ static int imitate_gpu(conformance_t *c) {
 }
 
 int conformance_open(conformance_t *c) {
+    if (c->options.adopted && conformance_adopt(c)) return 1;
     gantry_runtime_options_t options = conformance_runtime_options(c);
     gantry_status_t status = gantry_runtime_create(&options, &c->runtime);
     if (status != GANTRY_OK) {
@@ -160,6 +163,7 @@ int conformance_open(conformance_t *c) {
     int code = find_device(c, c->options.device, &c->device);
     if (code == 0 && c->options.compare) code = find_device(c, c->options.compare, &c->other);
     if (code == 0) code = print_device(c, c->device);
+    if (code == 0 && c->options.adopted) code = conformance_check_adopted(c);
     if (code == 0 && c->other) code = print_device(c, c->other);
     if (code == 0 && c->other == c->device) {
         printf("FAIL %s and %s are the same device: comparing them would show nothing\n",
@@ -174,6 +178,7 @@ int conformance_open(conformance_t *c) {
 
 void conformance_close(conformance_t *c) {
     gantry_runtime_release(c->runtime);
+    conformance_give_back(c);
     conformance_rules_free(&c->expectations);
     conformance_rules_free(&c->skips);
 }

@@ -6,6 +6,8 @@
  * floating and one more integer type.
  * Promise (conformance.opencl1): A twelfth of the cases of each family of kernels passes on PoCL's
  * second device, as /GPU:1.
+ * Promise (conformance.adopted): A sample of every family of kernels, and the other tests of
+ * conformance, pass on PoCL over a context and queue of the program.
  * Promise (conformance.bits): The CPU backend and PoCL give the same bits: elementwise ops,
  * reductions, scans, sorts, scatters and random numbers.
  * Promise (conformance.bits.types): The CPU backend and PoCL give the same bits in one more

@@ -19,6 +19,7 @@ static const char usage[] =
     "  --device NAME          the device to check: cpu:0, opencl:1, /GPU:0, ...\n"
     "  --compare NAME         run the same inputs there too and require equal bits; nothing else is checked\n"
     "  --opencl-cpu-as-gpu    count OpenCL devices of type CPU as GPUs\n"
+    "  --adopted              open opencl:0 over a context and queue of the program's own\n"
     "  --gpu-forms            imitate a card on the first GPU: a processor runs the kernels' forms for GPUs\n"
     "  --platform TEXT        exit 77 unless the platform of the device contains TEXT\n"
     "  --only NAME[,NAME]     these ops and groups only\n"
@@ -69,6 +70,7 @@ static int take_word(conformance_options_t *o, const char *word, const char *val
                      bool *out_took_value) {
     const flag_option_t flags[] = {
         {"--opencl-cpu-as-gpu", &o->opencl_cpu_as_gpu},
+        {"--adopted", &o->adopted},
         {"--gpu-forms", &o->gpu_forms},
         {"--allow-missing", &o->allow_missing},
         {"--expect-warm", &o->expect_warm},

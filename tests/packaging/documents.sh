@@ -5,6 +5,7 @@
 #   ```c, ```cpp, ```cmake   a file, when the first line is a comment with only its name: /* first.c */,
 #                            # CMakeLists.txt
 #   ```console       a session: lines that begin with "$ " are commands; other lines are their output
+#   ```console opencl  a session that needs PoCL and the OpenCL headers
 # Each document gets its own folder with the README's files. $HOME/gantry is PREFIX, with its libraries in lib. The
 # machine shows no GPU, except for docs/ci.md: this page uses PoCL, and is left out unless OPENCL is "yes" and PoCL is
 # installed. docs/embedding.md is left out without a C++ compiler. Environment: CC, CXX, GENERATOR.
@@ -27,8 +28,10 @@ fail() {
 
 # unpack PAGE SESSIONS: writes the page's files to this folder, and the page's sessions to SESSIONS.
 unpack() {
-    awk -v sessions="$2" '
+    awk -v sessions="$2" -v opencl="$has_opencl" '
+        opencl == "yes" { sub(/^```console opencl$/, "```console") }
         !kind && /^```(c|cpp|cmake|console)$/ { kind = substr($0, 4); first = 1; next }
+        !kind && /^```/ { kind = "other"; next }
         kind && /^```/ { kind = file = ""; next }
         kind == "console" { print >sessions }
         kind != "console" && kind && first {
@@ -60,7 +63,11 @@ follow() {
     echo "$1: $(grep -c '^\$ ' "$shown") commands print the shown output"
 }
 
-for page in README.md docs/first_program.md docs/functions.md docs/placement.md docs/memory.md docs/interop.md docs/training.md; do follow $page cpu ""; done
+has_opencl=no
+[ "$opencl" != yes ] || [ ! -f $icd ] || ! echo '#include <CL/cl.h>' | "$CC" -E - >/dev/null 2>&1 || has_opencl=yes
+[ $has_opencl = yes ] || echo "SKIP: the sessions with OpenCL: there is no OpenCL backend, no PoCL ($icd), or no CL/cl.h"
+for page in README.md docs/first_program.md docs/functions.md docs/placement.md docs/memory.md docs/training.md; do follow $page cpu ""; done
+if [ $has_opencl = yes ]; then follow docs/interop.md cpu,opencl $icd; else follow docs/interop.md cpu ""; fi
 if [ -e "$work/bin/c++" ]; then follow docs/embedding.md cpu ""; else echo "SKIP: docs/embedding.md: no C++ compiler ($CXX)"; fi
 follow docs/write_a_backend.md cpu,small ""
 

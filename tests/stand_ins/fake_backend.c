@@ -223,16 +223,6 @@ static const char *libraries(gantry_backend_instance_t *handle) {
     return "no libraries";
 }
 
-static const void *get_extension(gantry_backend_instance_t *handle, const char *name) {
-    (void)name;
-    fake_call_t call;
-    gantry__fake_begin(&call, FAKE_SLOT_get_extension);
-    gantry__fake_check_layout(&call);
-    (void)find_instance(&call, handle);
-    (void)gantry__fake_end(&call);
-    return NULL;
-}
-
 static int32_t set_wait_policy(gantry_backend_instance_t *handle, uint32_t index, int32_t policy) {
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_set_wait_policy);
@@ -264,7 +254,7 @@ static int32_t card_memory(gantry_backend_instance_t *handle, uint32_t index,
 /* Not constant, because a test may set rank and version. */
 static gantry_backend_t table = {
 #ifdef GANTRY_FAKE_OLD_LAYOUT
-    .struct_size = offsetof(gantry_backend_t, get_extension),
+    .struct_size = offsetof(gantry_backend_t, interop),
 #else
     .struct_size = sizeof table,
 #endif
@@ -283,7 +273,6 @@ static gantry_backend_t table = {
     .event = &gantry__fake_event_ops,
     .transfer = &gantry__fake_transfer_ops,
     .program = &gantry__fake_program_ops,
-    .get_extension = get_extension,
     .card_memory = card_memory,
     .set_wait_policy = set_wait_policy,
     .graph = &gantry__fake_graph_ops,

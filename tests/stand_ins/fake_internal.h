@@ -25,7 +25,7 @@
 /* clang-format off */
 #define FAKE_SLOT_LIST(X)                                                                         \
     X(open, 1) X(close, 0) X(device_count, 0) X(device_info, 1) X(device_open, 1)                 \
-    X(device_close, 0) X(kernels, 0) X(libraries, 0) X(get_extension, 0) X(card_memory, 1)        \
+    X(device_close, 0) X(kernels, 0) X(libraries, 0) X(card_memory, 1)        \
     X(set_wait_policy, 0)                                                                         \
     X(region_alloc, 1) X(region_free, 0) X(host_alloc, 1) X(host_free, 0) X(memory_info, 1)       \
     X(stream_create, 1) X(stream_create_with_priority, 1) X(stream_destroy, 0) X(stream_flush, 1) \

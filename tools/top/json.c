@@ -120,6 +120,7 @@ static void add_program(gantry_json_t *json, const gantry_top_program_t *program
         gantry_json_unsigned(json, "pool_bytes", pool->pool_bytes);
         gantry_json_unsigned(json, "peak_bytes", pool->peak_bytes);
         gantry_json_unsigned(json, "limit_bytes", pool->limit_bytes);
+        gantry_json_unsigned(json, "foreign_bytes", pool->foreign_bytes);
         gantry_json_end(json);
     }
     gantry_json_end(json);

@@ -109,6 +109,7 @@ static void read_pool(const cJSON *item, gantry_top_pool_t *out) {
     out->pool_bytes = (uint64_t)top_programs_number_of(item, "pool_bytes");
     out->peak_bytes = (uint64_t)top_programs_number_of(item, "peak_bytes");
     out->limit_bytes = (uint64_t)top_programs_number_of(item, "limit_bytes");
+    out->foreign_bytes = (uint64_t)top_programs_number_of(item, "foreign_bytes");
 }
 
 /* A tick of 10 ms more: the start of a process is rounded down to one. */

@@ -319,11 +319,12 @@ static void top_text_add_processes(gantry_top_frame_t *frame, const gantry_top_t
 
 static void add_pools(gantry_top_frame_t *frame, const gantry_top_t *top) {
     static const column_t columns[] = {
-        {"PID", 8, false},  {"DEVICE", 8, true}, {"IN USE", 6, false}, {"POOL", 6, false},
-        {"PEAK", 6, false}, {"LIMIT", 6, false}, {"AGE", 4, false},    {"USER", 10, true}};
+        {"PID", 8, false},     {"DEVICE", 8, true}, {"IN USE", 6, false},
+        {"POOL", 6, false},    {"PEAK", 6, false},  {"LIMIT", 6, false},
+        {"FOREIGN", 7, false}, {"AGE", 4, false},   {"USER", 10, true}};
     if (top->program_count == 0) return;
     add_line(frame, GANTRY_TOP_PLAIN, "%s", "");
-    add_header(frame, columns, 8, "GANTRY PROGRAM");
+    add_header(frame, columns, 9, "GANTRY PROGRAM");
     for (size_t p = 0; p < top->program_count; ++p) {
         const gantry_top_program_t *program = &top->programs[p];
         for (size_t i = 0; i < program->pool_count; ++i) {
@@ -335,10 +336,11 @@ static void add_pools(gantry_top_frame_t *frame, const gantry_top_t *top) {
             write_bytes(row.cells[3], pool->pool_bytes);
             write_bytes(row.cells[4], pool->peak_bytes);
             write_bytes(row.cells[5], pool->limit_bytes);
-            write_age(row.cells[6], program->age_seconds);
-            (void)snprintf(row.cells[7], CELL_BYTES, "%s", program->user);
-            (void)snprintf(row.cells[8], CELL_BYTES, "%s", program->name);
-            top_text_add_row(frame, GANTRY_TOP_PLAIN, columns, 8, &row);
+            write_bytes(row.cells[6], pool->foreign_bytes);
+            write_age(row.cells[7], program->age_seconds);
+            (void)snprintf(row.cells[8], CELL_BYTES, "%s", program->user);
+            (void)snprintf(row.cells[9], CELL_BYTES, "%s", program->name);
+            top_text_add_row(frame, GANTRY_TOP_PLAIN, columns, 9, &row);
         }
     }
 }

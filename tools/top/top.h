@@ -45,6 +45,7 @@ typedef struct gantry_top_pool_t {
     char device[32]; /* "GPU:0" as the program counts */
     char uuid[64];
     uint64_t in_use_bytes, pool_bytes, peak_bytes, limit_bytes;
+    uint64_t foreign_bytes; /* the program's own memory in its tensors */
 } gantry_top_pool_t;
 
 /* A program that shows its memory by GANTRY_STATUS. */

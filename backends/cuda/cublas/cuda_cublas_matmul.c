@@ -185,6 +185,7 @@ static void tell_library_took(gantry_op_call_t *call, uint64_t bytes) {
 
 /* The context must be current meanwhile, for the library and for scratch. */
 static int32_t cuda_cublas_matmul_compute_product(product_t *product) {
+    GANTRY__TRY(gantry__cuda_stream_check(product->call->stream));
     gantry_backend_device_t *device = product->call->device;
     const bool is_inside = gantry__cuda_is_inside(device);
     gantry__cu_result_t native = is_inside ? GANTRY__CU_SUCCESS : gantry__cuda_enter(device);

@@ -315,6 +315,8 @@ const stand_in_control_t *stand_in_control(void) {
         .used_bytes = control_used_bytes,
         .complaints = control_complaints,
         .hold = stand_in__hold,
+        .program = stand_in__set_program,
+        .live_of_program = stand_in__live_of_program,
     };
 
     return &control;

@@ -93,6 +93,10 @@ typedef struct stand_in_control_t {
     uint64_t (*complaints)(char *out_text, uint32_t text_bytes);
     /* 1: kernels launched from now on start only after a call with 0 */
     void (*hold)(int is_held);
+    /* 1: this thread's calls are those of the program that uses Gantry, until a call with 0. What
+     * is made meanwhile is the program's: if another call ends it, that is a complaint. */
+    void (*program)(int is_program);
+    long (*live_of_program)(int kind); /* the program's objects of STAND_IN_... that live */
 } stand_in_control_t;
 
 typedef const stand_in_control_t *(*stand_in_control_fn)(void);

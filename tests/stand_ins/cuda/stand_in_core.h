@@ -146,6 +146,7 @@ struct stand_in_object_t {
     int kind;
     stand_in_object_t *next;     /* in its bucket */
     stand_in_context_t *context; /* NULL: of none */
+    int is_program;              /* made while the program called; set by stand_in__list */
     /* releases everything; the object is no longer listed */
     void (*end)(stand_in_object_t *object);
 };
@@ -177,6 +178,10 @@ long stand_in__abandoned(int kind);
 /* Calls back for every live object of a context (NULL: of any) and a kind, under the lock. */
 void stand_in__each(int kind, const stand_in_context_t *context,
                     void (*visit)(stand_in_object_t *object, void *self), void *self);
+
+/* This thread's calls are the program's from now on, or not any more. */
+void stand_in__set_program(int is_program);
+long stand_in__live_of_program(int kind);
 
 /* The allocation of device or host memory (kind) that holds the bytes; NULL: none. */
 STAND_IN_API stand_in_memory_t *stand_in__memory_at(uint64_t address, uint64_t bytes, int kind);

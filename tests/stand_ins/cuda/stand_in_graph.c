@@ -282,7 +282,7 @@ int cuStreamBeginCapture_v2(void *handle, unsigned mode) {
     if (mode > RELAXED) return CUDA_INVALID_VALUE;
     code = stand_in__stream_of(handle, &stream);
     if (code != CUDA_OK) return code;
-    if (handle == NULL) return CUDA_CAPTURE_UNSUPPORTED;
+    if (stand_in__is_legacy(handle)) return CUDA_CAPTURE_UNSUPPORTED;
     if (stand_in__is_captured(stream)) return CUDA_ILLEGAL_STATE;
     capture = calloc(1, sizeof *capture);
     if (capture == NULL || (capture->plan = make_plan()) == NULL) {

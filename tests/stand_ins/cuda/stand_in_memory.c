@@ -59,12 +59,10 @@ static stand_in_memory_t *make_memory(int kind, stand_in_device_t *device, uint6
     return memory;
 }
 
-STAND_IN_API int cuMemAlloc_v2(uint64_t *pointer, size_t bytes);
-int cuMemAlloc_v2(uint64_t *pointer, size_t bytes) {
+static int take_memory(uint64_t *pointer, size_t bytes, int is_pool) {
     stand_in_device_t *device;
     stand_in_memory_t *memory;
 
-    STAND_IN_ENTER(STAND_IN_NEEDS_CONTEXT);
     if (pointer == NULL || bytes == 0) return CUDA_INVALID_VALUE;
     if (stand_in__check_unsafe() != CUDA_OK) return CUDA_CAPTURE_UNSUPPORTED;
     device = stand_in__current()->device;
@@ -74,8 +72,25 @@ int cuMemAlloc_v2(uint64_t *pointer, size_t bytes) {
         stand_in__give_bytes(device, bytes);
         return CUDA_OUT_OF_MEMORY;
     }
+    if (is_pool) {
+        memory->object.context = NULL;
+    }
     *pointer = (uint64_t)(uintptr_t)memory->base;
     return CUDA_OK;
+}
+
+STAND_IN_API int cuMemAlloc_v2(uint64_t *pointer, size_t bytes);
+int cuMemAlloc_v2(uint64_t *pointer, size_t bytes) {
+    STAND_IN_ENTER(STAND_IN_NEEDS_CONTEXT);
+    return take_memory(pointer, bytes, 0);
+}
+
+/* Memory of the device's pool, which is of no context; it is ended by cuMemFree. */
+STAND_IN_API int cuMemAllocAsync(uint64_t *pointer, size_t bytes, void *stream);
+int cuMemAllocAsync(uint64_t *pointer, size_t bytes, void *stream) {
+    STAND_IN_ENTER(STAND_IN_NEEDS_CONTEXT);
+    (void)stream;
+    return take_memory(pointer, bytes, 1);
 }
 
 /* The memory that begins at this byte. */
@@ -94,7 +109,7 @@ static int free_memory(int code, void *pointer, int kind) {
     if (stand_in__check_unsafe() != CUDA_OK) return CUDA_CAPTURE_UNSUPPORTED;
     memory = memory_of(pointer, kind);
     if (memory == NULL) return CUDA_INVALID_VALUE;
-    (void)stand_in__finish(memory->object.context);
+    if (memory->object.context != NULL) (void)stand_in__finish(memory->object.context);
     if (!stand_in__unlist(&memory->object)) return CUDA_INVALID_VALUE;
     end_memory(&memory->object);
     return code;
@@ -125,22 +140,66 @@ int cuMemFreeHost(void *pointer) {
                        STAND_IN_HOST_MEMORY);
 }
 
-/* The type of memory alone: 1 of the host and pinned, 2 of a card. */
+static stand_in_memory_t *find_memory(uint64_t pointer) {
+    stand_in_memory_t *memory = stand_in__memory_at(pointer, 1, STAND_IN_HOST_MEMORY);
+
+    return memory != NULL ? memory : stand_in__memory_at(pointer, 1, STAND_IN_MEMORY);
+}
+
+static int ordinal_of(const stand_in_device_t *device) {
+    int ordinal = 0;
+
+    while (device != NULL && stand_in__visible(ordinal) != device) {
+        ordinal++;
+    }
+    return ordinal;
+}
+
+/* An attribute of the memory; NULL: of none, so its value is 0. */
+static int write_attribute(void *data, int attribute, const stand_in_memory_t *memory) {
+    const stand_in_memory_t none = {.bytes = 0};
+    const stand_in_memory_t *of = memory != NULL ? memory : &none;
+    const unsigned type = memory == NULL ? 0 : memory->device == NULL ? 1 : 2;
+    const unsigned is_managed = 0;
+    const uint64_t base = (uint64_t)(uintptr_t)of->base;
+    const size_t bytes = of->bytes;
+    const int ordinal = ordinal_of(of->device);
+
+    if (data == NULL) return CUDA_INVALID_VALUE;
+    switch (attribute) {
+        case 1: memcpy(data, &of->object.context, sizeof of->object.context); break;
+        case 2: memcpy(data, &type, sizeof type); break;
+        case 8: memcpy(data, &is_managed, sizeof is_managed); break;
+        case 9: memcpy(data, &ordinal, sizeof ordinal); break;
+        case 11: memcpy(data, &base, sizeof base); break;
+        case 12: memcpy(data, &bytes, sizeof bytes); break;
+        default: return CUDA_INVALID_VALUE;
+    }
+    return CUDA_OK;
+}
+
 STAND_IN_API int cuPointerGetAttribute(void *data, int attribute, uint64_t pointer);
 int cuPointerGetAttribute(void *data, int attribute, uint64_t pointer) {
-    unsigned type;
+    const stand_in_memory_t *memory;
 
     STAND_IN_ENTER(STAND_IN_NEEDS_CONTEXT);
-    if (data == NULL || attribute != 2) return CUDA_INVALID_VALUE;
-    if (stand_in__memory_at(pointer, 1, STAND_IN_HOST_MEMORY) != NULL) {
-        type = 1;
-    } else if (stand_in__memory_at(pointer, 1, STAND_IN_MEMORY) != NULL) {
-        type = 2;
-    } else {
-        return CUDA_INVALID_VALUE;
+    memory = find_memory(pointer);
+    return memory != NULL ? write_attribute(data, attribute, memory) : CUDA_INVALID_VALUE;
+}
+
+STAND_IN_API int cuPointerGetAttributes(unsigned count, int *attributes, void **data,
+                                        uint64_t pointer);
+int cuPointerGetAttributes(unsigned count, int *attributes, void **data, uint64_t pointer) {
+    const stand_in_memory_t *memory;
+    int code = CUDA_OK;
+
+    STAND_IN_ENTER(STAND_IN_NEEDS_CONTEXT);
+    if (attributes == NULL || data == NULL) return CUDA_INVALID_VALUE;
+    memory = find_memory(pointer);
+    for (unsigned i = 0; i < count && code == CUDA_OK; ++i) {
+        code = write_attribute(data[i], attributes[i], memory);
     }
-    memcpy(data, &type, sizeof type);
-    return CUDA_OK;
+    return code;
 }
 
 STAND_IN_API int cuMemHostGetDevicePointer_v2(uint64_t *device_pointer, void *pointer,

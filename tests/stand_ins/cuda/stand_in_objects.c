@@ -10,6 +10,10 @@
 static stand_in_object_t *buckets[BUCKETS];
 static long live[STAND_IN_KINDS + 1];
 static long abandoned[STAND_IN_KINDS + 1];
+static long of_program[STAND_IN_KINDS + 1];
+static _Thread_local int is_program;
+
+void stand_in__set_program(int wanted) { is_program = wanted; }
 
 static stand_in_object_t **bucket_of(const void *handle) {
     return &buckets[((uintptr_t)handle >> 4) % BUCKETS];
@@ -21,7 +25,9 @@ void stand_in__list(stand_in_object_t *object) {
     stand_in__lock();
     object->next = *bucket;
     *bucket = object;
+    object->is_program = is_program;
     live[object->kind]++;
+    of_program[object->kind] += is_program;
     stand_in__unlock();
 }
 
@@ -43,6 +49,7 @@ static int unlist(stand_in_object_t *object) {
         if (*at == object) {
             *at = object->next;
             live[object->kind]--;
+            of_program[object->kind] -= object->is_program;
             return 1;
         }
     }
@@ -51,10 +58,16 @@ static int unlist(stand_in_object_t *object) {
 
 int stand_in__unlist(stand_in_object_t *object) {
     int was_listed;
+    int is_theft;
 
     stand_in__lock();
     was_listed = unlist(object);
+    is_theft = was_listed && object->is_program && !is_program;
     stand_in__unlock();
+    if (is_theft) {
+        stand_in__complain("an object of kind %d of the program was ended by another",
+                           object->kind);
+    }
     return was_listed;
 }
 
@@ -110,6 +123,7 @@ static long number_of(const long numbers[], int kind) {
 
 long stand_in__live(int kind) { return number_of(live, kind); }
 long stand_in__abandoned(int kind) { return number_of(abandoned, kind); }
+long stand_in__live_of_program(int kind) { return number_of(of_program, kind); }
 
 typedef struct search_t {
     uint64_t address;

@@ -69,7 +69,9 @@ typedef struct stand_in_stream_t {
     struct stand_in_capture_t *capture; /* the stream's capture, under the lock; NULL: none */
 } stand_in_stream_t;
 
-/* The stream of a handle in the current context; NULL means the context's own. 0 or CUDA's code. */
+/* NULL and CU_STREAM_LEGACY (1) mean the context's own stream. */
+int stand_in__is_legacy(const void *handle);
+/* The stream of a handle in the current context. 0 or CUDA's code. */
 STAND_IN_API int stand_in__stream_of(const void *handle, stand_in_stream_t **out_stream);
 /* Calls work(copy of arguments) after the stream's earlier work. 0 or CUDA's code. */
 STAND_IN_API int stand_in__enqueue(stand_in_stream_t *stream, void (*work)(void *arguments),

@@ -97,18 +97,21 @@ int cuStreamGetCtx(void *handle, stand_in_context_t **context) {
     stand_in_stream_t *stream = stand_in__find(handle, STAND_IN_STREAMS);
 
     STAND_IN_ENTER(STAND_IN_NEEDS_CONTEXT);
-    if (stream == NULL) return CUDA_INVALID_HANDLE;
+    if (stream == NULL && !stand_in__is_legacy(handle)) return CUDA_INVALID_HANDLE;
     if (context == NULL) return CUDA_INVALID_VALUE;
-    *context = stream->object.context;
+    *context = stream != NULL ? stream->object.context : stand_in__current();
     return CUDA_OK;
 }
+
+int stand_in__is_legacy(const void *handle) { return (uintptr_t)handle <= 1; }
 
 int stand_in__stream_of(const void *handle, stand_in_stream_t **out_stream) {
     stand_in_context_t *current = stand_in__current();
     stand_in_stream_t *stream;
 
     if (current == NULL) return CUDA_INVALID_CONTEXT;
-    stream = handle == NULL ? current->null_stream : stand_in__find(handle, STAND_IN_STREAMS);
+    stream = stand_in__is_legacy(handle) ? current->null_stream
+                                         : stand_in__find(handle, STAND_IN_STREAMS);
     if (stream == NULL) return CUDA_INVALID_HANDLE;
     if (stream->object.context != current) return CUDA_INVALID_CONTEXT;
     *out_stream = stream;

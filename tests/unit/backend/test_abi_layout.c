@@ -259,7 +259,7 @@ SLOT(gantry_backend_t, stream, 104);
 SLOT(gantry_backend_t, event, 112);
 SLOT(gantry_backend_t, transfer, 120);
 SLOT(gantry_backend_t, program, 128);
-SLOT(gantry_backend_t, get_extension, 136);
+SLOT(gantry_backend_t, interop, 136);
 SLOT(gantry_backend_t, card_memory, 144);
 SLOT(gantry_backend_t, graph, 152);
 SLOT(gantry_backend_t, driver_files, 160);
@@ -302,6 +302,21 @@ SLOT(gantry_telemetry_ops_t, struct_size, 0);
 SLOT(gantry_telemetry_ops_t, read, 8);
 SLOT(gantry_telemetry_ops_t, processes, 16);
 
+SIZE(gantry_interop_ops_t, 96);
+SLOT(gantry_interop_ops_t, struct_size, 0);
+SLOT(gantry_interop_ops_t, reserved, 4);
+SLOT(gantry_interop_ops_t, context_find, 8);
+SLOT(gantry_interop_ops_t, device_adopt, 16);
+SLOT(gantry_interop_ops_t, stream_adopt, 24);
+SLOT(gantry_interop_ops_t, region_adopt, 32);
+SLOT(gantry_interop_ops_t, region_disown, 40);
+SLOT(gantry_interop_ops_t, event_adopt, 48);
+SLOT(gantry_interop_ops_t, native_context, 56);
+SLOT(gantry_interop_ops_t, native_device, 64);
+SLOT(gantry_interop_ops_t, native_queue, 72);
+SLOT(gantry_interop_ops_t, native_memory, 80);
+SLOT(gantry_interop_ops_t, native_event, 88);
+
 SIZE(gantry_device_process_t, 152);
 SLOT(gantry_device_process_t, struct_size, 0);
 SLOT(gantry_device_process_t, pid, 4);
@@ -313,7 +328,7 @@ SLOT(gantry_device_process_t, name, 24);
 #endif
 
 /* Constants that cross the interface. */
-_Static_assert(GANTRY_ABI_VERSION == 1, "a new version needs a new row of tests");
+_Static_assert(GANTRY_ABI_VERSION == 2, "a new version needs a new row of tests");
 _Static_assert(GANTRY_LEVEL_DEBUG == 1 && GANTRY_LEVEL_INFO == 2 && GANTRY_LEVEL_WARNING == 3 &&
                    GANTRY_LEVEL_ERROR == 4,
                "log levels");

@@ -5,6 +5,7 @@
  * to the library, and each refusal has a reason.
  * Promise: A module that is damaged, cut, incomplete, found twice or of another ABI is refused with
  * the reason, and one of the previous layout works.
+ * Promise: What a table of ABI version 2 gave a new meaning is not read from one of version 1.
  * Promise: One of Gantry's own backends that is found nowhere is listed with the reason. */
 #define _XOPEN_SOURCE 700
 
@@ -300,9 +301,9 @@ TEST(module_without_symbol_is_refused) {
 
 TEST(module_of_newer_abi_is_refused) {
     expect_refused(FAKE_FOLDER("newer"),
-                   "refuses ABI version 1 of this library (FailedPrecondition)");
+                   "refuses ABI version 2 of this library (FailedPrecondition)");
     expect_refused(FAKE_FOLDER("rude"),
-                   "backend fake has ABI version 99; this library accepts 1 to 1");
+                   "backend fake has ABI version 99; this library accepts 1 to 2");
 }
 
 TEST(module_without_required_slot_is_refused) {
@@ -311,8 +312,8 @@ TEST(module_without_required_slot_is_refused) {
 }
 
 TEST(module_that_claims_another_version_is_refused) {
-    fake->set_abi_version(2);
-    expect_refused(FAKE_FOLDER("fake"), "refuses ABI version 1");
+    fake->set_abi_version(3);
+    expect_refused(FAKE_FOLDER("fake"), "refuses ABI version 2");
     fake->set_abi_version(0);
     expect_refused(FAKE_FOLDER("fake"), "has ABI version 0");
 }
@@ -366,7 +367,7 @@ TEST(table_of_previous_layout_is_usable) {
     const gantry__backend_t *item = only_module(&f);
     expect_state(item, GANTRY_BACKEND_USABLE, "");
     assert_true(item->table->struct_size < sizeof *item->table);
-    assert_false(GANTRY_ABI_HAS(item->table, get_extension));
+    assert_false(GANTRY_ABI_HAS(item->table, interop));
     assert_false(GANTRY_ABI_HAS(item->table->memory, memory_info));
     assert_false(GANTRY_ABI_HAS(item->table->transfer, copy_peer));
     close_set(&f);
@@ -421,6 +422,27 @@ static void check_slots(const gantry_backend_t *table, void *part, size_t part_b
     }
 }
 
+/* Slots that no test calls. */
+static gantry_interop_ops_t every_interop_slot(void) {
+    gantry_interop_ops_t ops;
+    memset(&ops, 0x55, sizeof ops);
+    ops.struct_size = sizeof ops;
+    return ops;
+}
+
+TEST(sharing_of_version_1_is_not_read) {
+    gantry_backend_t table = *fake_table();
+    gantry_interop_ops_t interop = every_interop_slot();
+    table.interop = &interop;
+    assert_ptr_equal(gantry__backend_interop(&table), &interop);
+    interop.region_adopt = NULL;
+    assert_int_equal(gantry__backend_table_check(&table), GANTRY_INVALID_ARGUMENT);
+    assert_non_null(strstr(gantry__message(), "slot table->interop->region_adopt is missing"));
+    table.abi_version = 1; /* the place was another slot's */
+    assert_null(gantry__backend_interop(&table));
+    assert_int_equal(gantry__backend_table_check(&table), GANTRY_OK);
+}
+
 TEST(every_required_slot_is_checked) {
     gantry_backend_t table = *fake_table();
     gantry_memory_ops_t memory = *table.memory;
@@ -435,6 +457,8 @@ TEST(every_required_slot_is_checked) {
     table.transfer = &transfer;
     table.program = &program;
     table.graph = &graph;
+    gantry_interop_ops_t interop = every_interop_slot();
+    table.interop = &interop;
     static const size_t memory_optional[] = {offsetof(gantry_memory_ops_t, host_alloc),
                                              offsetof(gantry_memory_ops_t, host_free),
                                              offsetof(gantry_memory_ops_t, memory_info)};
@@ -450,7 +474,7 @@ TEST(every_required_slot_is_checked) {
     static const size_t backend_optional[] = {
         offsetof(gantry_backend_t, description),  offsetof(gantry_backend_t, rank),
         offsetof(gantry_backend_t, kernels),      offsetof(gantry_backend_t, libraries),
-        offsetof(gantry_backend_t, program),      offsetof(gantry_backend_t, get_extension),
+        offsetof(gantry_backend_t, program),      offsetof(gantry_backend_t, interop),
         offsetof(gantry_backend_t, card_memory),  offsetof(gantry_backend_t, graph),
         offsetof(gantry_backend_t, driver_files), offsetof(gantry_backend_t, set_wait_policy),
         offsetof(gantry_backend_t, telemetry)};
@@ -460,6 +484,7 @@ TEST(every_required_slot_is_checked) {
     check_slots(&table, &transfer, sizeof transfer, transfer_optional, 1);
     check_slots(&table, &program, sizeof program, program_optional, 3);
     check_slots(&table, &graph, sizeof graph, NULL, 0);
+    check_slots(&table, &interop, sizeof interop, NULL, 0);
     check_slots(&table, &table, sizeof table, backend_optional, 11);
 }
 

@@ -404,6 +404,13 @@ static inline struct DLManagedTensorVersioned *given_dlpack_versioned(void) {
 }
 #define given_struct_DLManagedTensor_p(c, name) given_dlpack()
 #define given_struct_DLManagedTensorVersioned_p(c, name) given_dlpack_versioned()
+#define given_gantry_native_t_p(c, name) \
+    (&(gantry_native_t){.struct_size = sizeof(gantry_native_t)})
+#define given_gantry_device_memory_t_p(c, name) \
+    (&(gantry_device_memory_t){.struct_size = sizeof(gantry_device_memory_t)})
+#define given_const_gantry_from_device_memory_options_t_p(c, name) \
+    (&(gantry_from_device_memory_options_t){.struct_size =         \
+                                                sizeof(gantry_from_device_memory_options_t)})
 #define given_gantry_tensor_memory_t_p(c, name) \
     (&(gantry_tensor_memory_t){.struct_size = sizeof(gantry_tensor_memory_t)})
 

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Promise: A runtime over a program's CUDA context and stream computes with the program's memory,
+ * and gives its own, without a copy and in order, and no thread waits for it.
+ * Promise: The release of adopted CUDA memory comes once, after the last work with it has ended.
+ * Promise: A function's CUDA graph has the values of the pointer that each call passes.
+ *
+ * All on the stand-in for NVIDIA's driver, which counts what is the program's. */
+#define _GNU_SOURCE
+#include "cuda_door.h"
+#include "test.h"
+
+/* ---- one stream ---- */
+
+/* The program fills, Gantry adds and multiplies, the program copies the result. */
+static void chain_between(door_t *d, void *queue) {
+    const uint64_t memory = cuda_caller_make_memory(&d->c, BYTES),
+                   out = cuda_caller_make_memory(&d->c, BYTES);
+    warm_up(d);
+    shut_gate(d, queue);
+    EXPECT(cuda_caller_fill(&d->c, queue, memory, TWO, WORDS) == 0, "not filled");
+    const uint64_t before = waits_and_copies(d);
+    const gantry_tensor_t *x = adopt(d, memory, NULL);
+    const gantry_tensor_t *y = gantry_mul(d->scope, gantry_add(d->scope, x, x), x);
+    const uint64_t at = address_of(y);
+    expect_well(d);
+    EXPECT(waits_and_copies(d) == before, "%llu waits and copies",
+           (unsigned long long)(waits_and_copies(d) - before));
+    EXPECT(address_of(x) == memory, "another address");
+    copy(d, queue, out, at);
+    EXPECT(cuda_caller_fill(&d->c, queue, memory, THREE, WORDS) == 0, "not filled");
+    lift_gate(d);
+    expect_content(d, queue, out, 8);
+    expect_tensor(x, 3);
+    gantry_tensor_drop(d->scope, x);
+    EXPECT(gantry_runtime_synchronize(d->m->runtime) == GANTRY_OK, "%s", gantry_last_message());
+    EXPECT(atomic_load(&d->released) == 1, "released %d times", atomic_load(&d->released));
+    EXPECT(cuda_caller_free(&d->c, memory) == 0 && cuda_caller_free(&d->c, out) == 0, "gone");
+}
+
+static void chain_on_a_stream(machine_t *m) {
+    door_t d;
+    open_door(&d, m);
+    chain_between(&d, d.queue);
+    close_door(&d);
+}
+
+static void chain_on_the_legacy_stream(machine_t *m) {
+    door_t d;
+    begin_program(&d, m);
+    d.adopted.queue = CU_STREAM_LEGACY;
+    open_runtime(&d);
+    chain_between(&d, CU_STREAM_LEGACY);
+    close_door(&d);
+}
+
+TEST(work_between_the_programs_work_is_in_order) {
+    on_machine("devices=1", chain_on_a_stream);
+    on_machine("devices=1", chain_on_the_legacy_stream);
+}
+
+static void natives(machine_t *m) {
+    door_t d;
+    gantry_native_t native = {.struct_size = sizeof native};
+    gantry_memory_info_t info = {.struct_size = sizeof info};
+    open_door(&d, m);
+    const uint64_t memory = cuda_caller_make_memory(&d.c, BYTES);
+    EXPECT(gantry_device_get_native(d.gpu, &native) == GANTRY_OK, "%s", gantry_last_message());
+    EXPECT(native.is_adopted && strcmp(native.backend, "cuda") == 0, "not adopted");
+    EXPECT(native.context == d.c.context && native.queue == d.queue, "other objects");
+    EXPECT(d.c.control->live(STAND_IN_CONTEXTS) == 1, "another context was made");
+    const gantry_tensor_t *x = adopt(&d, memory, NULL);
+    EXPECT(gantry_get_memory_info(m->runtime, "GPU:0", &info) == GANTRY_OK, "%s",
+           gantry_last_message());
+    EXPECT(info.foreign_bytes == BYTES, "%llu foreign bytes",
+           (unsigned long long)info.foreign_bytes);
+    gantry_tensor_drop(d.scope, x);
+    EXPECT(gantry_runtime_synchronize(m->runtime) == GANTRY_OK, "%s", gantry_last_message());
+    EXPECT(
+        gantry_get_memory_info(m->runtime, "GPU:0", &info) == GANTRY_OK && info.foreign_bytes == 0,
+        "%llu foreign bytes", (unsigned long long)info.foreign_bytes);
+    EXPECT(cuda_caller_free(&d.c, memory) == 0, "gone");
+    close_door(&d);
+}
+
+TEST(natives_are_the_programs) { on_machine("devices=1", natives); }
+
+static void primary(machine_t *m) {
+    door_t d;
+    void *context = NULL;
+    begin_program(&d, m);
+    d.c.control->program(1);
+    EXPECT(d.c.cuDevicePrimaryCtxRetain(&context, 0) == 0, "no primary context");
+    d.c.control->program(0);
+    d.adopted.context = context;
+    d.adopted.queue = NULL;
+    open_runtime(&d);
+    warm_up(&d);
+    close_runtime(&d);
+    EXPECT(d.c.control->live(STAND_IN_CONTEXTS) == 2, "the primary context was released");
+    d.c.control->program(1);
+    EXPECT(d.c.cuDevicePrimaryCtxRelease_v2(0) == 0, "the primary context was released");
+    d.c.control->program(0);
+    end_program(&d);
+}
+
+TEST(primary_context_stays) { on_machine("devices=1", primary); }
+
+/* ---- events ---- */
+
+/* Each on a stream of its own, in order by events alone. */
+static void ordered_by_events(machine_t *m) {
+    door_t d;
+    begin_program(&d, m);
+    d.adopted.queue = NULL;
+    open_runtime(&d);
+    void *after = NULL;
+    const uint64_t memory = cuda_caller_make_memory(&d.c, BYTES),
+                   out = cuda_caller_make_memory(&d.c, BYTES);
+    warm_up(&d);
+    shut_gate(&d, d.queue);
+    EXPECT(cuda_caller_fill(&d.c, d.queue, memory, TWO, WORDS) == 0, "not filled");
+    void *ready = cuda_caller_make_event(&d.c, d.queue);
+    const uint64_t before = waits_and_copies(&d);
+    const gantry_tensor_t *x = adopt(&d, memory, ready);
+    EXPECT(cuda_caller_end_event(&d.c, ready) == 0, "the event is gone");
+    const gantry_tensor_t *y = gantry_add(d.scope, x, x);
+    EXPECT(gantry_tensor_get_event(y, &after) == GANTRY_OK, "%s", gantry_last_message());
+    void *other = cuda_caller_make_stream(&d.c);
+    wait_in(&d, other, after);
+    EXPECT(waits_and_copies(&d) == before, "waits");
+    copy(&d, other, out, address_of(y));
+    EXPECT(cuda_caller_end_event(&d.c, after) == 0, "the event is gone");
+    lift_gate(&d);
+    expect_content(&d, other, out, 4);
+    EXPECT(cuda_caller_end_stream(&d.c, other) == 0, "the stream is gone");
+    gantry_tensor_drop(d.scope, x);
+    EXPECT(gantry_runtime_synchronize(m->runtime) == GANTRY_OK, "%s", gantry_last_message());
+    EXPECT(cuda_caller_free(&d.c, memory) == 0 && cuda_caller_free(&d.c, out) == 0, "gone");
+    close_door(&d);
+}
+
+TEST(events_order_both_ways) { on_machine("devices=1", ordered_by_events); }
+
+/* A stream of the program reads a tensor that was dropped; nobody writes there before its event. */
+static void used_until(machine_t *m) {
+    door_t d;
+    const gantry_tensor_t *next[8];
+    open_door(&d, m);
+    const uint64_t out = cuda_caller_make_memory(&d.c, BYTES);
+    void *other = cuda_caller_make_stream(&d.c);
+    warm_up(&d);
+    const gantry_tensor_t *x = make_full(&d, 5);
+    EXPECT(gantry_tensor_wait(x) == GANTRY_OK, "%s", gantry_last_message());
+    const uint64_t at = address_of(x);
+    shut_gate(&d, other);
+    copy(&d, other, out, at);
+    void *until = cuda_caller_make_event(&d.c, other);
+    EXPECT(gantry_tensor_use_until(x, until) == GANTRY_OK, "%s", gantry_last_message());
+    EXPECT(cuda_caller_end_event(&d.c, until) == 0, "the event is gone");
+    gantry_tensor_drop(d.scope, x);
+    for (int i = 0; i < 8; ++i) {
+        next[i] = make_full(&d, 7);
+        EXPECT(address_of(next[i]) != at, "tensor %d has the memory", i);
+    }
+    expect_well(&d);
+    lift_gate(&d);
+    expect_content(&d, other, out, 5);
+    EXPECT(cuda_caller_end_stream(&d.c, other) == 0, "the stream is gone");
+    EXPECT(cuda_caller_free(&d.c, out) == 0, "gone");
+    close_door(&d);
+}
+
+TEST(memory_stays_until_the_programs_event) { on_machine("devices=1", used_until); }
+
+static void released_late(machine_t *m) {
+    door_t d;
+    open_door(&d, m);
+    const uint64_t memory = cuda_caller_make_memory(&d.c, BYTES);
+    warm_up(&d);
+    shut_gate(&d, d.queue);
+    const gantry_tensor_t *x = adopt(&d, memory, NULL);
+    const gantry_tensor_t *y = gantry_add(d.scope, x, x);
+    gantry_tensor_drop(d.scope, x);
+    (void)make_full(&d, 1);
+    EXPECT(atomic_load(&d.released) == 0, "released while the card works");
+    lift_gate(&d);
+    EXPECT(gantry_tensor_wait(y) == GANTRY_OK, "%s", gantry_last_message());
+    EXPECT(gantry_runtime_synchronize(m->runtime) == GANTRY_OK, "%s", gantry_last_message());
+    EXPECT(atomic_load(&d.released) == 1, "released %d times", atomic_load(&d.released));
+    EXPECT(cuda_caller_free(&d.c, memory) == 0, "gone");
+    close_door(&d);
+    EXPECT(atomic_load(&d.released) == 1, "released %d times", atomic_load(&d.released));
+}
+
+TEST(release_comes_after_the_last_work) { on_machine("devices=1", released_late); }
+
+/* ---- devices ---- */
+
+static void expect_sum_on(const door_t *d, const char *device, const gantry_tensor_t *x,
+                          float wanted) {
+    gantry_scope_t *scope = gantry_scope_begin(d->m->runtime, device);
+    expect_tensor(gantry_add(scope, x, x), wanted);
+    EXPECT(gantry_scope_end(scope) == GANTRY_OK, "%s", gantry_last_message());
+}
+
+static void virtual_devices(machine_t *m) {
+    door_t d;
+    const gantry_logical_device_t *second = NULL;
+    gantry_native_t native = {.struct_size = sizeof native};
+    begin_program(&d, m);
+    m->options.logical_devices = "GPU:0=64M,64M";
+    open_runtime(&d);
+    const uint64_t memory = cuda_caller_make_memory(&d.c, BYTES);
+    EXPECT(gantry_find_logical_device(m->runtime, "GPU:1", &second) == GANTRY_OK, "%s",
+           gantry_last_message());
+    EXPECT(gantry_device_get_native(second, &native) == GANTRY_OK, "%s", gantry_last_message());
+    EXPECT(native.is_adopted && native.context == d.c.context, "another context");
+    EXPECT(native.queue && native.queue != d.queue, "the same stream");
+    EXPECT(cuda_caller_fill(&d.c, d.queue, memory, TWO, WORDS) == 0, "not filled");
+    const gantry_tensor_t *x = adopt(&d, memory, NULL);
+    expect_sum_on(&d, "/GPU:1", x, 4);
+    expect_well(&d);
+    gantry_tensor_drop(d.scope, x);
+    close_runtime(&d);
+    EXPECT(atomic_load(&d.released) == 1, "released %d times", atomic_load(&d.released));
+    EXPECT(cuda_caller_free(&d.c, memory) == 0, "gone");
+    end_program(&d);
+}
+
+TEST(virtual_devices_share_the_context) { on_machine("devices=1", virtual_devices); }
+
+/* The second card has the program's context, the first one a context of Gantry's. */
+static void second_card(machine_t *m) {
+    door_t d;
+    begin_program(&d, m);
+    EXPECT(cuda_caller_end_stream(&d.c, d.queue) == 0, "the stream is gone");
+    EXPECT(cuda_caller_end_context(&d.c, d.c.context) == 0, "the context is gone");
+    d.c.context = d.adopted.context = cuda_caller_make_context(&d.c, 1);
+    d.queue = d.adopted.queue = cuda_caller_make_stream(&d.c);
+    open_runtime(&d);
+    EXPECT(gantry_find_logical_device(m->runtime, "GPU:1", &d.gpu) == GANTRY_OK, "%s",
+           gantry_last_message());
+    const uint64_t memory = cuda_caller_make_memory(&d.c, BYTES);
+    EXPECT(cuda_caller_fill(&d.c, d.queue, memory, TWO, WORDS) == 0, "not filled");
+    const gantry_tensor_t *x = adopt(&d, memory, NULL);
+    expect_sum_on(&d, "/GPU:0", x, 4);
+    gantry_tensor_drop(d.scope, x);
+    close_runtime(&d);
+    EXPECT(cuda_caller_free(&d.c, memory) == 0, "gone");
+    end_program(&d);
+}
+
+TEST(context_of_the_second_card_is_the_second_device) { on_machine("devices=2", second_card); }
+
+/* ---- functions ---- */
+
+static void five_kernels(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                         const gantry_tensor_t **outputs, void *user) {
+    const gantry_tensor_t *y = inputs[0];
+    (void)user;
+    for (int i = 0; i < 5; ++i) y = gantry_add(scope, y, inputs[0]);
+    outputs[0] = y;
+}
+
+static gantry_function_t *trace(const door_t *d) {
+    const gantry_input_spec_t input = {"x", GANTRY_FLOAT32, GANTRY_SHAPE(WORDS)};
+    const gantry_function_options_t options = {
+        .struct_size = sizeof options, .passes_off = GANTRY_PASS_ALL, .device_graphs = GANTRY_ON};
+    gantry_function_t *function = NULL;
+    EXPECT(gantry_function_trace(d->m->runtime, "five", five_kernels, NULL, &input, 1, 1, &options,
+                                 &function) == GANTRY_OK,
+           "%s", gantry_last_message());
+    if (!function) _exit(1);
+    return function;
+}
+
+/* The pointers alternate, and one of them becomes another allocation's. */
+static void graphs(machine_t *m) {
+    door_t d;
+    uint64_t memory[2];
+    const gantry_tensor_t *x[2], *y = NULL;
+    open_door(&d, m);
+    gantry_function_t *function = trace(&d);
+    for (int i = 0; i < 2; ++i) {
+        memory[i] = cuda_caller_make_memory(&d.c, BYTES);
+        EXPECT(cuda_caller_fill(&d.c, d.queue, memory[i], i ? THREE : TWO, WORDS) == 0, "fill");
+        x[i] = adopt(&d, memory[i], NULL);
+    }
+    for (int call = 0; call < 24; ++call) {
+        EXPECT(gantry_function_call(d.scope, function, &x[call % 2], 1, &y, 1) == GANTRY_OK, "%s",
+               gantry_last_message());
+        expect_tensor(y, call % 2 ? 18 : 12);
+        gantry_tensor_drop(d.scope, y);
+    }
+    EXPECT(d.c.control->calls("cuGraphLaunch") > 0, "no graph was launched");
+    gantry_tensor_drop(d.scope, x[1]);
+    EXPECT(gantry_runtime_synchronize(m->runtime) == GANTRY_OK, "%s", gantry_last_message());
+    EXPECT(cuda_caller_free(&d.c, memory[1]) == 0, "gone");
+    memory[1] = cuda_caller_make_memory(&d.c, BYTES);
+    EXPECT(cuda_caller_fill(&d.c, d.queue, memory[1], TWO, WORDS) == 0, "fill");
+    x[1] = adopt(&d, memory[1], NULL);
+    for (int call = 0; call < 6; ++call) {
+        EXPECT(gantry_function_call(d.scope, function, &x[1], 1, &y, 1) == GANTRY_OK, "%s",
+               gantry_last_message());
+        expect_tensor(y, 12);
+        gantry_tensor_drop(d.scope, y);
+    }
+    gantry_function_release(function);
+    close_runtime(&d);
+    EXPECT(cuda_caller_free(&d.c, memory[0]) == 0 && cuda_caller_free(&d.c, memory[1]) == 0,
+           "gone");
+    end_program(&d);
+}
+
+TEST(graphs_follow_the_pointer_of_each_call) { on_machine("devices=1", graphs); }
+
+int main(void) { return test_main_with(set_up, NULL, NULL, NULL); }
