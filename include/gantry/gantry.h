@@ -8,6 +8,7 @@
 #include <gantry/claim.h>
 #include <gantry/control.h>
 #include <gantry/device.h>
+#include <gantry/dlpack.h>
 #include <gantry/file.h>
 #include <gantry/function.h>
 #include <gantry/interop.h>

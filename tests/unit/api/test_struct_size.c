@@ -276,11 +276,10 @@ static gantry_status_t read_memory(const world_t *w, const void *p) {
                                                  sizeof one, p));
 }
 static gantry_status_t read_from_dlpack(const world_t *w, const void *p) {
-    static float one[1];
-    static struct DLManagedTensorVersioned managed = {
-        /* until the scope's end */
+    int64_t empty[1] = {0}; /* copied, so that the struct is given back */
+    struct DLManagedTensorVersioned managed = {
         .version = {1, 0},
-        .dl_tensor = {.data = one, .device_type = 1, .dtype = {2, 32, 1}}};
+        .dl_tensor = {.device_type = 1, .ndim = 1, .dtype = {2, 32, 1}, .shape = empty}};
     return of_scope(w, gantry_tensor_from_dlpack(w->scope, &managed, p));
 }
 static gantry_status_t read_to_dlpack(const world_t *w, const void *p) {

@@ -402,6 +402,30 @@ static inline struct DLManagedTensorVersioned *given_dlpack_versioned(void) {
         .version = {1, 0}, .dl_tensor = {.data = one, .device_type = 1, .dtype = {2, 32, 1}}};
     return &managed;
 }
+static inline int given_from_object(void *object, struct DLManagedTensorVersioned **out) {
+    (void)object;
+    *out = given_dlpack_versioned();
+    return 0;
+}
+static inline int given_to_object(struct DLManagedTensorVersioned *managed, void **out_object) {
+    managed->deleter(managed);
+    *out_object = managed;
+    return 0;
+}
+static inline int given_no_stream(int32_t device_type, int32_t device_id, void **out_stream) {
+    (void)device_type, (void)device_id;
+    *out_stream = NULL;
+    return 0;
+}
+static inline const struct DLPackExchangeAPI *given_exchange(void) {
+    static const struct DLPackExchangeAPI api = {
+        .header = {.version = {1, 3}},
+        .managed_tensor_from_py_object_no_sync = given_from_object,
+        .managed_tensor_to_py_object_no_sync = given_to_object,
+        .current_work_stream = given_no_stream};
+    return &api;
+}
+#define given_const_struct_DLPackExchangeAPI_p(c, name) given_exchange()
 #define given_struct_DLManagedTensor_p(c, name) given_dlpack()
 #define given_struct_DLManagedTensorVersioned_p(c, name) given_dlpack_versioned()
 #define given_gantry_native_t_p(c, name) \
