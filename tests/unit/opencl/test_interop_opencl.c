@@ -303,7 +303,7 @@ TEST(offsets_sub_buffers_and_views_name_the_same_bytes) {
     assert_ptr_equal(memory.device, p.gpu);
     float got[8];
     assert_int_equal(gantry_tensor_read(gantry_neg(p.scope, x), got, sizeof got), GANTRY_OK);
-    for (int i = 0; i < 8; ++i) assert_float_equal(got[i], -103 - i, 0);
+    for (int i = 0; i < 8; ++i) assert_float_equal(got[i], (float)(-103 - i), 0);
     const gantry_tensor_t *view =
         gantry_tensor_view(p.scope, x, 8, GANTRY_FLOAT32, GANTRY_SHAPE(2));
     assert_int_equal(memory_of(view).offset_bytes, 20);
