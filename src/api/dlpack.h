@@ -49,6 +49,7 @@ void gantry__dlpack_release(void *held);
 
 /* ---- dlpack_device.c: memory of OpenCL and CUDA ---- */
 
+bool gantry__dlpack_is_device(const gantry__dl_tensor_t *tensor);
 /* Whether a program's stream is one that work waits for: not NULL, nor GANTRY_DLPACK_NO_STREAM. */
 bool gantry__dlpack_is_queue(const void *stream);
 /* Takes a struct of device memory; *out_tensor is the scope's. */

@@ -19,8 +19,17 @@ bool gantry__dlpack_is_queue(const void *stream) {
 
 /* ---- devices ---- */
 
+/* The backend of a type of device memory; NULL: of other memory. */
 static const char *backend_of(int32_t type) {
-    return type == GANTRY__DL_OPENCL ? "opencl" : "cuda";
+#define DLPACK_BACKEND(number, name) \
+    if (type == (number)) return name;
+#include "api/dlpack_backend.def"
+#undef DLPACK_BACKEND
+    return NULL;
+}
+
+bool gantry__dlpack_is_device(const gantry__dl_tensor_t *tensor) {
+    return backend_of(tensor->device_type) != NULL;
 }
 
 /* CUDA's number of a device that is open. */

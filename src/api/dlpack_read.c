@@ -20,8 +20,7 @@ bool gantry__dlpack_is_host(const gantry__dl_tensor_t *tensor) {
 
 static gantry_status_t check_device(const gantry__dl_taken_t *taken) {
     const int32_t type = taken->tensor->device_type;
-    if (gantry__dlpack_is_host(taken->tensor) || type == GANTRY__DL_CUDA ||
-        type == GANTRY__DL_OPENCL)
+    if (gantry__dlpack_is_host(taken->tensor) || gantry__dlpack_is_device(taken->tensor))
         return GANTRY_OK;
     return gantry__refuse(
         "%s: the memory is of DLPack's device type %d, device %d; accepted are kDLCPU (1), kDLCUDA (2), kDLCUDAHost (3), kDLOpenCL (4) and kDLROCMHost (11)",

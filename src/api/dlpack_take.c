@@ -104,8 +104,7 @@ static gantry_status_t take_host(gantry_scope_t *scope, const gantry__dl_taken_t
 static gantry_status_t take_dlpack(gantry_scope_t *scope, const gantry__dl_taken_t *taken,
                                    const gantry_from_dlpack_options_t *options,
                                    gantry_tensor_t **out_tensor) {
-    const int32_t type = taken->tensor->device_type;
-    return type == GANTRY__DL_OPENCL || type == GANTRY__DL_CUDA
+    return gantry__dlpack_is_device(taken->tensor)
                ? gantry__dlpack_take_device(scope, taken, options, out_tensor)
                : take_host(scope, taken, options, out_tensor);
 }

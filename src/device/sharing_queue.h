@@ -7,7 +7,7 @@
 #ifndef GANTRY_DEVICE_SHARING_QUEUE_H
 #define GANTRY_DEVICE_SHARING_QUEUE_H
 
-#include "device/sharing.h"
+#include "device/buffer.h"
 
 /* Makes the compute stream of an open device wait for the present work of the queue. */
 gantry_status_t gantry__queue_follow(gantry_logical_device_t *device, void *native_queue);
