@@ -44,6 +44,7 @@ void bench_cores(bench_t *bench);
 void bench_launch(bench_t *bench);
 void bench_function(bench_t *bench);
 void bench_transfer(bench_t *bench);
+void bench_sharing(bench_t *bench);
 void bench_elementwise(bench_t *bench);
 void bench_reduce(bench_t *bench);
 void bench_matmul(bench_t *bench);

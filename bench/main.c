@@ -29,6 +29,7 @@ static const case_t cases[] = {
     {"launch", "small ops, with one wait at the end or a wait for each op", bench_launch},
     {"function", "a function of small ops, by the node", bench_function},
     {"transfer", "host to device and back, 4 KiB to 64 MiB", bench_transfer},
+    {"sharing", "a tensor over the program's memory, made and given back", bench_sharing},
     {"elementwise", "add, tanh and exp of 16 Mi float32", bench_elementwise},
     {"reduce", "sum of 16 Mi float32", bench_reduce},
     {"matmul", "square float32 products", bench_matmul},

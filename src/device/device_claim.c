@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "device/card.h"
 #include "device/driver_memory.h"
 #include "device/physical_device.h"
 
@@ -42,12 +43,14 @@ static uint64_t visible_gpus(const gantry__device_table_t *table) {
     return gpus;
 }
 
-/* The GPU with the largest free share that was not tried; 64: none is left. */
+/* The GPU with the largest free share that was not tried, first one with a context of the program;
+ * 64: none is left. */
 static uint32_t next_gpu(const choice_t *choice) {
     uint32_t best = GANTRY__CLAIM_MOST, best_share = 0;
     for (uint32_t i = 0; i < GANTRY__CLAIM_MOST; ++i) {
         if (!((choice->gpus & ~choice->tried) >> i & 1)) continue;
-        const uint32_t share = free_share(choice->table->visible[i]);
+        const struct gantry_physical_device_t *gpu = choice->table->visible[i];
+        const uint32_t share = gpu->card->adopted_context ? UINT32_MAX : free_share(gpu);
         if (best < GANTRY__CLAIM_MOST && share <= best_share) continue;
         best = i;
         best_share = share;

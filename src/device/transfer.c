@@ -306,13 +306,8 @@ static bool has_way_on_device(const logical_t *target, const logical_t *source) 
 
 /* Follows the uses of the target: other streams of its own device may still use its memory. */
 static gantry_status_t follow_uses(gantry__stream_t *stream, gantry__buffer_t *buffer) {
-    gantry__point_t points[GANTRY__STREAMS];
-    size_t count = 0;
-    for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) {
-        uint64_t use = atomic_load_explicit(&buffer->last_use[i], memory_order_acquire);
-        if (i != stream->index && use > 0)
-            points[count++] = (gantry__point_t){&buffer->device->streams[i], use};
-    }
+    gantry__point_t points[GANTRY__STREAMS - 1];
+    const uint32_t count = gantry__buffer_other_uses(buffer, stream->index, points);
     return gantry__stream_follow(stream, points, count);
 }
 

@@ -147,7 +147,7 @@ gantry_status_t gantry__allocator_report(gantry__allocator_t *allocator,
     gantry__mutex_lock(&allocator->lock);
     gantry__memory_report_take(report, &allocator->bfc, allocator->name);
     report->counts = allocator->counts;
-    report->foreign_bytes = atomic_load(&allocator->foreign_bytes);
+    report->stats.foreign_bytes = atomic_load(&allocator->foreign_bytes);
     gantry__mutex_unlock(&allocator->lock);
     return GANTRY_OK;
 }

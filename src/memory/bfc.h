@@ -86,6 +86,7 @@ typedef struct gantry__bfc_stats_t {
     uint64_t reserved_bytes; /* the option's, and bytes reserved later */
     uint64_t region_count;   /* attached */
     uint64_t largest_free_block_bytes;
+    uint64_t foreign_bytes; /* the program's memory in tensors; 0 from the books */
 } gantry__bfc_stats_t;
 
 typedef struct gantry__bfc_bin_summary_t {

@@ -289,7 +289,7 @@ static const gantry__memory_report_t *keep_report(const climb_t *climb) {
     report->rung_count = climb->rung_count;
     gantry__report_copy_text(report->driver_text, sizeof report->driver_text, climb->driver_text);
     report->counts = allocator->counts;
-    report->foreign_bytes = atomic_load(&allocator->foreign_bytes);
+    report->stats.foreign_bytes = atomic_load(&allocator->foreign_bytes);
     return report;
 }
 

@@ -82,7 +82,6 @@ typedef struct gantry__memory_report_t {
     gantry__bfc_stats_t stats;
     gantry__ladder_counts_t counts;
     uint64_t available_bytes; /* room under the limit */
-    uint64_t foreign_bytes;   /* the program's memory that tensors use */
     uint64_t next_region_bytes;
     uint64_t free_chunks, chunks_in_use;
     /* (free - largest free chunk) / free in ten-thousandths; 0 when nothing is free */

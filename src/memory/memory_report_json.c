@@ -75,7 +75,7 @@ static void write_stats(const report_t *report, gantry__text_t *out) {
     gantry__json_number_member("pending_bytes", stats->pending_bytes, out);
     gantry__json_number_member("charged_bytes", stats->charged_bytes, out);
     gantry__json_number_member("context_bytes", stats->reserved_bytes, out);
-    gantry__json_number_member("foreign_bytes", report->foreign_bytes, out);
+    gantry__json_number_member("foreign_bytes", stats->foreign_bytes, out);
     gantry__json_number_member("available_bytes", report->available_bytes, out);
     gantry__json_number_member("next_region_bytes", report->next_region_bytes, out);
     gantry__json_number_member("largest_free_bytes", stats->largest_free_block_bytes, out);

@@ -180,7 +180,7 @@ static void write_totals(const report_t *report, gantry__text_t *out) {
                         "; the program's own: %" PRIu64 "\n",
                         stats->pool_bytes, stats->bytes_limit, report->available_bytes,
                         stats->charged_bytes, stats->reserved_bytes, stats->pending_bytes,
-                        report->next_region_bytes, report->foreign_bytes);
+                        report->next_region_bytes, stats->foreign_bytes);
     const struct {
         const char *name;
         uint64_t value;

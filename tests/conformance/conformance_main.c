@@ -38,6 +38,8 @@
  * Promise (conformance.cuda_stand_in): Golden cases of every family of kernels, in the main types,
  * and the other tests of conformance pass on the CUDA backend over the stand-in for NVIDIA's
  * driver.
+ * Promise (conformance.cuda_stand_in.adopted): A sample of every family of kernels, and the other
+ * tests of conformance, pass on the stand-in over a context and stream of the program.
  * Promise (conformance.cuda_stand_in.portable): Products on the stand-in by the portable kernels,
  * without cuBLASLt, agree with the golden cases.
  * Promise (small_backend.conformance): The small backend of docs/write_a_backend.md passes the

@@ -19,7 +19,7 @@ static const char usage[] =
     "  --device NAME          the device to check: cpu:0, opencl:1, /GPU:0, ...\n"
     "  --compare NAME         run the same inputs there too and require equal bits; nothing else is checked\n"
     "  --opencl-cpu-as-gpu    count OpenCL devices of type CPU as GPUs\n"
-    "  --adopted              open opencl:0 over a context and queue of the program's own\n"
+    "  --adopted              open it over a context and queue of the program's own\n"
     "  --gpu-forms            imitate a card on the first GPU: a processor runs the kernels' forms for GPUs\n"
     "  --platform TEXT        exit 77 unless the platform of the device contains TEXT\n"
     "  --only NAME[,NAME]     these ops and groups only\n"

@@ -2,10 +2,13 @@
 /* Promise: A runtime over a program's CUDA context and stream computes with the program's memory,
  * and gives its own, without a copy and in order, and no thread waits for it.
  * Promise: The release of adopted CUDA memory comes once, after the last work with it has ended.
+ * Promise: Threads share CUDA memory while the program submits to the adopted stream.
  * Promise: A function's CUDA graph has the values of the pointer that each call passes.
  *
  * All on the stand-in for NVIDIA's driver, which counts what is the program's. */
 #define _GNU_SOURCE
+#include <pthread.h>
+
 #include "cuda_door.h"
 #include "test.h"
 
@@ -251,6 +254,74 @@ static void second_card(machine_t *m) {
 }
 
 TEST(context_of_the_second_card_is_the_second_device) { on_machine("devices=2", second_card); }
+
+/* ---- threads ---- */
+
+#define ROUNDS 40
+
+typedef struct worker_t {
+    door_t *door;
+    void *stream; /* the program's */
+    bool is_program;
+} worker_t;
+
+/* Takes memory in that another stream fills, each time after an event. */
+static void share_often(worker_t *w) {
+    door_t own = *w->door;
+    own.scope = gantry_scope_begin(own.m->runtime, "/GPU:0");
+    const uint64_t memory = cuda_caller_make_memory(&own.c, BYTES);
+    for (int i = 0; i < ROUNDS; ++i) {
+        EXPECT(cuda_caller_fill(&own.c, w->stream, memory, i % 2 ? TWO : THREE, WORDS) == 0,
+               "fill");
+        void *ready = cuda_caller_make_event(&own.c, w->stream);
+        const gantry_tensor_t *x = adopt(&own, memory, ready);
+        (void)cuda_caller_end_event(&own.c, ready);
+        expect_tensor(gantry_add(own.scope, x, x), i % 2 ? 4 : 6);
+        gantry_tensor_drop(own.scope, x);
+    }
+    EXPECT(gantry_scope_end(own.scope) == GANTRY_OK, "%s", gantry_last_message());
+    EXPECT(gantry_runtime_synchronize(own.m->runtime) == GANTRY_OK, "%s", gantry_last_message());
+    EXPECT(cuda_caller_free(&own.c, memory) == 0, "gone");
+}
+
+/* Submits to the adopted stream meanwhile. */
+static void submit_often(worker_t *w) {
+    const uint64_t memory = cuda_caller_make_memory(&w->door->c, BYTES);
+    for (int i = 0; i < ROUNDS; ++i)
+        EXPECT(cuda_caller_fill(&w->door->c, w->stream, memory, TWO, WORDS) == 0, "fill");
+    expect_content(w->door, w->stream, memory, 2);
+    EXPECT(cuda_caller_free(&w->door->c, memory) == 0, "gone");
+}
+
+static void *work(void *worker) {
+    worker_t *w = worker;
+    if (w->is_program) {
+        submit_often(w);
+    } else {
+        share_often(w);
+    }
+    return NULL;
+}
+
+static void threads_share(machine_t *m) {
+    door_t d;
+    pthread_t threads[3];
+    worker_t workers[3];
+    open_door(&d, m);
+    warm_up(&d);
+    for (int i = 0; i < 3; ++i) {
+        workers[i] = (worker_t){.door = &d,
+                                .stream = i == 2 ? d.queue : cuda_caller_make_stream(&d.c),
+                                .is_program = i == 2};
+        EXPECT(pthread_create(&threads[i], NULL, work, &workers[i]) == 0, "no thread");
+    }
+    for (int i = 0; i < 3; ++i) EXPECT(pthread_join(threads[i], NULL) == 0, "no thread");
+    for (int i = 0; i < 2; ++i)
+        EXPECT(cuda_caller_end_stream(&d.c, workers[i].stream) == 0, "gone");
+    close_door(&d);
+}
+
+TEST(threads_share_while_the_program_submits) { on_machine("devices=1", threads_share); }
 
 /* ---- functions ---- */
 

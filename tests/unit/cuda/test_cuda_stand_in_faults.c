@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The stand-in for NVIDIA's driver is as strict as a driver, and fails on request.
+ * Promise: The stand-in for NVIDIA's driver counts what is a program's, and says when another ends
+ * it.
  *
  * The tests are skipped, with the reason printed, if PoCL is missing. */
 #define _POSIX_C_SOURCE 200809L
@@ -149,6 +151,71 @@ static void objects_that_end_with_their_context_are_counted(void **state) {
     assert_int_equal(control->abandoned(STAND_IN_MEMORY), before + 1);
 }
 
+/* ---- what is a program's ---- */
+
+static void pointers_have_a_context_a_device_and_a_range(void **state) {
+    int attributes[] = {1, 2, 9, 11, 12};
+    void *of = NULL;
+    unsigned type = 0;
+    int ordinal = -1;
+    address_t start = 0, pool = 0;
+    size_t bytes = 0;
+    void *values[] = {&of, &type, &ordinal, &start, &bytes};
+    address_t memory = make_memory(64);
+
+    (void)state;
+    assert_done(cu.cuPointerGetAttributes(5, attributes, values, memory + 8));
+    assert_ptr_equal(of, context);
+    assert_int_equal(type, 2);
+    assert_int_equal(ordinal, 0);
+    assert_int_equal(start, memory);
+    assert_int_equal(bytes, 64);
+    assert_done(cu.cuMemAllocAsync(&pool, 64, stream));
+    assert_done(cu.cuPointerGetAttributes(5, attributes, values, pool));
+    assert_null(of);
+    assert_int_equal(type, 2);
+    assert_done(cu.cuMemFree_v2(pool));
+    assert_done(cu.cuMemFree_v2(memory));
+    assert_done(cu.cuPointerGetAttributes(5, attributes, values, memory));
+    assert_int_equal(type, 0);
+    assert_int_equal(bytes, 0);
+}
+
+static void streams_know_their_context(void **state) {
+    void *of = NULL;
+
+    (void)state;
+    assert_done(cu.cuStreamGetCtx(stream, &of));
+    assert_ptr_equal(of, context);
+    of = NULL;
+    assert_done(cu.cuStreamGetCtx((void *)1, &of)); /* CU_STREAM_LEGACY */
+    assert_ptr_equal(of, context);
+    assert_done(cu.cuStreamSynchronize((void *)1));
+    assert_code(400, cu.cuStreamGetCtx((void *)2, &of));
+}
+
+static void objects_of_the_program_are_its_own_to_end(void **state) {
+    void *own = NULL, *others = NULL;
+    char text[256] = "";
+
+    (void)state;
+    control->program(1);
+    assert_done(cu.cuEventCreate(&own, 2));
+    control->program(0);
+    assert_done(cu.cuEventCreate(&others, 2));
+    assert_int_equal(control->live(STAND_IN_EVENTS), 2);
+    assert_int_equal(control->live_of_program(STAND_IN_EVENTS), 1);
+    control->program(1);
+    assert_done(cu.cuEventDestroy_v2(others)); /* an event may be given away */
+    control->program(0);
+    assert_int_equal(control->complaints(NULL, 0), 0);
+    assert_done(cu.cuEventDestroy_v2(own));
+    assert_int_equal(control->live_of_program(STAND_IN_EVENTS), 0);
+    assert_int_equal(control->complaints(text, sizeof text), 1);
+    assert_non_null(strstr(text, "of the program was ended by another"));
+    expected_complaints = 1;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(programs_that_are_wrong_are_refused),
@@ -158,6 +225,9 @@ int main(void) {
         TEST(fault_hits_the_call_that_was_named),
         TEST(card_is_lost_after_so_many_calls),
         TEST(objects_that_end_with_their_context_are_counted),
+        TEST(pointers_have_a_context_a_device_and_a_range),
+        TEST(streams_know_their_context),
+        TEST(objects_of_the_program_are_its_own_to_end),
     };
     int result;
 

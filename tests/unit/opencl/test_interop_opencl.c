@@ -7,8 +7,12 @@
  * device.
  * Promise: A cl_mem that was not given as writable keeps its bytes through ops, donation, functions
  * and variables; a writable one takes a donated result in place.
- * Promise: Adopted memory counts as foreign and not against limits. */
+ * Promise: Adopted memory counts as foreign and not against limits.
+ * Promise: Threads share one adopted queue, and a timeline leaves it in place. */
 #define _XOPEN_SOURCE 700
+#include <pthread.h>
+#include <unistd.h>
+
 #include "opencl_program.h"
 
 static float values[PROGRAM_ITEMS];
@@ -341,6 +345,18 @@ TEST(tensor_goes_to_other_devices) {
 
 /* ---- reports, limits and parts of a card ---- */
 
+static void expect_in_reports(const opencl_program_t *p, const char *text, const char *json) {
+    static char report[1 << 16];
+    assert_int_equal(gantry_get_memory_report(p->runtime, "GPU:0", GANTRY_REPORT_TEXT, report,
+                                              sizeof report, NULL),
+                     GANTRY_OK);
+    if (!strstr(report, text)) fail_msg("%s", report);
+    assert_int_equal(gantry_get_memory_report(p->runtime, "GPU:0", GANTRY_REPORT_JSON, report,
+                                              sizeof report, NULL),
+                     GANTRY_OK);
+    if (!strstr(report, json)) fail_msg("%s", report);
+}
+
 TEST(memory_counts_as_foreign_and_not_against_limits) {
     opencl_program_t p;
     program_begin(&p);
@@ -356,6 +372,7 @@ TEST(memory_counts_as_foreign_and_not_against_limits) {
     assert_int_equal(info.foreign_bytes, 4 << 20);
     assert_int_equal(info.current_bytes, 0);
     assert_int_equal(info.limit_bytes, 1 << 20);
+    expect_in_reports(&p, "; the program's own: 4194304\n", "\"foreign_bytes\":4194304");
     assert_non_null(gantry_sum(p.scope, x, NULL));
     assert_null(gantry_neg(p.scope, x)); /* Gantry's own memory is limited */
     assert_int_equal(gantry_scope_status(p.scope), GANTRY_RESOURCE_EXHAUSTED);
@@ -396,6 +413,36 @@ TEST(first_part_of_a_card_has_the_queue) {
     program_end(&p);
 }
 
+/* The copy is in a queue of the other part. */
+TEST(queue_comes_after_other_queues_once_memory_was_given_back) {
+    opencl_program_t p;
+    program_begin(&p);
+    const gantry_adopted_context_t adopted = program_adopted(&p);
+    const gantry_adopted_context_t *const list[] = {&adopted};
+    gantry_runtime_options_t options = program_options(&p, list, 1);
+    options.logical_devices = "GPU:0=16M,16M";
+    program_open_with(&p, &options);
+    cl_mem from = program_buffer(&p, CL_MEM_READ_WRITE, PROGRAM_BYTES, NULL);
+    gantry_scope_t *scope = gantry_scope_begin(p.runtime, "/GPU:1");
+    read_tensor(gantry_neg(scope, gantry_fill(scope, GANTRY_SHAPE(PROGRAM_ITEMS),
+                                              gantry_scalar_f32(scope, 1)))); /* takes memory */
+    for (int i = 0; i < 20; ++i) {
+        cl_event gate = program_shut_gate(&p);
+        program_fill(&p, from, 1);
+        const gantry_tensor_t *x = program_adopt(&p, from, false), *negated = gantry_neg(scope, x);
+        gantry_tensor_drop(p.scope, x);
+        program_fill(&p, from, 1000);
+        program_open_gate(gate);
+        read_tensor(negated);
+        expect_values(-1, -1);
+    }
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+    program_close_runtime(&p);
+    assert_int_equal(p.released, 20);
+    CL_OK(cl.clReleaseMemObject(from));
+    program_end(&p);
+}
+
 TEST(context_without_a_queue_gets_one_of_gantrys_own) {
     opencl_program_t p;
     program_begin(&p);
@@ -417,6 +464,76 @@ TEST(context_without_a_queue_gets_one_of_gantrys_own) {
     program_close_runtime(&p);
     assert_int_equal(p.released, 1);
     CL_OK(cl.clReleaseMemObject(from));
+    program_end(&p);
+}
+
+TEST(timeline_of_an_adopted_queue_is_written) {
+    opencl_program_t p;
+    char path[] = "/tmp/gantry_interop_XXXXXX";
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    program_open(&p);
+    cl_mem from = program_buffer(&p, CL_MEM_READ_WRITE, PROGRAM_BYTES, NULL),
+           to = program_buffer(&p, CL_MEM_READ_WRITE, PROGRAM_BYTES, NULL);
+    assert_int_equal(gantry_trace_start(p.runtime, path), GANTRY_OK);
+    run_chain(&p, from, to, 1);
+    restart_scope(&p);
+    assert_int_equal(gantry_trace_stop(p.runtime), GANTRY_OK);
+    run_chain(&p, from, to, 3);
+    program_read(&p, to, values);
+    expect_values(24, 8);
+    gantry_native_t native = {.struct_size = sizeof native};
+    assert_int_equal(gantry_device_get_native(p.gpu, &native), GANTRY_OK);
+    assert_ptr_equal(native.queue, p.queue); /* none with times took its place */
+    program_close_runtime(&p);
+    assert_true(lseek(file, 0, SEEK_END) > 0);
+    (void)close(file);
+    (void)unlink(path);
+    CL_OK(cl.clReleaseMemObject(from));
+    CL_OK(cl.clReleaseMemObject(to));
+    program_end(&p);
+}
+
+/* ---- threads ---- */
+
+enum { THREADS = 4, ROUNDS = 50 };
+
+static void *share_in_thread(void *argument) {
+    opencl_program_t *p = argument;
+    static const float first = 1;
+    float got[PROGRAM_ITEMS];
+    cl_int error;
+    cl_mem memory = cl.clCreateBuffer(p->context, CL_MEM_READ_WRITE, PROGRAM_BYTES, NULL, &error);
+    for (int i = 0; i < ROUNDS && error == CL_SUCCESS; ++i) {
+        gantry_scope_t *scope = gantry_scope_begin(p->runtime, "/GPU:0");
+        const gantry_from_device_memory_options_t options = {
+            .struct_size = sizeof options, .release = program_count_release, .user = p};
+        error = cl.clEnqueueFillBuffer(p->queue, memory, &first, sizeof first, 0, PROGRAM_BYTES, 0,
+                                       NULL, NULL);
+        const gantry_tensor_t *x = gantry_tensor_from_device_memory(
+            scope, p->gpu, GANTRY_FLOAT32, GANTRY_SHAPE(PROGRAM_ITEMS), memory, 0, &options);
+        const gantry_tensor_t *sum = gantry_add(scope, x, x);
+        if (gantry_tensor_read(sum, got, sizeof got) != GANTRY_OK || got[PROGRAM_ITEMS - 1] != 2.0f)
+            error = 1;
+        (void)gantry_scope_end(scope);
+    }
+    (void)cl.clReleaseMemObject(memory);
+    return error == CL_SUCCESS ? NULL : argument;
+}
+
+TEST(threads_share_one_queue) {
+    opencl_program_t p;
+    pthread_t threads[THREADS];
+    program_open(&p);
+    for (int i = 0; i < THREADS; ++i)
+        assert_int_equal(pthread_create(&threads[i], NULL, share_in_thread, &p), 0);
+    for (int i = 0; i < THREADS; ++i) {
+        void *failed = &p;
+        assert_int_equal(pthread_join(threads[i], &failed), 0);
+        assert_null(failed);
+    }
+    program_close_runtime(&p);
+    assert_int_equal(p.released, THREADS * ROUNDS);
     program_end(&p);
 }
 

@@ -3,10 +3,12 @@
  * value and what is accepted.
  * Promise: References to the program's context, queue, buffers and events are exact, also when any
  * allocation or any OpenCL call fails.
+ * Promise: A device over the program's context is not tried by another process.
  * Promise: A lost device and a child of fork leave the program's objects as they were, and what a
  * lost device holds is released once. */
 #define _XOPEN_SOURCE 700
 #include "fork_child.h"
+#include "icd_folder.h"
 #include "opencl_program.h"
 
 static void expect_refused(const gantry_runtime_options_t *options, const char *text) {
@@ -134,6 +136,41 @@ TEST(device_that_becomes_invisible_is_refused) {
     assert_int_equal(gantry_runtime_initialize(runtime), GANTRY_INVALID_ARGUMENT);
     assert_non_null(strstr(gantry_last_message(), "has a context of the program and is not"));
     gantry_runtime_release(runtime);
+    program_end(&p);
+}
+
+static int files_in(const icd_folder_t *folder) {
+    DIR *names = opendir(folder->path);
+    int count = 0;
+    assert_non_null(names);
+    for (const struct dirent *entry; (entry = readdir(names)) != NULL;)
+        count += entry->d_name[0] != '.';
+    (void)closedir(names);
+    return count;
+}
+
+/* The process that tries a device leaves a note among the kernels. */
+static int notes_after_opening(opencl_program_t *p, bool adopts) {
+    const gantry_adopted_context_t adopted = program_adopted(p);
+    const gantry_adopted_context_t *const list[] = {&adopted};
+    gantry_runtime_options_t options = program_options(p, list, adopts);
+    gantry_native_t native = {.struct_size = sizeof native};
+    icd_folder_t folder;
+    icd_folder_make(&folder);
+    options.kernel_cache = folder.path;
+    program_open_with(p, &options);
+    assert_int_equal(gantry_device_get_native(p->gpu, &native), GANTRY_OK);
+    program_close_runtime(p);
+    const int count = files_in(&folder);
+    icd_folder_remove(&folder);
+    return count;
+}
+
+TEST(adopted_device_is_tried_by_no_other_process) {
+    opencl_program_t p;
+    program_begin(&p);
+    assert_int_equal(notes_after_opening(&p, true), 0);
+    assert_true(notes_after_opening(&p, false) > 0);
     program_end(&p);
 }
 
@@ -430,6 +467,27 @@ static void fail_each_of_opening(bool is_call) {
 TEST(references_are_exact_when_an_allocation_of_opening_fails) { fail_each_of_opening(false); }
 
 TEST(references_are_exact_when_a_call_of_opening_fails) { fail_each_of_opening(true); }
+
+/* ---- ends ---- */
+
+TEST(memory_is_released_after_the_runtimes_release) {
+    opencl_program_t p;
+    program_open(&p);
+    cl_mem from = program_buffer(&p, CL_MEM_READ_WRITE, PROGRAM_BYTES, NULL);
+    program_fill(&p, from, 1);
+    gantry_tensor_t *x = gantry_tensor_retain(program_adopt(&p, from, false));
+    assert_int_equal(gantry_scope_end(p.scope), GANTRY_OK);
+    p.scope = NULL;
+    gantry_runtime_release(p.runtime);
+    assert_int_equal(p.released, 0);
+    gantry_tensor_release(x);
+    assert_int_equal(p.released, 1);
+    assert_int_equal(p.heap.inner.live_blocks, 0);
+    p.runtime = NULL;
+    assert_int_equal(program_memory_references(from), 1);
+    CL_OK(cl.clReleaseMemObject(from));
+    program_end(&p);
+}
 
 /* ---- loss and fork ---- */
 

@@ -52,7 +52,8 @@
     X(clWaitForEvents)              \
     X(clFlush)                      \
     X(clFinish)                     \
-    X(clCreateImage)
+    X(clCreateImage)                \
+    X(clEnqueueFillBuffer)
 
 static struct {
 #define PROGRAM_SLOT(function) __typeof__(&function) function;

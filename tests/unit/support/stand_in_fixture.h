@@ -38,7 +38,9 @@ typedef uint64_t address_t;
     X(0, cuCtxPushCurrent_v2, (void *))                                                      \
     X(0, cuCtxPopCurrent_v2, (void **))                                                      \
     X(0, cuMemAlloc_v2, (address_t *, size_t))                                               \
+    X(0, cuMemAllocAsync, (address_t *, size_t, void *))                                     \
     X(0, cuMemFree_v2, (address_t))                                                          \
+    X(0, cuPointerGetAttributes, (unsigned, int *, void **, address_t))                      \
     X(0, cuMemHostAlloc, (void **, size_t, unsigned))                                        \
     X(0, cuMemFreeHost, (void *))                                                            \
     X(0, cuMemGetInfo_v2, (size_t *, size_t *))                                              \
@@ -52,6 +54,7 @@ typedef uint64_t address_t;
     X(0, cuStreamDestroy_v2, (void *))                                                       \
     X(0, cuStreamSynchronize, (void *))                                                      \
     X(0, cuStreamQuery, (void *))                                                            \
+    X(0, cuStreamGetCtx, (void *, void **))                                                  \
     X(0, cuStreamWaitEvent, (void *, void *, unsigned))                                      \
     X(0, cuLaunchHostFunc, (void *, void (*)(void *), void *))                               \
     X(0, cuEventCreate, (void **, unsigned))                                                 \
