@@ -117,8 +117,9 @@ typedef struct gantry_from_device_memory_options_t {
     void *ready_event;
     /** Is called once, when no tensor uses the memory any more and the last work with it has ended
      * on the device: by a thread that calls Gantry for this device later, at the latest by
-     * gantry_runtime_synchronize or gantry_runtime_release. It must not call Gantry. May be NULL.
-     */
+     * gantry_runtime_synchronize or gantry_runtime_release. It must not call Gantry. Work of the
+     * adopted queue may use the memory earlier: once the last owner has given the tensor back. May
+     * be NULL. */
     gantry_release_fn release;
     void *user; /**< The argument of release. */
 } gantry_from_device_memory_options_t;

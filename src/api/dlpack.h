@@ -22,9 +22,16 @@ typedef struct gantry__dl_taken_t {
 
 /* ---- dlpack_read.c ---- */
 
-/* Reads the struct of host memory: type, shape, size and address, which were checked with all that
- * the strides reach. */
-gantry_status_t gantry__dlpack_read(const gantry__dl_taken_t *taken, gantry__memory_t *out_memory);
+/* The bytes before the first element, and from there on, that the strides reach. */
+typedef struct gantry__dl_extent_t {
+    uint64_t before, after;
+} gantry__dl_extent_t;
+
+bool gantry__dlpack_is_host(const gantry__dl_tensor_t *tensor);
+/* Reads the struct: device type, type, shape, size and the address of the first element (of OpenCL:
+ * the cl_mem), which were checked with all that the strides reach. */
+gantry_status_t gantry__dlpack_read(const gantry__dl_taken_t *taken, gantry__memory_t *out_memory,
+                                    gantry__dl_extent_t *out_extent);
 bool gantry__dlpack_is_row_major(const gantry_shape_t *shape, const int64_t *strides);
 
 /* ---- dlpack_held.c: a struct that a tensor uses ---- */
@@ -40,13 +47,31 @@ void gantry__dlpack_unhold(gantry__dl_held_t *held);
 /* A gantry_release_fn: calls the deleter. */
 void gantry__dlpack_release(void *held);
 
+/* ---- dlpack_device.c: memory of OpenCL and CUDA ---- */
+
+bool gantry__dlpack_is_device(const gantry__dl_tensor_t *tensor);
+/* Whether a program's stream is one that work waits for: not NULL, nor GANTRY_DLPACK_NO_STREAM. */
+bool gantry__dlpack_is_queue(const void *stream);
+/* Takes a struct of device memory; *out_tensor is the scope's. */
+gantry_status_t gantry__dlpack_take_device(gantry_scope_t *scope, const gantry__dl_taken_t *taken,
+                                           const gantry_from_dlpack_options_t *options,
+                                           gantry_tensor_t **out_tensor);
+/* Describes the tensor's memory, which its device shares. */
+gantry_status_t gantry__dlpack_describe_device(const gantry_tensor_t *tensor,
+                                               gantry__dl_tensor_t *out);
+/* Waits for the tensor, or makes the stream wait; *out_queue is one to close (NULL: none). */
+gantry_status_t gantry__dlpack_order(const gantry_tensor_t *tensor, void *stream,
+                                     gantry_backend_stream_t **out_queue);
+
 /* ---- dlpack_take.c, dlpack_give.c ---- */
 
-/* Takes a struct; *out_tensor is the scope's. */
+/* Whether the memory may be written: it is a copy for the consumer. */
+bool gantry__dlpack_is_writable(const gantry__dl_taken_t *taken);
+/* Takes a struct; *out_tensor is the scope's. options were read. */
 gantry_status_t gantry__dlpack_take(gantry_scope_t *scope, struct DLManagedTensorVersioned *managed,
                                     const gantry_from_dlpack_options_t *options, const char *call,
                                     gantry_tensor_t **out_tensor);
-/* Gives a struct. options are the program's, or NULL. */
+/* Gives a struct. options were read. */
 gantry_status_t gantry__dlpack_give(const gantry_tensor_t *tensor,
                                     const gantry_to_dlpack_options_t *options, const char *call,
                                     struct DLManagedTensorVersioned **out_managed);

@@ -3,7 +3,9 @@
 #include <stdatomic.h>
 
 #include "api/dlpack.h"
+#include "backend/backend_check.h"
 #include "base/fp_mode.h"
+#include "device/sharing_queue.h"
 #include "run/runtime_state.h"
 #include "run/tensor_state.h"
 #include "shared/struct_size.h"
@@ -19,7 +21,9 @@ typedef struct given_t {
     int64_t shape[GANTRY_MAX_RANK], strides[GANTRY_MAX_RANK];
     atomic_uint references;
     gantry_tensor_t *tensor;
-    void *copy; /* the elements in heap memory; NULL: the tensor's are given */
+    bool copies; /* copy has the elements, in heap memory; else the tensor's are given */
+    void *copy;
+    gantry_backend_stream_t *queue; /* the consumer's, to the end; NULL: none is known */
 } given_t;
 
 /* Returns whether it was the last reference. */
@@ -28,6 +32,7 @@ static bool given_release(given_t *given) {
     if (!gantry__runtime_is_ours(tensor->runtime)) return false;
     if (atomic_fetch_sub_explicit(&given->references, 1, memory_order_acq_rel) != 1) return false;
     const gantry__heap_t *heap = &tensor->runtime->heap;
+    if (given->queue) gantry__queue_close(tensor->device, given->queue, tensor->buffer);
     gantry__heap_free(heap, given->copy, tensor->size_bytes);
     gantry__heap_free(heap, given, sizeof *given);
     gantry_tensor_release(tensor);
@@ -48,7 +53,7 @@ bool gantry__dlpack_drop(struct DLManagedTensorVersioned *given) {
     return given_release((given_t *)given);
 }
 
-static void describe_given(given_t *given, gantry__dl_tensor_t *out) {
+static gantry_status_t describe_given(given_t *given, gantry__dl_tensor_t *out) {
     const gantry_tensor_t *tensor = given->tensor;
     const gantry_shape_t *shape = &tensor->shape;
     int64_t stride = 1;
@@ -56,15 +61,16 @@ static void describe_given(given_t *given, gantry__dl_tensor_t *out) {
         given->shape[i] = shape->dims[i];
         given->strides[i] = stride;
     }
-    *out = (gantry__dl_tensor_t){.data = given->copy              ? given->copy
-                                         : tensor->size_bytes > 0 ? tensor->data
-                                                                  : NULL,
-                                 .device_type = GANTRY__DL_CPU,
+    *out = (gantry__dl_tensor_t){.device_type = GANTRY__DL_CPU,
                                  .ndim = shape->rank,
                                  .dtype = {(uint8_t)gantry__type_dlpack((int32_t)tensor->dtype),
                                            (uint8_t)(gantry_dtype_size(tensor->dtype) * 8), 1},
                                  .shape = given->shape,
                                  .strides = given->strides};
+    if (!given->copies && !gantry__is_mappable(tensor))
+        return gantry__dlpack_describe_device(tensor, out);
+    if (tensor->size_bytes > 0) out->data = given->copies ? given->copy : tensor->data;
+    return GANTRY_OK;
 }
 
 static gantry_status_t read_copy(given_t *given) {
@@ -75,12 +81,26 @@ static gantry_status_t read_copy(given_t *given) {
     return gantry_tensor_read(tensor, given->copy, tensor->size_bytes);
 }
 
-static gantry_status_t make_given(const gantry_tensor_t *tensor, bool copies, given_t **out_given) {
+/* Makes the elements ready for the consumer. */
+static gantry_status_t give_elements(given_t *given, void *stream) {
+    const gantry_tensor_t *tensor = given->tensor;
+    if (given->copies) return read_copy(given);
+    return gantry__is_mappable(tensor) ? gantry__tensor_settle(tensor)
+                                       : gantry__dlpack_order(tensor, stream, &given->queue);
+}
+
+/* *out is in the new struct. */
+static gantry_status_t make_given(const gantry_tensor_t *tensor,
+                                  const gantry_to_dlpack_options_t *options,
+                                  gantry__dl_tensor_t *(*place)(given_t *given),
+                                  given_t **out_given) {
     given_t *given = gantry__heap_zalloc(&tensor->runtime->heap, sizeof *given);
     if (!given) return GANTRY_RESOURCE_EXHAUSTED;
     atomic_init(&given->references, 1);
     given->tensor = gantry_tensor_retain(tensor);
-    gantry_status_t status = copies ? read_copy(given) : gantry__tensor_settle(tensor);
+    given->copies = options->copies;
+    gantry_status_t status = give_elements(given, options->stream);
+    if (status == GANTRY_OK) status = describe_given(given, place(given));
     if (status != GANTRY_OK) {
         (void)given_release(given);
         return status;
@@ -89,32 +109,38 @@ static gantry_status_t make_given(const gantry_tensor_t *tensor, bool copies, gi
     return GANTRY_OK;
 }
 
-/* Checks the call and reads its options. */
+static gantry__dl_tensor_t *place_in_versioned(given_t *given) {
+    return &given->managed.versioned.dl_tensor;
+}
+static gantry__dl_tensor_t *place_in_old(given_t *given) {
+    return &given->managed.unversioned.dl_tensor;
+}
+
 static gantry_status_t check_giving(const gantry_tensor_t *tensor, const char *call,
-                                    const gantry_to_dlpack_options_t *given,
-                                    gantry_to_dlpack_options_t *options) {
-    GANTRY__TRY(gantry__struct_read(given, 0, options, sizeof *options, call));
+                                    const gantry_to_dlpack_options_t *options) {
     GANTRY__TRY(gantry__check_concrete(tensor, call));
-    if (options->copies || gantry__is_mappable(tensor)) return GANTRY_OK;
+    const bool is_host = options->copies || gantry__is_mappable(tensor);
+    if (is_host && gantry__dlpack_is_queue(options->stream))
+        return gantry__refuse("%s: stream is %p for memory of the host; NULL is accepted", call,
+                              options->stream);
+    if (is_host || gantry__backend_interop(tensor->device->backend)) return GANTRY_OK;
     return gantry__fail(
         GANTRY_FAILED_PRECONDITION,
-        "%s: the memory of %s is not the host's; a tensor of a CPU device, and with copies of every device, is accepted",
-        call, tensor->device->full_name);
+        "%s: the memory of %s is not the host's, and its backend %s does not share it; a tensor of a CPU device, of opencl or of cuda is accepted, and with copies of every device",
+        call, tensor->device->full_name, tensor->device->backend->name);
 }
 
 gantry_status_t gantry__dlpack_give(const gantry_tensor_t *tensor,
                                     const gantry_to_dlpack_options_t *options, const char *call,
                                     struct DLManagedTensorVersioned **out_managed) {
-    gantry_to_dlpack_options_t read;
     given_t *given;
-    GANTRY__TRY(check_giving(tensor, call, options, &read));
-    GANTRY__TRY(make_given(tensor, read.copies, &given));
+    GANTRY__TRY(check_giving(tensor, call, options));
+    GANTRY__TRY(make_given(tensor, options, place_in_versioned, &given));
     struct DLManagedTensorVersioned *managed = &given->managed.versioned;
     managed->version = (gantry__dl_version_t){GANTRY__DLPACK_MAJOR, GANTRY__DLPACK_MINOR};
     managed->manager_ctx = given;
     managed->deleter = delete_versioned;
-    managed->flags = read.copies ? GANTRY__DL_IS_COPIED : GANTRY__DL_READ_ONLY;
-    describe_given(given, &managed->dl_tensor);
+    managed->flags = options->copies ? GANTRY__DL_IS_COPIED : GANTRY__DL_READ_ONLY;
     *out_managed = managed;
     return GANTRY_OK;
 }
@@ -124,9 +150,11 @@ gantry_status_t gantry_tensor_to_dlpack(const gantry_tensor_t *tensor,
                                         struct DLManagedTensorVersioned **out_managed) {
     GANTRY__OWN_FP_MODE(fp);
     const char *call = "gantry_tensor_to_dlpack";
+    gantry_to_dlpack_options_t read;
     if (!out_managed) return gantry__refuse("%s: out_managed is NULL", call);
     *out_managed = NULL;
-    return gantry__dlpack_give(tensor, options, call, out_managed);
+    GANTRY__TRY(gantry__struct_read(options, 0, &read, sizeof read, call));
+    return gantry__dlpack_give(tensor, &read, call, out_managed);
 }
 
 gantry_status_t gantry_tensor_to_dlpack_unversioned(const gantry_tensor_t *tensor,
@@ -138,17 +166,17 @@ gantry_status_t gantry_tensor_to_dlpack_unversioned(const gantry_tensor_t *tenso
     given_t *given;
     if (!out_managed) return gantry__refuse("%s: out_managed is NULL", call);
     *out_managed = NULL;
-    GANTRY__TRY(check_giving(tensor, call, options, &read));
+    GANTRY__TRY(gantry__struct_read(options, 0, &read, sizeof read, call));
+    GANTRY__TRY(check_giving(tensor, call, &read));
     if (!read.copies)
         return gantry__fail(
             GANTRY_FAILED_PRECONDITION,
             "%s: the struct of DLPack before 1.0 cannot say that memory is read-only; with copies it is accepted",
             call);
-    GANTRY__TRY(make_given(tensor, true, &given));
+    GANTRY__TRY(make_given(tensor, &read, place_in_old, &given));
     struct DLManagedTensor *managed = &given->managed.unversioned;
     managed->manager_ctx = given;
     managed->deleter = delete_unversioned;
-    describe_given(given, &managed->dl_tensor);
     *out_managed = managed;
     return GANTRY_OK;
 }

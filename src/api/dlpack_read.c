@@ -13,12 +13,17 @@ static const int32_t types[] = {
 #undef TYPE
 };
 
+bool gantry__dlpack_is_host(const gantry__dl_tensor_t *tensor) {
+    const int32_t type = tensor->device_type;
+    return type == GANTRY__DL_CPU || type == GANTRY__DL_CUDA_HOST || type == GANTRY__DL_ROCM_HOST;
+}
+
 static gantry_status_t check_device(const gantry__dl_taken_t *taken) {
     const int32_t type = taken->tensor->device_type;
-    if (type == GANTRY__DL_CPU || type == GANTRY__DL_CUDA_HOST || type == GANTRY__DL_ROCM_HOST)
+    if (gantry__dlpack_is_host(taken->tensor) || gantry__dlpack_is_device(taken->tensor))
         return GANTRY_OK;
     return gantry__refuse(
-        "%s: the memory is of DLPack's device type %d, device %d; memory of the host is accepted: kDLCPU (1), kDLCUDAHost (3) and kDLROCMHost (11)",
+        "%s: the memory is of DLPack's device type %d, device %d; accepted are kDLCPU (1), kDLCUDA (2), kDLCUDAHost (3), kDLOpenCL (4) and kDLROCMHost (11)",
         taken->call, (int)type, (int)taken->tensor->device_id);
 }
 
@@ -53,12 +58,11 @@ static gantry_status_t read_shape(const gantry__dl_taken_t *taken, gantry__memor
 /* The bytes before and after the first element that the strides reach. Each dimension reaches less
  * than a sixteenth of the numbers, so that the sums fit. */
 static gantry_status_t read_extent(const gantry__dl_taken_t *taken, const gantry__memory_t *memory,
-                                   uint64_t *out_before, uint64_t *out_after) {
+                                   gantry__dl_extent_t *out_extent) {
     const gantry_shape_t *shape = &memory->shape;
     const int64_t size = (int64_t)gantry_dtype_size(memory->dtype);
     const int64_t *strides = taken->tensor->strides;
-    *out_before = 0;
-    *out_after = strides ? (uint64_t)size : memory->bytes;
+    *out_extent = (gantry__dl_extent_t){0, strides ? (uint64_t)size : memory->bytes};
     for (int32_t i = 0; strides && i < shape->rank; ++i) {
         if (shape->dims[i] == 1) continue; /* its stride leads nowhere */
         const int64_t most = INT64_MAX / 16 / size / shape->dims[i];
@@ -67,33 +71,40 @@ static gantry_status_t read_extent(const gantry__dl_taken_t *taken, const gantry
                                   " is accepted",
                                   taken->call, strides[i], (int)i, most, most);
         const int64_t reach = strides[i] * (shape->dims[i] - 1) * size;
-        *(reach < 0 ? out_before : out_after) += (uint64_t)(reach < 0 ? -reach : reach);
+        *(reach < 0 ? &out_extent->before : &out_extent->after) +=
+            (uint64_t)(reach < 0 ? -reach : reach);
     }
     return GANTRY_OK;
 }
 
-/* Nothing that the struct names is outside the addresses that there are. */
-static gantry_status_t read_address(const gantry__dl_taken_t *taken, gantry__memory_t *memory) {
+/* Nothing that the struct names is outside the addresses that there are. A cl_mem is no address:
+ * its offsets begin at 0. */
+static gantry_status_t read_address(const gantry__dl_taken_t *taken, gantry__memory_t *memory,
+                                    gantry__dl_extent_t *out_extent) {
     const gantry__dl_tensor_t *tensor = taken->tensor;
-    const uint64_t begin = (uint64_t)(uintptr_t)tensor->data, offset = tensor->byte_offset;
-    uint64_t before = 0, after = 0;
+    const bool is_handle = tensor->device_type == GANTRY__DL_OPENCL;
+    const uint64_t begin = is_handle ? 0 : (uint64_t)(uintptr_t)tensor->data;
+    const uint64_t offset = tensor->byte_offset;
+    *out_extent = (gantry__dl_extent_t){0, 0};
     if (memory->bytes == 0) return GANTRY_OK;
-    GANTRY__TRY(read_extent(taken, memory, &before, &after));
-    if (offset > UINTPTR_MAX - begin || after > UINTPTR_MAX - begin - offset ||
-        before > begin + offset)
-        return gantry__refuse(
-            "%s: %" PRIu64 " bytes before and %" PRIu64 " bytes from %p with byte_offset %" PRIu64
-            " on are no memory; addresses up to %" PRIu64 " are accepted",
-            taken->call, before, after, tensor->data, offset, (uint64_t)UINTPTR_MAX);
-    memory->data = (void *)(uintptr_t)(begin + offset);
+    GANTRY__TRY(read_extent(taken, memory, out_extent));
+    if (offset > UINTPTR_MAX - begin || out_extent->after > UINTPTR_MAX - begin - offset ||
+        out_extent->before > begin + offset)
+        return gantry__refuse("%s: %" PRIu64 " bytes before and %" PRIu64
+                              " bytes from %p with byte_offset %" PRIu64
+                              " on are no memory; addresses up to %" PRIu64 " are accepted",
+                              taken->call, out_extent->before, out_extent->after, tensor->data,
+                              offset, (uint64_t)UINTPTR_MAX);
+    memory->data = is_handle ? tensor->data : (void *)(uintptr_t)(begin + offset);
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__dlpack_read(const gantry__dl_taken_t *taken, gantry__memory_t *out_memory) {
+gantry_status_t gantry__dlpack_read(const gantry__dl_taken_t *taken, gantry__memory_t *out_memory,
+                                    gantry__dl_extent_t *out_extent) {
     GANTRY__TRY(check_device(taken));
     GANTRY__TRY(read_dl_type(taken, &out_memory->dtype));
     GANTRY__TRY(read_shape(taken, out_memory));
-    return read_address(taken, out_memory);
+    return read_address(taken, out_memory, out_extent);
 }
 
 bool gantry__dlpack_is_row_major(const gantry_shape_t *shape, const int64_t *strides) {

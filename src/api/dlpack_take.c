@@ -74,17 +74,23 @@ static gantry_status_t take_strided(gantry_scope_t *scope, const gantry__dl_take
     return GANTRY_OK;
 }
 
+bool gantry__dlpack_is_writable(const gantry__dl_taken_t *taken) {
+    return (taken->flags & (GANTRY__DL_IS_COPIED | GANTRY__DL_READ_ONLY)) == GANTRY__DL_IS_COPIED;
+}
+
 static gantry_status_t take_host(gantry_scope_t *scope, const gantry__dl_taken_t *taken,
                                  const gantry_from_dlpack_options_t *options,
                                  gantry_tensor_t **out_tensor) {
-    const bool is_ours =
-        (taken->flags & GANTRY__DL_IS_COPIED) != 0 && (taken->flags & GANTRY__DL_READ_ONLY) == 0;
     gantry__memory_t memory = {.options = {.struct_size = sizeof memory.options,
                                            .requires_no_copy = options->requires_no_copy,
-                                           .is_writable = is_ours,
+                                           .is_writable = gantry__dlpack_is_writable(taken),
                                            .release = gantry__dlpack_release}};
+    gantry__dl_extent_t extent;
     gantry__dl_held_t *held;
-    GANTRY__TRY(gantry__dlpack_read(taken, &memory));
+    GANTRY__TRY(gantry__dlpack_read(taken, &memory, &extent));
+    if (gantry__dlpack_is_queue(options->stream))
+        return gantry__refuse("%s: stream is %p for memory of the host; NULL is accepted",
+                              taken->call, options->stream);
     GANTRY__TRY(gantry__dlpack_hold(scope->runtime, taken, &held));
     memory.options.user = held;
     gantry_status_t status =
@@ -96,11 +102,11 @@ static gantry_status_t take_host(gantry_scope_t *scope, const gantry__dl_taken_t
 }
 
 static gantry_status_t take_dlpack(gantry_scope_t *scope, const gantry__dl_taken_t *taken,
-                                   const gantry_from_dlpack_options_t *given,
+                                   const gantry_from_dlpack_options_t *options,
                                    gantry_tensor_t **out_tensor) {
-    gantry_from_dlpack_options_t options;
-    GANTRY__TRY(gantry__struct_read(given, 0, &options, sizeof options, taken->call));
-    return take_host(scope, taken, &options, out_tensor);
+    return gantry__dlpack_is_device(taken->tensor)
+               ? gantry__dlpack_take_device(scope, taken, options, out_tensor)
+               : take_host(scope, taken, options, out_tensor);
 }
 
 gantry_status_t gantry__dlpack_take(gantry_scope_t *scope, struct DLManagedTensorVersioned *managed,
@@ -115,17 +121,36 @@ gantry_status_t gantry__dlpack_take(gantry_scope_t *scope, struct DLManagedTenso
     return take_dlpack(scope, &taken, options, out_tensor);
 }
 
+static gantry_status_t from_dlpack(gantry_scope_t *scope, struct DLManagedTensorVersioned *managed,
+                                   const gantry_from_dlpack_options_t *options,
+                                   gantry_tensor_t **out_tensor) {
+    const char *call = "gantry_tensor_from_dlpack";
+    gantry_from_dlpack_options_t read;
+    if (!managed) return gantry__refuse("%s: managed is NULL", call);
+    GANTRY__TRY(gantry__struct_read(options, 0, &read, sizeof read, call));
+    return gantry__dlpack_take(scope, managed, &read, call, out_tensor);
+}
+
 const gantry_tensor_t *gantry_tensor_from_dlpack(gantry_scope_t *scope,
                                                  struct DLManagedTensorVersioned *managed,
                                                  const gantry_from_dlpack_options_t *options) {
     GANTRY__OWN_FP_MODE(fp);
     if (gantry__scope_check(scope) != GANTRY_OK) return NULL;
     gantry_tensor_t *tensor = NULL;
-    const char *call = "gantry_tensor_from_dlpack";
-    gantry_status_t status = managed ? gantry__dlpack_take(scope, managed, options, call, &tensor)
-                                     : gantry__refuse("%s: managed is NULL", call);
+    gantry_status_t status = from_dlpack(scope, managed, options, &tensor);
     if (status != GANTRY_OK) (void)gantry__scope_fail(scope, status);
     return tensor;
+}
+
+static gantry_status_t from_dlpack_old(gantry_scope_t *scope, struct DLManagedTensor *managed,
+                                       const gantry_from_dlpack_options_t *options,
+                                       gantry_tensor_t **out_tensor) {
+    const char *call = "gantry_tensor_from_dlpack_unversioned";
+    gantry_from_dlpack_options_t read;
+    if (!managed) return gantry__refuse("%s: managed is NULL", call);
+    GANTRY__TRY(gantry__struct_read(options, 0, &read, sizeof read, call));
+    const gantry__dl_taken_t taken = {.call = call, .old = managed, .tensor = &managed->dl_tensor};
+    return take_dlpack(scope, &taken, &read, out_tensor);
 }
 
 const gantry_tensor_t *gantry_tensor_from_dlpack_unversioned(
@@ -134,11 +159,7 @@ const gantry_tensor_t *gantry_tensor_from_dlpack_unversioned(
     GANTRY__OWN_FP_MODE(fp);
     if (gantry__scope_check(scope) != GANTRY_OK) return NULL;
     gantry_tensor_t *tensor = NULL;
-    const gantry__dl_taken_t taken = {.call = "gantry_tensor_from_dlpack_unversioned",
-                                      .old = managed,
-                                      .tensor = managed ? &managed->dl_tensor : NULL};
-    gantry_status_t status = managed ? take_dlpack(scope, &taken, options, &tensor)
-                                     : gantry__refuse("%s: managed is NULL", taken.call);
+    gantry_status_t status = from_dlpack_old(scope, managed, options, &tensor);
     if (status != GANTRY_OK) (void)gantry__scope_fail(scope, status);
     return tensor;
 }

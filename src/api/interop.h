@@ -8,6 +8,8 @@
 
 #include <gantry/interop.h>
 
+#include "device/sharing.h"
+
 typedef struct gantry__memory_t {
     gantry_dtype_t dtype;
     gantry_shape_t shape;
@@ -30,6 +32,21 @@ gantry_status_t gantry__from_file(gantry_scope_t *scope, int file, const char *p
 
 /* Initialises the runtime and opens the host's device. */
 gantry_status_t gantry__open_host(gantry_scope_t *scope, gantry_logical_device_t **out_host);
+
+/* Device memory of the program, as a call describes it. */
+typedef struct gantry__from_device_t {
+    const char *call; /* the public call's name in messages */
+    const gantry_logical_device_t *device;
+    gantry_dtype_t dtype;
+    const gantry_shape_t *shape;
+    gantry__shared_memory_t memory; /* its sizes and its event follow */
+    gantry_from_device_memory_options_t options;
+} gantry__from_device_t;
+
+/* Checks the memory and makes a tensor over it, which is in no scope yet. On failure the options'
+ * release is not called. */
+gantry_status_t gantry__from_device(gantry_scope_t *scope, gantry__from_device_t *from,
+                                    gantry_tensor_t **out_tensor);
 
 /* Whether the host may read the tensor's memory. */
 bool gantry__is_mappable(const gantry_tensor_t *tensor);

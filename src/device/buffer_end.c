@@ -140,10 +140,21 @@ static bool defer(gantry__buffer_t *buffer) {
     return true;
 }
 
+/* Makes later work of an adopted queue follow all uses of the program's memory: the program may
+ * write there from now on, in the order of its queue. */
+static void order_adopted_queue(gantry__buffer_t *buffer) {
+    const uint32_t before = gantry__failures();
+    if (!buffer->is_region || !buffer->device->streams[GANTRY_STREAM_COMPUTE].is_adopted) return;
+    const bool follows = gantry__buffer_follow_other_uses(buffer) == GANTRY_OK;
+    for (uint32_t i = 0; i < GANTRY__STREAMS && !follows; ++i) (void)is_unused(buffer, i, true);
+    gantry__forget_since(before);
+}
+
 void gantry__buffer_release(gantry__buffer_t *buffer) {
     if (!buffer || atomic_fetch_sub_explicit(&buffer->references, 1, memory_order_acq_rel) != 1)
         return;
     if (buffer->chunk) gantry__buffer_note_exposed(buffer);
+    order_adopted_queue(buffer);
     if (!defer(buffer)) end_now(buffer);
 }
 

@@ -117,7 +117,10 @@ static const struct {
     const char *text;
 } refused[] = {
     {"version", GANTRY_INVALID_ARGUMENT, "a tensor of DLPack 2.0; version 1 of any minor"},
-    {"device", GANTRY_INVALID_ARGUMENT, "of DLPack's device type 4, device 3; memory of the host"},
+    {"device", GANTRY_INVALID_ARGUMENT,
+     "device 3 of opencl is none of this runtime's; of this backend it has: none"},
+    {"kind", GANTRY_INVALID_ARGUMENT,
+     "of DLPack's device type 8, device 3; accepted are kDLCPU (1)"},
     {"code", GANTRY_INVALID_ARGUMENT, "type of code 17, 32 bits and 1 lanes is none of"},
     {"bits", GANTRY_INVALID_ARGUMENT, "type of code 2, 24 bits and 1 lanes is none of"},
     {"lanes", GANTRY_INVALID_ARGUMENT, "type of code 2, 32 bits and 4 lanes is none of"},
@@ -136,6 +139,7 @@ static void spoil(producer_t *p, const char *field) {
     gantry__dl_tensor_t *tensor = &p->managed.dl_tensor;
     if (strcmp(field, "version") == 0) p->managed.version.major = 2;
     if (strcmp(field, "device") == 0) tensor->device_type = 4, tensor->device_id = 3;
+    if (strcmp(field, "kind") == 0) tensor->device_type = 8, tensor->device_id = 3;
     if (strcmp(field, "code") == 0) tensor->dtype.code = 17;
     if (strcmp(field, "bits") == 0) tensor->dtype.bits = 24;
     if (strcmp(field, "lanes") == 0) tensor->dtype.lanes = 4;

@@ -413,6 +413,36 @@ TEST(first_part_of_a_card_has_the_queue) {
     program_end(&p);
 }
 
+/* The copy is in a queue of the other part. */
+TEST(queue_comes_after_other_queues_once_memory_was_given_back) {
+    opencl_program_t p;
+    program_begin(&p);
+    const gantry_adopted_context_t adopted = program_adopted(&p);
+    const gantry_adopted_context_t *const list[] = {&adopted};
+    gantry_runtime_options_t options = program_options(&p, list, 1);
+    options.logical_devices = "GPU:0=16M,16M";
+    program_open_with(&p, &options);
+    cl_mem from = program_buffer(&p, CL_MEM_READ_WRITE, PROGRAM_BYTES, NULL);
+    gantry_scope_t *scope = gantry_scope_begin(p.runtime, "/GPU:1");
+    read_tensor(gantry_neg(scope, gantry_fill(scope, GANTRY_SHAPE(PROGRAM_ITEMS),
+                                              gantry_scalar_f32(scope, 1)))); /* takes memory */
+    for (int i = 0; i < 20; ++i) {
+        cl_event gate = program_shut_gate(&p);
+        program_fill(&p, from, 1);
+        const gantry_tensor_t *x = program_adopt(&p, from, false), *negated = gantry_neg(scope, x);
+        gantry_tensor_drop(p.scope, x);
+        program_fill(&p, from, 1000);
+        program_open_gate(gate);
+        read_tensor(negated);
+        expect_values(-1, -1);
+    }
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+    program_close_runtime(&p);
+    assert_int_equal(p.released, 20);
+    CL_OK(cl.clReleaseMemObject(from));
+    program_end(&p);
+}
+
 TEST(context_without_a_queue_gets_one_of_gantrys_own) {
     opencl_program_t p;
     program_begin(&p);
