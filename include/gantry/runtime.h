@@ -191,11 +191,11 @@ typedef struct gantry_runtime_options_t {
 GANTRY_API gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *options,
                                                  gantry_runtime_t **out_runtime);
 
-/** Waits for pending work and for started calls (gantry_function_start), then ends the runtime; NULL
- * does no harm. In a callback of a started call it does nothing, and gantry_last_message says why.
- * The pointer is then as after free(), unless a scope, tensor, variable or generator of the runtime
- * still lives. In that case runtime and objects may only be released or ended; every other call
- * with them that returns a status is FailedPrecondition. */
+/** Waits for pending work and for started calls (gantry_function_start), then ends the runtime;
+ * NULL does no harm. In a callback of a started call it does nothing, and gantry_last_message says
+ * why. The pointer is then as after free(), unless a scope, tensor, variable or generator of the
+ * runtime still lives. In that case runtime and objects may only be released or ended; every other
+ * call with them that returns a status is FailedPrecondition. */
 GANTRY_API void gantry_runtime_release(gantry_runtime_t *runtime);
 
 /** Initialises the runtime now instead of at the first op. OK if it is initialised already. */

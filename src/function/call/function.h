@@ -137,9 +137,19 @@ void gantry__function_free_body(gantry_function_t *function);
 gantry_status_t gantry__function_call_body(const gantry_function_t *function, gantry_scope_t *scope,
                                            const gantry_tensor_t *const *inputs,
                                            const gantry_tensor_t **outputs);
-/* Whether a tensor has type and shape of the input. Refuses in the words of a call. */
-gantry_status_t gantry__function_check_fit(const gantry_function_t *function, uint32_t input,
-                                           const gantry_tensor_t *tensor);
+/* Refuses a tensor that does not fit the input. */
+gantry_status_t gantry__function_fail_fit(const gantry_function_t *function, uint32_t input,
+                                          const gantry_tensor_t *tensor);
+/* Whether a tensor has type and shape of the input. */
+static inline gantry_status_t gantry__function_check_fit(const gantry_function_t *function,
+                                                         uint32_t i,
+                                                         const gantry_tensor_t *tensor) {
+    const gantry_input_spec_t *input = &function->inputs[i];
+    bool fits = tensor->dtype == input->dtype && tensor->shape.rank == input->shape.rank;
+    for (int32_t k = 0; fits && k < input->shape.rank; ++k)
+        fits = input->shape.dims[k] < 0 || input->shape.dims[k] == tensor->shape.dims[k];
+    return fits ? GANTRY_OK : gantry__function_fail_fit(function, i, tensor);
+}
 
 /* Whether rows of the function's results do not depend on the batch, in a scope of this kind. */
 static inline bool gantry__function_keeps_rows(const gantry_function_t *function, bool of_scope) {
@@ -192,9 +202,14 @@ gantry_status_t gantry__function_check_call(const gantry_scope_t *scope,
                                             const gantry_tensor_t *const *inputs,
                                             size_t input_count, size_t output_count);
 /* What a call in the scope requests. */
-gantry_status_t gantry__function_request(const gantry_scope_t *scope,
-                                         const gantry_function_t *function,
-                                         gantry__call_request_t *out_request);
+static inline gantry_status_t gantry__function_request(const gantry_scope_t *scope,
+                                                       const gantry_function_t *function,
+                                                       gantry__call_request_t *out_request) {
+    const gantry_device_choice_t choice = {
+        .op = "PartitionedCall", .node = function->name, .output_count = function->output_count};
+    out_request->batch_invariant = gantry__function_keeps_rows(function, scope->batch_invariant);
+    return gantry__scope_wish(scope, &choice, &out_request->wish);
+}
 /* Runs the function in the scope, which owns the outputs. specialization: the one that serves,
  * whose reference the call ends; NULL: the call finds it. */
 gantry_status_t gantry__function_run(gantry_scope_t *scope, gantry_function_t *function,

@@ -42,13 +42,9 @@ gantry_status_t gantry__function_run_body(const gantry_function_t *function, gan
 
 /* ---- calling ---- */
 
-gantry_status_t gantry__function_check_fit(const gantry_function_t *function, uint32_t i,
-                                           tensor *argument) {
+gantry_status_t gantry__function_fail_fit(const gantry_function_t *function, uint32_t i,
+                                          tensor *argument) {
     const gantry_input_spec_t *input = &function->inputs[i];
-    bool fits = argument->dtype == input->dtype && argument->shape.rank == input->shape.rank;
-    for (int32_t k = 0; fits && k < input->shape.rank; ++k)
-        fits = input->shape.dims[k] < 0 || input->shape.dims[k] == argument->shape.dims[k];
-    if (fits) return GANTRY_OK;
     char given[GANTRY_MAX_RANK * 21 + 3], accepted[GANTRY_MAX_RANK * 21 + 3];
     gantry_shape_t any = input->shape;
     for (int32_t k = 0; k < any.rank; ++k) any.dims[k] = any.dims[k] < 0 ? -1 : any.dims[k];
@@ -201,15 +197,6 @@ static gantry_status_t hand_out_results(gantry_scope_t *scope, gantry_function_t
                        .output_shapes = specialization->shapes + function->input_count});
     for (uint32_t i = 0; i < function->output_count; ++i) outputs[i] = made[i];
     return status;
-}
-
-gantry_status_t gantry__function_request(const gantry_scope_t *scope,
-                                         const gantry_function_t *function,
-                                         gantry__call_request_t *out_request) {
-    const gantry_device_choice_t choice = {
-        .op = "PartitionedCall", .node = function->name, .output_count = function->output_count};
-    out_request->batch_invariant = gantry__function_keeps_rows(function, scope->batch_invariant);
-    return gantry__scope_wish(scope, &choice, &out_request->wish);
 }
 
 static gantry_status_t find_specialization(const gantry_scope_t *scope, gantry_function_t *function,
