@@ -25,7 +25,7 @@ extern "C" {
 typedef struct gantry_function_t gantry_function_t;
 
 /** The most inputs, and the most outputs, of a function. */
-#define GANTRY_MAX_FUNCTION_VALUES 256
+#define GANTRY_MAX_FUNCTION_VALUES 65536
 
 /** A dimension of an input that takes any size in one trace: in the body the size is -1, as one
  * that depends on data. */

@@ -10,6 +10,7 @@
 #include <gantry/device.h>
 #include <gantry/file.h>
 #include <gantry/function.h>
+#include <gantry/graph.h>
 #include <gantry/interop.h>
 #include <gantry/io.h>
 #include <gantry/memory.h>

@@ -164,6 +164,9 @@ uint32_t gantry__op_version(const gantry__op_def_t *op);
 gantry_status_t gantry__op_infer(gantry__infer_t *call, const gantry_attr_value_t *attrs,
                                  size_t attr_count);
 
+/* Sets call->output_count by the attributes, which gantry__op_infer must have filled in. */
+gantry_status_t gantry__op_count_outputs(gantry__infer_t *call);
+
 /* A size of the shape is not known: -1. */
 bool gantry__shape_is_open(const gantry_shape_t *shape);
 
