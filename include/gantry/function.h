@@ -40,6 +40,12 @@ typedef struct gantry_input_spec_t {
     gantry_shape_t shape;
 } gantry_input_spec_t;
 
+/** A text of metadata under a key. The struct does not grow. */
+typedef struct gantry_metadata_t {
+    const char *key;  /**< Not empty; each key once. */
+    const char *text; /**< Its text. */
+} gantry_metadata_t;
+
 /** The body of a function: calls ops in scope. It must set every output, to a tensor of the scope
  * or to an input, unless it returns with the scope failed. It is called once for each combination
  * of sizes of the dimensions that the signature leaves open, and for each device and choice of
@@ -107,6 +113,13 @@ typedef struct gantry_function_options_t {
      * of the runtime (runtime.h). GANTRY_DEFAULT: that of trimmed_with, or as the scope of each
      * call. */
     gantry_choice_t batch_invariant;
+    /** The names of its outputs, which gantry_function_get_output returns; NULL: none, and an entry
+     * of NULL is none. Of a function from a graph, they take the place of the graph's. */
+    const char *const *output_names;
+    /** Texts of metadata, which gantry_function_get_metadata returns; of a function from a graph, in
+     * addition to the graph's. */
+    const gantry_metadata_t *metadata;
+    size_t metadata_count; /**< Entries of metadata. */
 } gantry_function_options_t;
 
 /** Makes a function of a body. If no dimension of an input is -1, the body is traced now, and its
@@ -160,6 +173,34 @@ GANTRY_API void *gantry_function_attach(gantry_function_t *function, const void 
 
 /** Its name; the function owns it. */
 GANTRY_API const char *gantry_function_name(const gantry_function_t *function);
+
+/** An input or an output of a function. */
+typedef struct gantry_function_value_t {
+    uint32_t struct_size; /**< Its sizeof. */
+    const char *name;     /**< "" without one; the function owns it. */
+    /** The type of its elements; of an output GANTRY_DTYPE_NONE before the first trace. */
+    gantry_dtype_t dtype;
+    /** Of an input, as the signature has it. Of an output, that of the newest trace, with -1 for
+     * sizes that depend on data or are open; rank 0 before the first one. */
+    gantry_shape_t shape;
+} gantry_function_value_t;
+
+/** The number of inputs; 0 for NULL. */
+GANTRY_API size_t gantry_function_input_count(const gantry_function_t *function);
+/** The number of outputs; 0 for NULL. */
+GANTRY_API size_t gantry_function_output_count(const gantry_function_t *function);
+/** Reads an input. out_value->struct_size must be set. */
+GANTRY_API gantry_status_t gantry_function_get_input(gantry_function_t *function, size_t index,
+                                                     gantry_function_value_t *out_value);
+/** Reads an output. out_value->struct_size must be set. */
+GANTRY_API gantry_status_t gantry_function_get_output(gantry_function_t *function, size_t index,
+                                                      gantry_function_value_t *out_value);
+/** The number of texts of metadata. */
+GANTRY_API size_t gantry_function_metadata_count(const gantry_function_t *function);
+/** Reads a text of metadata with its key; the function owns both. */
+GANTRY_API gantry_status_t gantry_function_get_metadata(const gantry_function_t *function,
+                                                        size_t index,
+                                                        gantry_metadata_t *out_metadata);
 
 /** Names the next op of the scope that is recorded: "mul". Ops that run ignore it. */
 GANTRY_API gantry_status_t gantry_scope_name_next(gantry_scope_t *scope, const char *name);

@@ -154,8 +154,8 @@ GANTRY_API gantry_status_t gantry_graph_set_metadata(gantry_graph_t *graph, cons
  * gantry_function_trace makes one of a body. The function keeps a reference; the graph does not
  * change from now on, and several functions may be made of it. options may be NULL.
  *
- * InvalidArgument for a graph without outputs and without assignments; else as
- * gantry_function_trace. */
+ * InvalidArgument for a subgraph, and for a graph with a subgraph that no branch or loop has; else
+ * as gantry_function_trace. */
 GANTRY_API gantry_status_t gantry_function_from_graph(gantry_graph_t *graph,
                                                       const gantry_function_options_t *options,
                                                       gantry_function_t **out_function);
@@ -230,32 +230,6 @@ GANTRY_API size_t gantry_graph_metadata_count(const gantry_graph_t *graph);
 /** Reads a text of metadata with its key, in the order in which keys were first set. */
 GANTRY_API gantry_status_t gantry_graph_get_metadata(const gantry_graph_t *graph, size_t index,
                                                      const char **out_key, const char **out_text);
-
-/** An input or an output of a function. */
-typedef struct gantry_function_value_t {
-    uint32_t struct_size; /**< Its sizeof. */
-    const char *name;     /**< "" without one; the function owns it. */
-    /** The type of its elements; of an output GANTRY_DTYPE_NONE before the first trace. */
-    gantry_dtype_t dtype;
-    /** Of an input, as the signature has it. Of an output, that of the newest trace, with -1 for
-     * sizes that depend on data or are open; rank 0 before the first one. */
-    gantry_shape_t shape;
-} gantry_function_value_t;
-
-/** The number of inputs; 0 for NULL. */
-GANTRY_API size_t gantry_function_input_count(const gantry_function_t *function);
-/** The number of outputs; 0 for NULL. */
-GANTRY_API size_t gantry_function_output_count(const gantry_function_t *function);
-/** Reads an input. out_value->struct_size must be set. */
-GANTRY_API gantry_status_t gantry_function_get_input(gantry_function_t *function, size_t index,
-                                                     gantry_function_value_t *out_value);
-/** Reads an output. out_value->struct_size must be set. */
-GANTRY_API gantry_status_t gantry_function_get_output(gantry_function_t *function, size_t index,
-                                                      gantry_function_value_t *out_value);
-/** The text of metadata under a key, of its graph or its options; NULL: there is none. The function
- * owns it. */
-GANTRY_API const char *gantry_function_get_metadata(const gantry_function_t *function,
-                                                    const char *key);
 
 #ifdef __cplusplus
 }

@@ -66,7 +66,7 @@ struct gantry_scope_t {
     struct gantry__trace_t *trace;      /* NULL: ops run */
     struct gantry_observer_t *observer; /* the innermost to which ops are reported, or NULL */
     gantry_status_t status;
-    uint32_t donated_count;
+    uint32_t donated_count; /* of its tensors, is_donated */
     /* bit i: output i of the next op may take the memory of input i, if nobody else holds that
      * tensor */
     uint32_t overwritten;
@@ -98,8 +98,6 @@ struct gantry_scope_t {
     char *message; /* heap text; NULL without an error, or when there was no memory for it */
     /* from here on a scope of parts is not cleared */
     char next_name[GANTRY__NODE_NAME_BYTES]; /* the name of the next node of a trace; "": none */
-    /* the tensors that end with the op that takes them */
-    const gantry_tensor_t *donated[GANTRY_MAX_DONATED];
     char beginning[512]; /* the beginning of the message, if there was no memory for it */
 };
 
@@ -144,7 +142,10 @@ void gantry__scope_drop_all(gantry_scope_t *scope);
 void gantry__scope_release_tensors(gantry_scope_t *scope);
 
 /* Whether the tensor ends with the op that takes it now. */
-bool gantry__scope_is_donated(const gantry_scope_t *scope, const gantry_tensor_t *tensor);
+static inline bool gantry__scope_is_donated(const gantry_scope_t *scope,
+                                            const gantry_tensor_t *tensor) {
+    return tensor->scope == scope && tensor->is_donated;
+}
 /* Releases, after an op, the tensors that were donated to it. */
 void gantry__scope_end_donated(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                                size_t input_count);

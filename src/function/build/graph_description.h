@@ -21,8 +21,10 @@
 #include <gantry/graph.h>
 
 #include "base/arena.h"
+#include "function/trace/graph.h"
 #include "op/op_def.h"
 #include "run/draws.h"
+#include "run/scope_state.h"
 
 typedef struct gantry__graph_item_t {
     gantry_graph_kind_t kind;
@@ -71,8 +73,6 @@ typedef struct gantry__graph_root_t {
     gantry__graph_text_t *texts; /* metadata */
     size_t text_count, text_capacity;
     atomic_bool is_frozen; /* a function was made of it */
-    /* a body of the trace that it describes had the option batch_invariant */
-    bool is_batch_invariant;
 } gantry__graph_root_t;
 
 struct gantry_graph_t {
@@ -89,6 +89,8 @@ struct gantry_graph_t {
     uint32_t value_count, block_count, depth;
     uint32_t most_listed; /* inputs or controls of one node */
     bool is_closed; /* a branch or a loop has it */
+    /* the body of which it is a description set the option batch_invariant in a scope */
+    bool is_batch_invariant;
 };
 
 /* Fails with `call` and the graph in front, unless nodes may be added. */
@@ -109,13 +111,19 @@ gantry_status_t gantry__graph_add_item(gantry_graph_t *graph, const char *call,
 gantry_status_t gantry__graph_check_value(const gantry_graph_t *graph, const char *call,
                                           const char *what, gantry_graph_value_t value);
 
-/* A name as messages have it: one line in UTF-8, cut where it is long. */
+/* A name as messages and nodes of traces have it: one line in UTF-8, cut where it is long. */
 typedef struct gantry__graph_label_t {
-    char text[96];
+    char text[GANTRY__NODE_NAME_BYTES];
 } gantry__graph_label_t;
 gantry__graph_label_t gantry__graph_label(const char *name);
 /* The name of a kind or of its op: "MatMul", "Case". */
 const char *gantry__graph_item_op(const gantry__graph_item_t *item);
+
+/* Adds the nodes of a traced graph, which has not gone through a pass, to an empty one, with inputs
+ * of these names (NULL: none). Outputs get these names. */
+gantry_status_t gantry__graph_describe(gantry_graph_t *graph, const gantry__graph_t *traced,
+                                       const gantry_input_spec_t *inputs,
+                                       const char *const *output_names);
 
 /* The body of functions that are made of a graph, which is user. */
 void gantry__graph_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,

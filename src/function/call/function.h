@@ -10,6 +10,7 @@
 
 #include <gantry/function.h>
 
+#include "base/arena.h"
 #include "device/keeper.h"
 #include "function/frame/frame.h"
 #include "shared/thread.h"
@@ -26,6 +27,7 @@ typedef struct gantry__specialization_t {
     gantry__call_request_t request;
     uint32_t losses;        /* the device table's count of losses when it was placed */
     gantry_shape_t *shapes; /* those of the inputs, then of the outputs; -1: open in the trace */
+    gantry_dtype_t *output_dtypes; /* in the graph's arena */
     gantry__graph_t graph;
     gantry__schedule_t schedule;
     /* The graph went through the passes and is placed. A trace of gantry_function_trace waits for
@@ -49,7 +51,12 @@ struct gantry_function_t {
     const char *name;        /* the runtime's copy */
     gantry_function_body_fn body;
     void *user;
+    gantry_release_fn release_user; /* gets user at the end; NULL: the program's */
     gantry_input_spec_t *inputs;
+    gantry__arena_t texts;     /* output_names and metadata */
+    const char **output_names; /* NULL: none */
+    gantry_metadata_t *metadata;
+    size_t metadata_count;
     uint32_t input_count, output_count, most_traces;
     bool runs_eagerly;
     int32_t inter_op_threads;
@@ -64,6 +71,27 @@ struct gantry_function_t {
     bool is_tracing;                     /* under lock, as the next one */
     pthread_t tracer;                    /* the thread that runs the body, while is_tracing */
 };
+
+/* What a function is made of. */
+typedef struct gantry__function_source_t {
+    const char *call; /* the public call, in front of messages */
+    const char *name; /* NULL: "function" */
+    gantry_function_body_fn body;
+    void *user;
+    gantry_release_fn release_user; /* NULL: none; not called if the function is not made */
+    const gantry_input_spec_t *inputs;
+    size_t input_count, output_count;
+    const char *const *output_names; /* NULL: none */
+    const gantry_metadata_t *metadata;
+    size_t metadata_count;
+} gantry__function_source_t;
+
+/* Makes a function, as gantry_function_trace. The options' names and texts of metadata go before
+ * those of the source. */
+gantry_status_t gantry__function_make(gantry_runtime_t *runtime,
+                                      const gantry__function_source_t *source,
+                                      const gantry_function_options_t *options,
+                                      gantry_function_t **out_function);
 
 /* Whether rows of the function's results do not depend on the batch, in a scope of this kind. */
 static inline bool gantry__function_keeps_rows(const gantry_function_t *function, bool of_scope) {
@@ -92,6 +120,12 @@ gantry_status_t gantry__specialization_plan(const gantry_function_t *function,
  * that logs placements, is warned of them or has a callback for them gets them with the trace. */
 bool gantry__specialization_may_wait(const gantry_function_t *function,
                                      const gantry__specialization_t *specialization);
+/* Traces the body once more, for the sizes of the newest trace and without a request, and shows the
+ * graph before any pass, which ends with the call. FailedPrecondition without a trace. */
+gantry_status_t gantry__function_trace_again(
+    gantry_function_t *function,
+    gantry_status_t (*show)(const gantry__specialization_t *specialization, void *user),
+    void *user);
 /* The keeper's function destroys its frames with blocks on the device that no call runs. */
 uint64_t gantry__function_give_up(gantry__keeper_t *keeper, const gantry_logical_device_t *device);
 

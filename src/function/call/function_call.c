@@ -164,9 +164,33 @@ static void return_frame(gantry_function_t *function, gantry__specialization_t *
     gantry__mutex_unlock(&function->lock);
 }
 
+/* Hands the scope what the frame made; outputs may be the array of inputs. */
+static gantry_status_t hand_out(gantry_scope_t *scope, gantry_function_t *function,
+                                const gantry__specialization_t *specialization,
+                                tensor *const *inputs, gantry_tensor_t *const *made,
+                                tensor **outputs) {
+    gantry_status_t status = GANTRY_OK;
+    /* The frame has set them. NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage) */
+    for (uint32_t i = 0; i < function->output_count; ++i) gantry__scope_adopt(scope, made[i]);
+    if (scope->observer)
+        status = gantry__observe(
+            scope, &(gantry_observation_t){
+                       .struct_size = sizeof(gantry_observation_t),
+                       .op = "PartitionedCall",
+                       .inputs = inputs,
+                       .input_count = function->input_count,
+                       .outputs = (tensor *const *)made,
+                       .output_count = function->output_count,
+                       .function = function,
+                       .effect = gantry__graph_effect(&specialization->graph),
+                       .input_shapes = specialization->shapes,
+                       .output_shapes = specialization->shapes + function->input_count});
+    for (uint32_t i = 0; i < function->output_count; ++i) outputs[i] = made[i];
+    return status;
+}
+
 static gantry_status_t call_specialization(gantry_scope_t *scope, gantry_function_t *function,
                                            tensor *const *inputs, tensor **outputs) {
-    gantry_tensor_t *made[GANTRY_MAX_FUNCTION_VALUES];
     gantry__specialization_t *specialization;
     gantry__frame_t *frame;
     gantry__call_request_t request = {
@@ -179,34 +203,19 @@ static gantry_status_t call_specialization(gantry_scope_t *scope, gantry_functio
     if (status == GANTRY_OK) {
         const uint64_t begun_ns =
             gantry__device_timeline(&function->runtime->devices) ? gantry__event_ns() : 0;
-        status = gantry__frame_run(frame, scope, inputs, made);
+        status = gantry__frame_run(frame, scope, inputs, frame->block_results);
         if (begun_ns)
             gantry__host_times_function(&function->runtime->devices, function->name, begun_ns);
         /* a function may be named inside: an earlier call made a bad argument */
         if (status != GANTRY_OK && !gantry__frame_is_placed(frame))
             (void)gantry__fail_prefix(status, "function %s: ", function->name);
+        if (status == GANTRY_OK)
+            status = hand_out(scope, function, specialization, inputs, frame->block_results,
+                              outputs);
         return_frame(function, specialization, frame);
     } else {
         (void)gantry__function_fail(function, status);
     }
-    for (uint32_t i = 0; status == GANTRY_OK && i < function->output_count; ++i) {
-        /* The frame has set it. NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage) */
-        gantry__scope_adopt(scope, made[i]);
-        outputs[i] = made[i];
-    }
-    if (status == GANTRY_OK && scope->observer)
-        status = gantry__observe(
-            scope, &(gantry_observation_t){
-                       .struct_size = sizeof(gantry_observation_t),
-                       .op = "PartitionedCall",
-                       .inputs = inputs,
-                       .input_count = function->input_count,
-                       .outputs = outputs,
-                       .output_count = function->output_count,
-                       .function = function,
-                       .effect = gantry__graph_effect(&specialization->graph),
-                       .input_shapes = specialization->shapes,
-                       .output_shapes = specialization->shapes + function->input_count});
     gantry__function_leave(function, specialization);
     return status;
 }
