@@ -126,12 +126,9 @@ GANTRY_API gantry_status_t gantry_graph_add_subgraph(gantry_graph_t *graph, cons
  * each subgraph. All subgraphs have as many inputs and outputs; they are of this graph, and in no
  * other branch or loop. outputs gets as many values as they have outputs, and may be NULL if these
  * are none. */
-GANTRY_API gantry_status_t gantry_graph_add_case(gantry_graph_t *graph,
-                                                 const gantry_graph_node_t *node,
-                                                 gantry_graph_t *const *subgraphs,
-                                                 size_t subgraph_count,
-                                                 gantry_graph_value_t *outputs,
-                                                 size_t output_count);
+GANTRY_API gantry_status_t gantry_graph_add_case(
+    gantry_graph_t *graph, const gantry_graph_node_t *node, gantry_graph_t *const *subgraphs,
+    size_t subgraph_count, gantry_graph_value_t *outputs, size_t output_count);
 /** Adds a loop, as gantry_while. The node's inputs are the first values of the loop's variables;
  * condition and body have as many inputs, condition one output, a bool, and body as many outputs as
  * inputs. most_steps: a loop of more steps fails; 0: no limit. outputs gets input_count values. */

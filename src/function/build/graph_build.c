@@ -40,6 +40,9 @@ static void graph_destroy(gantry_graph_t *graph) {
         gantry__heap_free_text(heap, root->texts[i].key);
         gantry__heap_free_text(heap, root->texts[i].text);
     }
+    for (size_t i = 0; i < root->variable_count; ++i) gantry_variable_release(root->variables[i]);
+    gantry__heap_free(heap, root->variables, root->variable_capacity * sizeof *root->variables);
+    gantry__id_map_deinit(&root->variable_numbers);
     gantry__heap_free(heap, root->texts, root->text_capacity * sizeof *root->texts);
     gantry__heap_free(heap, root->values, root->value_capacity * sizeof *root->values);
     gantry__arena_deinit(&root->arena);
@@ -59,6 +62,7 @@ static gantry_status_t make_root(gantry_runtime_t *runtime, gantry_graph_t **out
     atomic_init(&root->references, 1);
     root->runtime = gantry__runtime_retain(runtime, 1);
     gantry__arena_init(&root->arena, heap);
+    gantry__id_map_init(&root->variable_numbers, heap);
     graph->root = root;
     *out_graph = graph;
     return GANTRY_OK;
@@ -72,9 +76,8 @@ gantry_status_t gantry_graph_create(gantry_runtime_t *runtime, const char *name,
     *out_graph = NULL;
     GANTRY__TRY(gantry__runtime_check_well(runtime));
     GANTRY__TRY(make_root(runtime, &graph));
-    const gantry_status_t status =
-        gantry__graph_copy_text(graph, "gantry_graph_create", "the name",
-                                name && *name ? name : "graph", &graph->name);
+    const gantry_status_t status = gantry__graph_copy_text(
+        graph, "gantry_graph_create", "the name", name && *name ? name : "graph", &graph->name);
     if (status == GANTRY_OK)
         *out_graph = graph;
     else
@@ -120,8 +123,9 @@ gantry_status_t gantry__graph_copy_text(gantry_graph_t *graph, const char *call,
     if (!text || !*text) return GANTRY_OK;
     const size_t bytes = strlen(text);
     if (bytes > GANTRY_MAX_GRAPH_TEXT)
-        return gantry__refuse("%s: %s begins with \"%s\" and is too long; 0 to %d bytes are accepted",
-                              call, what, gantry__graph_label(text).text, GANTRY_MAX_GRAPH_TEXT);
+        return gantry__refuse(
+            "%s: %s begins with \"%s\" and is too long; 0 to %d bytes are accepted", call, what,
+            gantry__graph_label(text).text, GANTRY_MAX_GRAPH_TEXT);
     *out_copy = gantry__arena_strdup(&graph->root->arena, text);
     return *out_copy ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }
@@ -209,7 +213,10 @@ gantry_status_t gantry_graph_add_constant(gantry_graph_t *graph, const char *nam
     if (!tensor || tensor->runtime != graph->root->runtime || tensor->is_symbolic)
         return gantry__refuse(
             "%s: the tensor is %s; a tensor with elements, of the graph's runtime, is accepted",
-            call, !tensor ? "NULL" : tensor->is_symbolic ? "symbolic" : "of another runtime");
+            call,
+            !tensor               ? "NULL"
+            : tensor->is_symbolic ? "symbolic"
+                                  : "of another runtime");
     gantry_tensor_t *held = gantry_tensor_retain(tensor);
     const gantry_status_t status = add_one(
         graph, call,
@@ -233,10 +240,10 @@ gantry_status_t gantry_graph_add_read(gantry_graph_t *graph, const char *name,
     GANTRY__TRY(gantry__graph_check_open(graph, call));
     GANTRY__TRY(check_place(call, out_value, "out_value"));
     GANTRY__TRY(graph_check_variable(graph, call, variable));
-    return add_one(graph, call,
-                   &(gantry__graph_item_t){
-                       .kind = GANTRY_GRAPH_READ, .node.name = name, .variable = variable},
-                   out_value);
+    return add_one(
+        graph, call,
+        &(gantry__graph_item_t){.kind = GANTRY_GRAPH_READ, .node.name = name, .variable = variable},
+        out_value);
 }
 
 gantry_status_t gantry_graph_add_assign(gantry_graph_t *graph, const char *name,

@@ -84,9 +84,9 @@ static gantry_status_t describe_assign(const describe_t *d, const gantry__node_t
                                        gantry__graph_item_t *item) {
     item->kind = GANTRY_GRAPH_ASSIGN;
     item->variable = node->variable;
-    item->mode = !node->update                                        ? GANTRY_ASSIGN_SET
+    item->mode = !node->update                                       ? GANTRY_ASSIGN_SET
                  : node->update == gantry__op_get(GANTRY__OP_ID_Add) ? GANTRY_ASSIGN_ADD
-                                                                      : GANTRY_ASSIGN_SUB;
+                                                                     : GANTRY_ASSIGN_SUB;
     if (item->mode == GANTRY_ASSIGN_SUB && node->update != gantry__op_get(GANTRY__OP_ID_Sub))
         return gantry__fail(GANTRY_UNIMPLEMENTED,
                             "%s: node %s assigns by %s; a graph has Add and Sub", describe_call,
@@ -186,8 +186,8 @@ static gantry_status_t describe_body(const describe_t *d, const describe_t *oute
     for (uint32_t i = 0; i < d->traced->input_count; ++i) {
         const uint32_t value = d->traced->inputs[i];
         if (i < given)
-            GANTRY__TRY(describe_input(d, value, d->traced->nodes[d->traced->values[value].node].name,
-                                       -1));
+            GANTRY__TRY(
+                describe_input(d, value, d->traced->nodes[d->traced->values[value].node].name, -1));
         else
             d->values[value] = outer->values[block->inputs[body->sources[i]]];
     }

@@ -21,6 +21,7 @@
 #include <gantry/graph.h>
 
 #include "base/arena.h"
+#include "base/id_map.h"
 #include "function/trace/graph.h"
 #include "op/op_def.h"
 #include "run/draws.h"
@@ -72,7 +73,10 @@ typedef struct gantry__graph_root_t {
     size_t value_count, value_capacity;
     gantry__graph_text_t *texts; /* metadata */
     size_t text_count, text_capacity;
-    atomic_bool is_frozen; /* a function was made of it */
+    gantry_variable_t **variables; /* of its nodes, each once; references */
+    size_t variable_count, variable_capacity;
+    gantry__id_map_t variable_numbers; /* by address: the place in variables + 1 */
+    atomic_bool is_frozen;             /* a function was made of it */
 } gantry__graph_root_t;
 
 struct gantry_graph_t {
@@ -88,7 +92,7 @@ struct gantry_graph_t {
     size_t output_count, output_capacity;
     uint32_t value_count, block_count, depth;
     uint32_t most_listed; /* inputs or controls of one node */
-    bool is_closed; /* a branch or a loop has it */
+    bool is_closed;       /* a branch or a loop has it */
     /* the body of which it is a description set the option batch_invariant in a scope */
     bool is_batch_invariant;
 };

@@ -126,12 +126,12 @@ static gantry_status_t describe_function(gantry_function_t *function, gantry_gra
     return gantry__function_trace_again(function, describe_shown, &call);
 }
 
-gantry_status_t gantry_function_get_graph(gantry_function_t *function,
-                                          gantry_graph_t **out_graph) {
+gantry_status_t gantry_function_get_graph(gantry_function_t *function, gantry_graph_t **out_graph) {
     GANTRY__OWN_FP_MODE(fp);
     gantry_graph_t *graph;
     if (!out_graph)
-        return gantry__refuse("gantry_function_get_graph: out_graph is NULL; an address is accepted");
+        return gantry__refuse(
+            "gantry_function_get_graph: out_graph is NULL; an address is accepted");
     *out_graph = NULL;
     if (!function)
         return gantry__refuse("gantry_function_get_graph: the function is NULL; one is accepted");

@@ -32,9 +32,8 @@ gantry_status_t gantry__graph_check_value(const gantry_graph_t *graph, const cha
         call, what, (unsigned)value, gantry__graph_label(root->values[value].graph->name).text);
 }
 
-static gantry_status_t check_values(const gantry_graph_t *graph, const char *call,
-                                    const char *what, const gantry_graph_value_t *values,
-                                    size_t count) {
+static gantry_status_t check_values(const gantry_graph_t *graph, const char *call, const char *what,
+                                    const gantry_graph_value_t *values, size_t count) {
     if (count > 0 && !values)
         return gantry__refuse("%s: %zu %s are given at NULL; an array is accepted", call, count,
                               what);
@@ -54,9 +53,9 @@ static gantry_status_t check_node(const gantry_graph_t *graph, const char *call,
     GANTRY__TRY(check_values(graph, call, "colocated", node->colocated, node->colocated_count));
     if (!node->device) return GANTRY_OK;
     if (strlen(node->device) >= GANTRY__DEVICE_NAME_BYTES)
-        return gantry__refuse("%s: the device \"%s\" has %d bytes or more; a device text is accepted",
-                              call, gantry__graph_label(node->device).text,
-                              GANTRY__DEVICE_NAME_BYTES);
+        return gantry__refuse(
+            "%s: the device \"%s\" has %d bytes or more; a device text is accepted", call,
+            gantry__graph_label(node->device).text, GANTRY__DEVICE_NAME_BYTES);
     if (strcmp(node->device, GANTRY_DEVICE_NONE) == 0) return GANTRY_OK;
     return gantry__device_reference_from_user(&graph->root->runtime->devices, node->device,
                                               &reference);
@@ -95,8 +94,8 @@ static gantry_status_t find_graph_op(const gantry_graph_node_t *node, gantry__in
 static gantry_status_t check_subgraph(const gantry_graph_t *graph, const gantry_graph_t *subgraph,
                                       const char *what, size_t inputs, size_t outputs) {
     if (!subgraph || subgraph->parent != graph)
-        return gantry__refuse("%s is %s; one from gantry_graph_add_subgraph of it is accepted", what,
-                              subgraph ? "no subgraph of this graph" : "NULL");
+        return gantry__refuse("%s is %s; one from gantry_graph_add_subgraph of it is accepted",
+                              what, subgraph ? "no subgraph of this graph" : "NULL");
     const gantry__graph_label_t name = gantry__graph_label(subgraph->name);
     if (subgraph->is_closed)
         return gantry__refuse(
@@ -117,11 +116,12 @@ static gantry_status_t check_branch(const gantry_graph_t *graph, gantry__graph_i
         return gantry__refuse("%u subgraphs; 1 to %d are accepted", item->subgraph_count,
                               GANTRY_MAX_GRAPH_BRANCHES);
     if (!item->subgraphs)
-        return gantry__refuse("subgraphs is NULL; an array of %u is accepted", item->subgraph_count);
+        return gantry__refuse("subgraphs is NULL; an array of %u is accepted",
+                              item->subgraph_count);
     for (uint32_t i = 0; i < item->subgraph_count; ++i) {
-        GANTRY__TRY(check_subgraph(graph, item->subgraphs[i], "a subgraph", inputs,
-                                   i == 0 && item->subgraphs[0] ? item->subgraphs[0]->output_count
-                                                                : item->output_count));
+        GANTRY__TRY(check_subgraph(
+            graph, item->subgraphs[i], "a subgraph", inputs,
+            i == 0 && item->subgraphs[0] ? item->subgraphs[0]->output_count : item->output_count));
         for (uint32_t k = 0; k < i; ++k) {
             if (item->subgraphs[k] == item->subgraphs[i])
                 return gantry__refuse("subgraphs %u and %u are one; each of its own is accepted", k,
@@ -226,6 +226,19 @@ static gantry_status_t copy_node(gantry_graph_t *graph, const char *call,
 
 /* ---- adding ---- */
 
+/* The list of variables holds a reference of its own. */
+static gantry_status_t note_variable(gantry__graph_root_t *root, gantry_variable_t *variable) {
+    uint32_t *number = gantry__id_map_at(&root->variable_numbers, (uint64_t)(uintptr_t)variable);
+    if (!number) return GANTRY_RESOURCE_EXHAUSTED;
+    if (*number > 0) return GANTRY_OK;
+    if (!gantry__heap_grow(&root->runtime->heap, &root->variables, root->variable_count,
+                           &root->variable_capacity, sizeof *root->variables))
+        return GANTRY_RESOURCE_EXHAUSTED;
+    root->variables[root->variable_count++] = gantry__variable_retain(variable);
+    *number = (uint32_t)root->variable_count;
+    return GANTRY_OK;
+}
+
 /* Room for the node and what it makes; nothing fails after it. */
 static gantry_status_t graph_make_room(gantry_graph_t *graph, const gantry__graph_item_t *item) {
     gantry__graph_root_t *root = graph->root;
@@ -233,6 +246,7 @@ static gantry_status_t graph_make_room(gantry_graph_t *graph, const gantry__grap
     if (root->value_count + item->output_count >= UINT32_MAX || graph->item_count >= UINT32_MAX - 1)
         return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "the graph has %zu values, the most",
                             root->value_count);
+    if (item->variable) GANTRY__TRY(note_variable(root, item->variable));
     while (root->value_capacity < root->value_count + item->output_count) {
         if (!gantry__heap_grow(heap, &root->values, root->value_capacity, &root->value_capacity,
                                sizeof *root->values))

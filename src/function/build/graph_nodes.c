@@ -35,7 +35,8 @@ gantry_status_t gantry_graph_add_node(gantry_graph_t *graph, const gantry_graph_
     static const char call[] = "gantry_graph_add_node";
     const gantry__graph_item_t *added;
     gantry__graph_item_t item = {.kind = GANTRY_GRAPH_OP};
-    if (!output_count) return gantry__refuse("%s: output_count is NULL; a number is accepted", call);
+    if (!output_count)
+        return gantry__refuse("%s: output_count is NULL; a number is accepted", call);
     const size_t room = outputs ? *output_count : 0;
     if (!outputs && *output_count > 0)
         return gantry__refuse("%s: outputs is NULL; an array of %zu is accepted", call,

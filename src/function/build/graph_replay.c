@@ -93,15 +93,17 @@ static void run_subgraph(uint32_t body, gantry_scope_t *scope, tensor *const *in
     run_level(scope, block->item->subgraphs[body], block->level, inputs, outputs);
 }
 
-#define EACH_8(DO, at) DO(at##0) DO(at##1) DO(at##2) DO(at##3) DO(at##4) DO(at##5) DO(at##6) DO(at##7)
+#define EACH_8(DO, at) \
+    DO(at##0) DO(at##1) DO(at##2) DO(at##3) DO(at##4) DO(at##5) DO(at##6) DO(at##7)
 /* Octal numbers, as many as GANTRY_MAX_GRAPH_BRANCHES. */
-#define EACH_BODY(DO)                                                               \
-    EACH_8(DO, 00) EACH_8(DO, 01) EACH_8(DO, 02) EACH_8(DO, 03) EACH_8(DO, 04)      \
-    EACH_8(DO, 05) EACH_8(DO, 06) EACH_8(DO, 07)
-#define DEFINE_BODY(n)                                                                \
-    static void graph_body_##n(gantry_scope_t *scope, tensor *const *inputs,          \
-                               tensor **outputs, void *user) {                        \
-        run_subgraph(n, scope, inputs, outputs, user);                                \
+#define EACH_BODY(DO) \
+    EACH_8(DO, 00)    \
+    EACH_8(DO, 01)    \
+    EACH_8(DO, 02) EACH_8(DO, 03) EACH_8(DO, 04) EACH_8(DO, 05) EACH_8(DO, 06) EACH_8(DO, 07)
+#define DEFINE_BODY(n)                                                                         \
+    static void graph_body_##n(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs, \
+                               void *user) {                                                   \
+        run_subgraph(n, scope, inputs, outputs, user);                                         \
     }
 #define NAME_BODY(n) graph_body_##n,
 EACH_BODY(DEFINE_BODY)
@@ -193,8 +195,8 @@ static gantry_status_t check_given(const gantry__graph_item_t *item, tensor *giv
     char got[GANTRY_MAX_RANK * 21 + 3], accepted[GANTRY_MAX_RANK * 21 + 3];
     (void)gantry_shape_format(&given->shape, got, sizeof got);
     (void)gantry_shape_format(&item->shape, accepted, sizeof accepted);
-    return gantry__refuse("it is given %s%s; %s%s is accepted", gantry_dtype_name(given->dtype), got,
-                          gantry_dtype_name(item->dtype), accepted);
+    return gantry__refuse("it is given %s%s; %s%s is accepted", gantry_dtype_name(given->dtype),
+                          got, gantry_dtype_name(item->dtype), accepted);
 }
 
 static gantry_status_t run_kind(gantry_scope_t *scope, graph_level_t *level,
@@ -264,8 +266,9 @@ static gantry_status_t fail_node(gantry_scope_t *scope, const gantry_graph_t *gr
     gantry_scope_clear(scope);
     const uint32_t number = (uint32_t)(item - graph->items);
     if (*item->node.name)
-        (void)gantry__fail(status, "node \"%s\" (%s): %s", gantry__graph_label(item->node.name).text,
-                           gantry__graph_item_op(item), why);
+        (void)gantry__fail(status, "node \"%s\" (%s): %s",
+                           gantry__graph_label(item->node.name).text, gantry__graph_item_op(item),
+                           why);
     else
         (void)gantry__fail(status, "node %u (%s): %s", number, gantry__graph_item_op(item), why);
     return gantry__scope_fail(scope, status);

@@ -130,11 +130,10 @@ static gantry_status_t copy_texts(gantry_function_t *function,
                                   const gantry__function_source_t *source,
                                   const gantry_function_options_t *options) {
     const size_t count = options->metadata_count + source->metadata_count;
-    GANTRY__TRY(copy_output_names(function, options->output_names ? options->output_names
-                                                                  : source->output_names));
+    GANTRY__TRY(copy_output_names(
+        function, options->output_names ? options->output_names : source->output_names));
     if (count == 0) return GANTRY_OK;
-    function->metadata =
-        gantry__arena_zalloc(&function->texts, count, sizeof *function->metadata);
+    function->metadata = gantry__arena_zalloc(&function->texts, count, sizeof *function->metadata);
     if (!function->metadata) return GANTRY_RESOURCE_EXHAUSTED;
     GANTRY__TRY(copy_metadata(function, options->metadata, options->metadata_count));
     return copy_metadata(function, source->metadata, source->metadata_count);
@@ -180,8 +179,8 @@ static void function_destroy(gantry_function_t *function) {
 
 /* Makes a function; with: the function that it is trimmed with; NULL: none. */
 static gantry_status_t function_create(gantry_runtime_t *runtime, const gantry_function_t *with,
-                                     size_t input_count, size_t output_count,
-                                     gantry_function_t **out_function) {
+                                       size_t input_count, size_t output_count,
+                                       gantry_function_t **out_function) {
     gantry_function_t *function = gantry__heap_zalloc(&runtime->heap, sizeof *function);
     if (!function) return GANTRY_RESOURCE_EXHAUSTED;
     if (gantry__mutex_init(&function->tracing) != 0) {

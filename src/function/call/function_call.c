@@ -210,8 +210,8 @@ static gantry_status_t call_specialization(gantry_scope_t *scope, gantry_functio
         if (status != GANTRY_OK && !gantry__frame_is_placed(frame))
             (void)gantry__fail_prefix(status, "function %s: ", function->name);
         if (status == GANTRY_OK)
-            status = hand_out(scope, function, specialization, inputs, frame->block_results,
-                              outputs);
+            status =
+                hand_out(scope, function, specialization, inputs, frame->block_results, outputs);
         return_frame(function, specialization, frame);
     } else {
         (void)gantry__function_fail(function, status);

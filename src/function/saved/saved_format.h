@@ -50,7 +50,7 @@
 #define GANTRY__SAVED_INLINE_BYTES 64
 
 enum {
-    GANTRY__SAVED_BATCH_INVARIANT = 1 << 0, /* of the graph */
+    GANTRY__SAVED_BATCH_INVARIANT = 1 << 0, /* of the graph: the option of its function was on */
     GANTRY__SAVED_IS_VARIABLE = 1 << 0,     /* of a weight */
     GANTRY__SAVED_ON_HOST = 1 << 1,         /* of a weight: it was in the host's memory */
     GANTRY__SAVED_RESTARTS = 1 << 0,        /* of a stream: gantry_set_seed begins it again */
@@ -80,18 +80,19 @@ typedef struct gantry__saved_graph_t {
     size_t weight_count, weight_capacity;
 } gantry__saved_graph_t;
 
-/* Writes a graph that does not change. Takes the present values of variables. The caller must call
- * deinit, also after a failure. */
-gantry_status_t gantry__saved_write(const gantry_graph_t *graph, gantry__saved_graph_t *out);
+/* Writes a graph that does not change, with its flags. Takes the present values of variables. The
+ * caller must call deinit, also after a failure. */
+gantry_status_t gantry__saved_write(const gantry_graph_t *graph, uint32_t flags,
+                                    gantry__saved_graph_t *out);
 void gantry__saved_graph_deinit(gantry__saved_graph_t *saved);
 
 /* Gives the reader a weight: fills in tensor, and variable where the flags say that it is one; the
  * references are the reader's. It must fail unless the weight has this type and shape. */
 typedef gantry_status_t (*gantry__saved_weight_fn)(void *user, gantry__saved_weight_t *weight);
 
-/* Reads a graph from bytes that nobody has checked. */
+/* Reads a graph, and its flags, from bytes that nobody has checked. */
 gantry_status_t gantry__saved_read(gantry_runtime_t *runtime, const unsigned char *bytes,
                                    size_t size, gantry__saved_weight_fn load, void *user,
-                                   gantry_graph_t **out_graph);
+                                   gantry_graph_t **out_graph, uint32_t *out_flags);
 
 #endif

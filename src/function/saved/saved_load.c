@@ -29,6 +29,7 @@ typedef struct loading_t {
     int file;
     uint64_t size, data_offset;
     gantry__safetensors_t header;
+    uint32_t flags;               /* of the graph */
     bool *is_taken;               /* by tensor of the header */
     gantry_scope_t *scope, *host; /* of weights, and of those in host memory */
 } loading_t;
@@ -58,8 +59,8 @@ static gantry_status_t load_header(loading_t *loading) {
     loading->data_offset = sizeof bytes + length;
     char *text = gantry__heap_alloc(heap, (size_t)length);
     if (!text) return GANTRY_RESOURCE_EXHAUSTED;
-    gantry_status_t status = gantry__file_read_at(loading->file, loading->path, sizeof bytes, text,
-                                                  (size_t)length);
+    gantry_status_t status =
+        gantry__file_read_at(loading->file, loading->path, sizeof bytes, text, (size_t)length);
     if (status == GANTRY_OK)
         status = gantry__safetensors_parse(&memory, text, (size_t)length,
                                            loading->size - loading->data_offset, &loading->header);
@@ -115,9 +116,9 @@ static gantry_status_t find_weight(loading_t *loading, const gantry__saved_weigh
         return GANTRY_OK;
     (void)gantry_shape_format(&weight->shape, wanted, sizeof wanted);
     (void)gantry_shape_format(&tensor->shape, stored, sizeof stored);
-    return gantry__fail(GANTRY_DATA_LOSS,
-                        "tensor \"%s\" is %s %s; its graph accepts %s %s", label.text,
-                        tensor->type_name, stored, gantry_dtype_name(weight->dtype), wanted);
+    return gantry__fail(GANTRY_DATA_LOSS, "tensor \"%s\" is %s %s; its graph accepts %s %s",
+                        label.text, tensor->type_name, stored, gantry_dtype_name(weight->dtype),
+                        wanted);
 }
 
 /* Loads in a scope of its own, which does not keep a failure. */
@@ -165,7 +166,8 @@ static gantry_status_t read_graph_bytes(loading_t *loading, unsigned char *bytes
     const size_t size = (size_t)(tensor->end - tensor->begin);
     GANTRY__TRY(gantry__file_read_at(loading->file, loading->path,
                                      loading->data_offset + tensor->begin, bytes, size));
-    GANTRY__TRY(gantry__saved_read(loading->runtime, bytes, size, load_weight, loading, out_graph));
+    GANTRY__TRY(gantry__saved_read(loading->runtime, bytes, size, load_weight, loading, out_graph,
+                                   &loading->flags));
     const gantry_status_t status = set_metadata(loading, *out_graph);
     if (status == GANTRY_OK) return GANTRY_OK;
     gantry_graph_release(*out_graph);
@@ -208,13 +210,14 @@ static gantry_status_t load_scoped(loading_t *loading, const char *device,
 }
 
 static gantry_status_t load_file(gantry_runtime_t *runtime, const char *path, const char *device,
-                                 gantry_graph_t **out_graph) {
+                                 gantry_graph_t **out_graph, uint32_t *out_flags) {
     loading_t loading = {.runtime = runtime, .path = path};
     GANTRY__TRY(gantry__safetensors_check_machine());
     GANTRY__TRY(gantry__file_open(path, MOST_FILE_BYTES, &loading.file, &loading.size));
     const gantry_status_t status = load_scoped(&loading, device, out_graph);
     gantry__safetensors_deinit(&loading.header);
     gantry__file_close(loading.file);
+    *out_flags = loading.flags;
     return status;
 }
 
@@ -230,18 +233,23 @@ gantry_status_t gantry_function_load(gantry_runtime_t *runtime, const char *path
                                      gantry_function_t **out_function) {
     GANTRY__OWN_FP_MODE(fp);
     gantry_function_load_options_t chosen;
+    gantry_function_options_t function;
     gantry_graph_t *graph = NULL;
+    uint32_t flags = 0;
     if (!out_function)
-        return gantry__refuse(
-            "gantry_function_load: out_function is NULL; an address is accepted");
+        return gantry__refuse("gantry_function_load: out_function is NULL; an address is accepted");
     *out_function = NULL;
     GANTRY__TRY(gantry__runtime_check_well(runtime));
     if (!path) return gantry__refuse("gantry_function_load: the path is NULL; a path is accepted");
     GANTRY__TRY(
         gantry__struct_read(options, 0, &chosen, sizeof chosen, "gantry_function_load: options"));
-    gantry_status_t status = load_file(runtime, path, chosen.device, &graph);
-    if (status == GANTRY_OK)
-        status = gantry_function_from_graph(graph, chosen.function, out_function);
+    GANTRY__TRY(gantry__struct_read(chosen.function, 0, &function, sizeof function,
+                                    "gantry_function_load: options->function"));
+    gantry_status_t status = load_file(runtime, path, chosen.device, &graph, &flags);
+    if (flags & GANTRY__SAVED_BATCH_INVARIANT && function.batch_invariant == GANTRY_DEFAULT)
+        function.batch_invariant = GANTRY_ON;
+    function.struct_size = sizeof function;
+    if (status == GANTRY_OK) status = gantry_function_from_graph(graph, &function, out_function);
     gantry_graph_release(graph);
     return status == GANTRY_OK ? GANTRY_OK : fail_load(path, status);
 }

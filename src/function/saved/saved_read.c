@@ -34,8 +34,8 @@ static const char call_name[] = "gantry_function_load";
 
 static GANTRY__COLD gantry_status_t fail_short(const saved_reader_t *reader, const char *what) {
     return gantry__fail(GANTRY_DATA_LOSS, "the graph is damaged at byte %zu of %zu: %s",
-                        (size_t)(reader->at - reader->begin),
-                        (size_t)(reader->end - reader->begin), what);
+                        (size_t)(reader->at - reader->begin), (size_t)(reader->end - reader->begin),
+                        what);
 }
 
 static gantry_status_t take(saved_reader_t *reader, void *out, size_t size) {
@@ -46,7 +46,7 @@ static gantry_status_t take(saved_reader_t *reader, void *out, size_t size) {
 }
 
 static gantry_status_t take_u8(saved_reader_t *reader, uint32_t *out) {
-    uint8_t byte;
+    uint8_t byte = 0;
     GANTRY__TRY(take(reader, &byte, sizeof byte));
     *out = byte;
     return GANTRY_OK;
@@ -68,7 +68,7 @@ static gantry_status_t take_count(saved_reader_t *reader, size_t least_bytes, ui
 }
 
 static gantry_status_t take_text(saved_reader_t *reader, const char **out) {
-    uint16_t length;
+    uint16_t length = 0;
     GANTRY__TRY(take(reader, &length, sizeof length));
     if ((size_t)(reader->end - reader->at) <= length)
         return fail_short(reader, "a text ends too late");
@@ -91,8 +91,8 @@ static gantry_status_t take_list(saved_reader_t *reader, size_t item_bytes, cons
 
 static gantry_status_t take_values(saved_reader_t *reader, const gantry_graph_value_t **out,
                                    size_t *out_count) {
-    const void *list;
-    uint32_t count;
+    const void *list = NULL;
+    uint32_t count = 0;
     GANTRY__TRY(take_list(reader, sizeof **out, &list, &count));
     *out = list;
     *out_count = count;
@@ -102,7 +102,7 @@ static gantry_status_t take_values(saved_reader_t *reader, const gantry_graph_va
 /* Sizes below 0 are left to who takes the shape. */
 static gantry_status_t take_type(saved_reader_t *reader, gantry_dtype_t *out_dtype,
                                  gantry_shape_t *out_shape) {
-    uint32_t dtype, rank;
+    uint32_t dtype = 0, rank = 0;
     GANTRY__TRY(take_u8(reader, &dtype));
     GANTRY__TRY(take_u8(reader, &rank));
     if (rank > GANTRY_MAX_RANK) return fail_short(reader, "a rank is not possible");
@@ -142,15 +142,15 @@ static gantry_status_t check_op(const saved_reader_t *reader, const char *name, 
         return fail_short(reader, "an op is none that a graph has");
     if (version == 0) return fail_short(reader, "the version of an op is 0");
     if (version <= gantry__op_version(op)) return GANTRY_OK;
-    return gantry__fail(
-        GANTRY_UNIMPLEMENTED,
-        "op %s is of version %u; this library, Gantry %s, knows versions up to %u", label.text,
-        (unsigned)version, gantry_version(), (unsigned)gantry__op_version(op));
+    return gantry__fail(GANTRY_UNIMPLEMENTED,
+                        "op %s is of version %u; this library, Gantry %s, knows versions up to %u",
+                        label.text, (unsigned)version, gantry_version(),
+                        (unsigned)gantry__op_version(op));
 }
 
 static gantry_status_t take_op(saved_reader_t *reader, saved_op_t *out) {
-    const char *name;
-    uint32_t version;
+    const char *name = "";
+    uint32_t version = 0;
     GANTRY__TRY(take_text(reader, &name));
     GANTRY__TRY(take_u32(reader, &version));
     GANTRY__TRY(take_u8(reader, &out->attr_count));
@@ -158,13 +158,12 @@ static gantry_status_t take_op(saved_reader_t *reader, saved_op_t *out) {
     GANTRY__TRY(check_op(reader, name, version, out->op));
     out->attrs = gantry__arena_zalloc(&reader->arena, out->attr_count, sizeof *out->attrs);
     if (!out->attrs) return GANTRY_RESOURCE_EXHAUSTED;
-    for (uint32_t i = 0; i < out->attr_count; ++i)
-        GANTRY__TRY(take_text(reader, &out->attrs[i]));
+    for (uint32_t i = 0; i < out->attr_count; ++i) GANTRY__TRY(take_text(reader, &out->attrs[i]));
     return GANTRY_OK;
 }
 
 static gantry_status_t take_ops(saved_reader_t *reader) {
-    uint32_t count;
+    uint32_t count = 0;
     GANTRY__TRY(take_count(reader, 8, &count));
     reader->ops = gantry__arena_zalloc(&reader->arena, count, sizeof *reader->ops);
     if (!reader->ops) return GANTRY_RESOURCE_EXHAUSTED;
@@ -174,7 +173,7 @@ static gantry_status_t take_ops(saved_reader_t *reader) {
 }
 
 static gantry_status_t take_weight(saved_reader_t *reader, gantry__saved_weight_t *out) {
-    uint64_t bytes;
+    uint64_t bytes = 0;
     GANTRY__TRY(take_text(reader, &out->name));
     GANTRY__TRY(take_u8(reader, &out->flags));
     GANTRY__TRY(take_known_type(reader, &out->dtype, &out->shape, &bytes));
@@ -184,7 +183,7 @@ static gantry_status_t take_weight(saved_reader_t *reader, gantry__saved_weight_
 }
 
 static gantry_status_t take_weights(saved_reader_t *reader) {
-    uint32_t count;
+    uint32_t count = 0;
     GANTRY__TRY(take_count(reader, 6, &count));
     reader->weights = gantry__arena_zalloc(&reader->arena, count, sizeof *reader->weights);
     if (!reader->weights) return GANTRY_RESOURCE_EXHAUSTED;
@@ -201,8 +200,8 @@ static gantry_status_t take_place(saved_reader_t *reader, gantry__philox_t *out)
 
 static gantry_status_t take_stream(saved_reader_t *reader, gantry__draws_t **out) {
     gantry_runtime_t *runtime = reader->runtime;
-    gantry__philox_t begin, place;
-    uint32_t flags;
+    gantry__philox_t begin = {{0}, 0}, place = {{0}, 0};
+    uint32_t flags = 0;
     GANTRY__TRY(take_place(reader, &begin));
     GANTRY__TRY(take_place(reader, &place));
     GANTRY__TRY(take_u8(reader, &flags));
@@ -215,7 +214,7 @@ static gantry_status_t take_stream(saved_reader_t *reader, gantry__draws_t **out
 }
 
 static gantry_status_t take_streams(saved_reader_t *reader) {
-    uint32_t count;
+    uint32_t count = 0;
     GANTRY__TRY(take_count(reader, 49, &count));
     reader->streams = gantry__arena_zalloc(&reader->arena, count, sizeof *reader->streams);
     if (!reader->streams) return GANTRY_RESOURCE_EXHAUSTED;
@@ -230,8 +229,8 @@ static gantry_status_t take_body(saved_reader_t *reader, gantry_graph_t *graph);
 
 static gantry_status_t take_attr(saved_reader_t *reader, const saved_op_t *op,
                                  gantry_attr_value_t *out) {
-    uint32_t number, kind, count;
-    const void *list;
+    uint32_t number = 0, kind = 0, count = 0;
+    const void *list = NULL;
     GANTRY__TRY(take_u8(reader, &number));
     GANTRY__TRY(take_u8(reader, &kind));
     if (number >= op->attr_count) return fail_short(reader, "an op has no such attribute");
@@ -251,7 +250,7 @@ static gantry_status_t take_attr(saved_reader_t *reader, const saved_op_t *op,
 
 static gantry_status_t take_node_op(saved_reader_t *reader, gantry__graph_item_t *item,
                                     gantry_attr_value_t attrs[GANTRY__MAX_ATTRS]) {
-    uint32_t number, count;
+    uint32_t number = 0, count = 0;
     GANTRY__TRY(pick(reader, reader->op_count, "a node has no such op", &number));
     GANTRY__TRY(take_values(reader, &item->node.inputs, &item->node.input_count));
     GANTRY__TRY(take_u8(reader, &count));
@@ -268,10 +267,10 @@ static gantry_status_t take_constant(saved_reader_t *reader, uint32_t flags,
                                      gantry__graph_item_t *item, gantry_tensor_t **out_made) {
     unsigned char elements[GANTRY__SAVED_INLINE_BYTES];
     gantry_runtime_t *runtime = reader->runtime;
-    gantry_dtype_t dtype;
-    gantry_shape_t shape;
-    uint64_t bytes;
-    uint32_t number;
+    gantry_dtype_t dtype = GANTRY_DTYPE_NONE;
+    gantry_shape_t shape = {.rank = 0};
+    uint64_t bytes = 0;
+    uint32_t number = 0;
     if (!(flags & GANTRY__SAVED_IS_INLINE)) {
         GANTRY__TRY(pick(reader, reader->weight_count, "a constant has no such weight", &number));
         item->tensor = reader->weights[number].tensor;
@@ -280,15 +279,15 @@ static gantry_status_t take_constant(saved_reader_t *reader, uint32_t flags,
     GANTRY__TRY(take_known_type(reader, &dtype, &shape, &bytes));
     if (bytes > sizeof elements) return fail_short(reader, "a constant is too large");
     GANTRY__TRY(take(reader, elements, (size_t)bytes));
-    GANTRY__TRY(gantry__tensor_from_host(runtime, runtime->host, dtype, &shape, elements, NULL,
-                                         out_made));
+    GANTRY__TRY(
+        gantry__tensor_from_host(runtime, runtime->host, dtype, &shape, elements, NULL, out_made));
     item->tensor = *out_made;
     return GANTRY_OK;
 }
 
 static gantry_status_t take_variable(saved_reader_t *reader, gantry__graph_item_t *item,
                                      gantry_graph_value_t *value) {
-    uint32_t number, mode;
+    uint32_t number = 0, mode = 0;
     GANTRY__TRY(pick(reader, reader->weight_count, "a variable is no weight", &number));
     item->variable = reader->weights[number].variable;
     if (!item->variable) return fail_short(reader, "a variable is a constant");
@@ -311,9 +310,10 @@ static gantry_status_t take_block(saved_reader_t *reader, gantry_graph_t *graph,
         GANTRY__TRY(take_u8(reader, &count));
     else
         GANTRY__TRY(take_u64(reader, &item->most_steps));
-    if (count > GANTRY_MAX_GRAPH_BRANCHES) return fail_short(reader, "a branch has too many bodies");
+    if (count > GANTRY_MAX_GRAPH_BRANCHES)
+        return fail_short(reader, "a branch has too many bodies");
     for (uint32_t i = 0; i < count; ++i) {
-        const char *name;
+        const char *name = "";
         GANTRY__TRY(take_text(reader, &name));
         GANTRY__TRY(gantry_graph_add_subgraph(graph, name, &bodies[i]));
         GANTRY__TRY(take_body(reader, bodies[i]));
@@ -324,7 +324,7 @@ static gantry_status_t take_block(saved_reader_t *reader, gantry_graph_t *graph,
 }
 
 static gantry_status_t take_draw(saved_reader_t *reader, gantry__graph_item_t *item) {
-    uint32_t number;
+    uint32_t number = 0;
     GANTRY__TRY(pick(reader, reader->stream_count, "a draw has no such stream", &number));
     item->draws = reader->streams[number];
     return take_u64(reader, &item->blocks);
@@ -340,11 +340,11 @@ static gantry_status_t take_relations(saved_reader_t *reader, uint32_t flags,
     return GANTRY_OK;
 }
 
-static gantry_status_t add_plain_node(saved_reader_t *reader, gantry_graph_t *graph,
-                                      uint32_t flags, gantry__graph_item_t *item) {
+static gantry_status_t add_plain_node(saved_reader_t *reader, gantry_graph_t *graph, uint32_t flags,
+                                      gantry__graph_item_t *item) {
     gantry_attr_value_t attrs[GANTRY__MAX_ATTRS];
     const gantry__graph_item_t *added;
-    gantry_graph_value_t value, input;
+    gantry_graph_value_t value = 0, input;
     gantry_tensor_t *made = NULL;
     gantry_status_t status = GANTRY_OK;
     switch (item->kind) {
@@ -375,7 +375,7 @@ static GANTRY__NOINLINE gantry_status_t add_block_node(saved_reader_t *reader,
 
 static gantry_status_t take_node(saved_reader_t *reader, gantry_graph_t *graph) {
     gantry__graph_item_t item = {.kind = GANTRY_GRAPH_INPUT};
-    uint32_t kind, flags;
+    uint32_t kind = 0, flags = 0;
     GANTRY__TRY(take_u8(reader, &kind));
     GANTRY__TRY(take_u8(reader, &flags));
     GANTRY__TRY(take_text(reader, &item.node.name));
@@ -390,8 +390,8 @@ static gantry_status_t take_node(saved_reader_t *reader, gantry_graph_t *graph) 
 
 /* The rows of a body after its name. */
 static gantry_status_t take_body(saved_reader_t *reader, gantry_graph_t *graph) {
-    uint32_t count, value;
-    const char *name;
+    uint32_t count = 0, value = 0;
+    const char *name = "";
     GANTRY__TRY(take_count(reader, 5, &count));
     for (uint32_t i = 0; i < count; ++i) GANTRY__TRY(take_node(reader, graph));
     GANTRY__TRY(take_count(reader, 7, &count));
@@ -407,38 +407,36 @@ static gantry_status_t take_body(saved_reader_t *reader, gantry_graph_t *graph) 
 
 static gantry_status_t take_format(saved_reader_t *reader) {
     char magic[sizeof GANTRY__SAVED_MAGIC - 1];
-    uint32_t format;
+    uint32_t format = 0;
     GANTRY__TRY(take(reader, magic, sizeof magic));
     if (memcmp(magic, GANTRY__SAVED_MAGIC, sizeof magic) != 0)
         return fail_short(reader, "it does not begin with " GANTRY__SAVED_MAGIC);
     GANTRY__TRY(take_u32(reader, &format));
     if (format >= 1 && format <= GANTRY_SAVED_FORMAT) return GANTRY_OK;
-    return gantry__fail(
-        format == 0 ? GANTRY_DATA_LOSS : GANTRY_UNIMPLEMENTED,
-        "its format is %u; this library, Gantry %s, reads formats 1 to %d", (unsigned)format,
-        gantry_version(), GANTRY_SAVED_FORMAT);
+    return gantry__fail(format == 0 ? GANTRY_DATA_LOSS : GANTRY_UNIMPLEMENTED,
+                        "its format is %u; this library, Gantry %s, reads formats 1 to %d",
+                        (unsigned)format, gantry_version(), GANTRY_SAVED_FORMAT);
 }
 
-static gantry_status_t take_graph(saved_reader_t *reader, gantry_graph_t **out_graph) {
-    const char *name;
-    uint32_t flags;
+static gantry_status_t take_graph(saved_reader_t *reader, gantry_graph_t **out_graph,
+                                  uint32_t *out_flags) {
+    const char *name = "";
     GANTRY__TRY(take_format(reader));
-    GANTRY__TRY(take_u8(reader, &flags));
-    if (flags & ~(uint32_t)GANTRY__SAVED_BATCH_INVARIANT)
+    GANTRY__TRY(take_u8(reader, out_flags));
+    if (*out_flags & ~(uint32_t)GANTRY__SAVED_BATCH_INVARIANT)
         return fail_short(reader, "the graph has an unknown flag");
     GANTRY__TRY(take_ops(reader));
     GANTRY__TRY(take_weights(reader));
     GANTRY__TRY(take_streams(reader));
     GANTRY__TRY(take_text(reader, &name));
     GANTRY__TRY(gantry_graph_create(reader->runtime, name, out_graph));
-    (*out_graph)->root->is_batch_invariant = flags & GANTRY__SAVED_BATCH_INVARIANT;
     GANTRY__TRY(take_body(reader, *out_graph));
     return reader->at == reader->end ? GANTRY_OK : fail_short(reader, "more bytes follow");
 }
 
 gantry_status_t gantry__saved_read(gantry_runtime_t *runtime, const unsigned char *bytes,
                                    size_t size, gantry__saved_weight_fn load, void *user,
-                                   gantry_graph_t **out_graph) {
+                                   gantry_graph_t **out_graph, uint32_t *out_flags) {
     saved_reader_t reader = {.runtime = runtime,
                              .begin = bytes,
                              .at = bytes,
@@ -448,7 +446,7 @@ gantry_status_t gantry__saved_read(gantry_runtime_t *runtime, const unsigned cha
     *out_graph = NULL;
     GANTRY__TRY(gantry__logical_device_open(runtime->host));
     gantry__arena_init(&reader.arena, &runtime->heap);
-    const gantry_status_t status = take_graph(&reader, out_graph);
+    const gantry_status_t status = take_graph(&reader, out_graph, out_flags);
     for (uint32_t i = 0; i < reader.weight_count; ++i) {
         gantry_tensor_release(reader.weights[i].tensor);
         gantry_variable_release(reader.weights[i].variable);

@@ -42,10 +42,11 @@ static gantry_status_t check_text(const char *what, const char *text) {
 /* A text replaces the one of the same key. */
 static gantry_status_t add_text(saving_t *saving, const gantry_metadata_t *given) {
     if (!given->key || !*given->key || !given->text)
-        return gantry__refuse("metadata has a %s; keys that are not empty, with texts, are accepted",
-                              given->key && *given->key ? "text that is NULL"
-                              : given->key              ? "key that is empty"
-                                                        : "key that is NULL");
+        return gantry__refuse(
+            "metadata has a %s; keys that are not empty, with texts, are accepted",
+            given->key && *given->key ? "text that is NULL"
+            : given->key              ? "key that is empty"
+                                      : "key that is NULL");
     GANTRY__TRY(check_text("key", given->key));
     GANTRY__TRY(check_text("text", given->text));
     const size_t bytes = strlen(given->key) + sizeof GANTRY__SAVED_USER;
@@ -65,8 +66,8 @@ static gantry_status_t add_texts(saving_t *saving, const gantry_function_save_op
     _Static_assert(GANTRY_SAVED_FORMAT == 1, "the text of the format");
     const size_t count = gantry_function_metadata_count(saving->function);
     saving->text_room = OWN_TEXTS + count + options->metadata_count;
-    saving->texts = gantry__heap_zalloc(saving->saved.heap,
-                                        saving->text_room * sizeof *saving->texts);
+    saving->texts =
+        gantry__heap_zalloc(saving->saved.heap, saving->text_room * sizeof *saving->texts);
     if (!saving->texts) return GANTRY_RESOURCE_EXHAUSTED;
     memcpy(saving->texts, own, sizeof own);
     saving->text_count = OWN_TEXTS;
@@ -85,8 +86,7 @@ static gantry_status_t add_texts(saving_t *saving, const gantry_function_save_op
 static gantry_status_t add_tensors(saving_t *saving) {
     const gantry__saved_graph_t *saved = &saving->saved;
     const size_t count = saved->weight_count;
-    saving->tensors =
-        gantry__heap_zalloc(saved->heap, (count + 1) * sizeof *saving->tensors);
+    saving->tensors = gantry__heap_zalloc(saved->heap, (count + 1) * sizeof *saving->tensors);
     if (!saving->tensors) return GANTRY_RESOURCE_EXHAUSTED;
     saving->tensor_count = count + 1;
     for (size_t i = 0; i < count; ++i) {
@@ -109,8 +109,7 @@ static gantry_status_t add_tensors(saving_t *saving) {
     return GANTRY_OK;
 }
 
-static gantry_status_t write_weight(const saving_t *saving, size_t index,
-                                    gantry_new_file_t *file) {
+static gantry_status_t write_weight(const saving_t *saving, size_t index, gantry_new_file_t *file) {
     const gantry__saved_graph_t *saved = &saving->saved;
     if (index == saved->weight_count)
         return gantry__new_file_write(file, saved->bytes, saved->size);
@@ -144,7 +143,9 @@ static gantry_status_t save_graph(saving_t *saving, const gantry_graph_t *graph,
     const gantry__safetensors_memory_t memory = gantry__saved_memory(saving->saved.heap);
     char *front;
     size_t front_bytes, capacity;
-    GANTRY__TRY(gantry__saved_write(graph, &saving->saved));
+    GANTRY__TRY(gantry__saved_write(
+        graph, saving->function->batch_invariant == GANTRY_ON ? GANTRY__SAVED_BATCH_INVARIANT : 0,
+        &saving->saved));
     GANTRY__TRY(add_texts(saving, options));
     GANTRY__TRY(add_tensors(saving));
     GANTRY__TRY(gantry__safetensors_write(&memory, saving->tensors, saving->tensor_count,
@@ -181,9 +182,8 @@ gantry_status_t gantry_function_save(gantry_function_t *function, const char *pa
     GANTRY__TRY(
         gantry__struct_read(options, 0, &chosen, sizeof chosen, "gantry_function_save: options"));
     if (!chosen.metadata && chosen.metadata_count > 0)
-        return gantry__refuse(
-            "gantry_function_save: metadata is NULL; an array of %zu is accepted",
-            chosen.metadata_count);
+        return gantry__refuse("gantry_function_save: metadata is NULL; an array of %zu is accepted",
+                              chosen.metadata_count);
     const gantry_status_t status = save_function(function, path, &chosen);
     if (status == GANTRY_OK) return GANTRY_OK;
     return gantry__fail_prefix(status, "cannot save function %s to '%s': ", function->name, path);

@@ -12,7 +12,8 @@
 #include "run/variable_state.h"
 #include "shared/printable.h"
 
-enum { MOST_NAME = GANTRY_MAX_GRAPH_TEXT - 16 };
+/* Bytes of a weight's name, before its number. */
+#define MOST_NAME 65000
 
 typedef struct saved_writer_t {
     gantry__saved_graph_t *out;
@@ -85,16 +86,17 @@ static void put_values(saved_writer_t *writer, const gantry_graph_value_t *value
 /* A name of its own, fit for the header of the file. */
 static gantry_status_t name_weight(saved_writer_t *writer, const char *given, const char *base,
                                    const char **out_name) {
-    const size_t room = MOST_NAME + 16;
-    char *text = gantry__arena_zalloc(&writer->out->arena, strnlen(given, MOST_NAME) + 32, 1);
+    const char *name = *given ? given : base;
+    const size_t bytes = strlen(name), room = (bytes < MOST_NAME ? bytes : MOST_NAME) + 16;
+    char *text = gantry__arena_zalloc(&writer->out->arena, room, 1);
     if (!text) return GANTRY_RESOURCE_EXHAUSTED;
-    (void)snprintf(text, room, "%.*s", MOST_NAME, *given ? given : base);
+    memcpy(text, name, room - 16);
     gantry__make_printable(text, 0);
     const size_t length = strlen(text);
     for (uint32_t number = 0;; ++number) {
         if (number > 0) (void)snprintf(text + length, 16, "_%u", (unsigned)number);
-        uint32_t *count = gantry__id_map_at(&writer->names,
-                                            gantry__hash64(text, strlen(text), 0) | 1);
+        uint32_t *count =
+            gantry__id_map_at(&writer->names, gantry__hash64(text, strlen(text), 0) | 1);
         if (!count) return GANTRY_RESOURCE_EXHAUSTED;
         if ((*count)++ == 0) break;
     }
@@ -113,9 +115,8 @@ static gantry_status_t add_weight(saved_writer_t *writer, const gantry__graph_it
                                      .dtype = tensor->dtype,
                                      .shape = tensor->shape};
     gantry_status_t status = name_weight(writer, given, base, &weight.name);
-    if (status == GANTRY_OK &&
-        !gantry__heap_grow(writer->heap, &out->weights, out->weight_count, &out->weight_capacity,
-                           sizeof weight))
+    if (status == GANTRY_OK && !gantry__heap_grow(writer->heap, &out->weights, out->weight_count,
+                                                  &out->weight_capacity, sizeof weight))
         status = GANTRY_RESOURCE_EXHAUSTED;
     if (status != GANTRY_OK) {
         gantry_tensor_release(tensor);
@@ -259,8 +260,8 @@ static gantry_status_t put_constant(saved_writer_t *writer, const gantry__graph_
     }
     const gantry_status_t status = gantry_tensor_read(tensor, elements, tensor->size_bytes);
     if (status != GANTRY_OK)
-        return gantry__fail_prefix(status, "constant \"%s\": ",
-                                   gantry__graph_label(item->node.name).text);
+        return gantry__fail_prefix(status,
+                                   "constant \"%s\": ", gantry__graph_label(item->node.name).text);
     put_type(writer, tensor->dtype, &tensor->shape);
     put(writer, elements, tensor->size_bytes);
     return GANTRY_OK;
@@ -327,8 +328,7 @@ static gantry_status_t put_node(saved_writer_t *writer, const gantry__graph_item
 static gantry_status_t put_body(saved_writer_t *writer, const gantry_graph_t *graph) {
     put_text(writer, graph->name);
     put_u32(writer, graph->item_count);
-    for (size_t i = 0; i < graph->item_count; ++i)
-        GANTRY__TRY(put_node(writer, &graph->items[i]));
+    for (size_t i = 0; i < graph->item_count; ++i) GANTRY__TRY(put_node(writer, &graph->items[i]));
     put_u32(writer, graph->output_count);
     for (size_t i = 0; i < graph->output_count; ++i) {
         put_text(writer, graph->outputs[i].name);
@@ -339,7 +339,8 @@ static gantry_status_t put_body(saved_writer_t *writer, const gantry_graph_t *gr
 
 /* ---- all ---- */
 
-static gantry_status_t write_graph(saved_writer_t *writer, const gantry_graph_t *graph) {
+static gantry_status_t write_graph(saved_writer_t *writer, const gantry_graph_t *graph,
+                                   uint32_t flags) {
     static const char taken[] = GANTRY__SAVED_TENSOR;
     uint32_t *count =
         gantry__id_map_at(&writer->names, gantry__hash64(taken, sizeof taken - 1, 0) | 1);
@@ -349,7 +350,7 @@ static gantry_status_t write_graph(saved_writer_t *writer, const gantry_graph_t 
     GANTRY__TRY(note_all(writer, graph, false));
     put(writer, GANTRY__SAVED_MAGIC, sizeof GANTRY__SAVED_MAGIC - 1);
     put_u32(writer, GANTRY_SAVED_FORMAT);
-    put_u8(writer, graph->root->is_batch_invariant ? GANTRY__SAVED_BATCH_INVARIANT : 0);
+    put_u8(writer, flags);
     put_ops(writer);
     put_weights(writer);
     put_streams(writer);
@@ -357,7 +358,8 @@ static gantry_status_t write_graph(saved_writer_t *writer, const gantry_graph_t 
     return writer->has_failed ? GANTRY_RESOURCE_EXHAUSTED : GANTRY_OK;
 }
 
-gantry_status_t gantry__saved_write(const gantry_graph_t *graph, gantry__saved_graph_t *out) {
+gantry_status_t gantry__saved_write(const gantry_graph_t *graph, uint32_t flags,
+                                    gantry__saved_graph_t *out) {
     const gantry__heap_t *heap = &graph->root->runtime->heap;
     const size_t bytes = (graph->root->value_count + 1) * sizeof(uint32_t);
     *out = (gantry__saved_graph_t){.heap = heap};
@@ -371,7 +373,7 @@ gantry_status_t gantry__saved_write(const gantry_graph_t *graph, gantry__saved_g
     gantry__id_map_init(&writer->streams, heap);
     writer->numbers = gantry__heap_zalloc(heap, bytes);
     const gantry_status_t status =
-        writer->numbers ? write_graph(writer, graph) : GANTRY_RESOURCE_EXHAUSTED;
+        writer->numbers ? write_graph(writer, graph, flags) : GANTRY_RESOURCE_EXHAUSTED;
     gantry__id_map_deinit(&writer->names);
     gantry__id_map_deinit(&writer->weights);
     gantry__id_map_deinit(&writer->streams);
@@ -384,8 +386,7 @@ gantry_status_t gantry__saved_write(const gantry_graph_t *graph, gantry__saved_g
 void gantry__saved_graph_deinit(gantry__saved_graph_t *saved) {
     for (size_t i = 0; i < saved->weight_count; ++i)
         gantry_tensor_release(saved->weights[i].tensor);
-    gantry__heap_free(saved->heap, saved->weights,
-                      saved->weight_capacity * sizeof *saved->weights);
+    gantry__heap_free(saved->heap, saved->weights, saved->weight_capacity * sizeof *saved->weights);
     gantry__heap_free(saved->heap, saved->bytes, saved->capacity);
     gantry__arena_deinit(&saved->arena);
 }
