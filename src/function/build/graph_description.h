@@ -133,7 +133,4 @@ gantry_status_t gantry__graph_describe(gantry_graph_t *graph, const gantry__grap
 void gantry__graph_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                         const gantry_tensor_t **outputs, void *user);
 
-/* The graph of a function that was made of one; NULL: it was traced from a body. No reference. */
-gantry_graph_t *gantry__function_graph(const gantry_function_t *function);
-
 #endif

@@ -6,8 +6,9 @@
 
 static void release_graph(void *graph) { gantry_graph_release(graph); }
 
-gantry_graph_t *gantry__function_graph(const gantry_function_t *function) {
-    return function->body == gantry__graph_body ? function->user : NULL;
+static gantry_status_t describe_itself(void *user, gantry_graph_t **out_graph) {
+    *out_graph = user;
+    return GANTRY_OK;
 }
 
 /* ---- a function of a graph ---- */
@@ -58,6 +59,7 @@ static gantry_status_t make_of_lists(gantry_graph_t *graph, const graph_lists_t 
                                               .body = gantry__graph_body,
                                               .user = graph,
                                               .release_user = release_graph,
+                                              .describe = describe_itself,
                                               .inputs = lists->inputs,
                                               .input_count = graph->input_count,
                                               .output_count = graph->output_count,
@@ -136,8 +138,11 @@ gantry_status_t gantry_function_get_graph(gantry_function_t *function, gantry_gr
     if (!function)
         return gantry__refuse("gantry_function_get_graph: the function is NULL; one is accepted");
     GANTRY__TRY(gantry__runtime_check_well(function->runtime));
-    *out_graph = gantry_graph_retain(gantry__function_graph(function));
-    if (*out_graph) return GANTRY_OK;
+    if (function->describe) {
+        GANTRY__TRY(function->describe(function->user, out_graph));
+        *out_graph = gantry_graph_retain(*out_graph);
+        return GANTRY_OK;
+    }
     GANTRY__TRY(gantry_graph_create(function->runtime, function->name, &graph));
     const gantry_status_t status = describe_function(function, graph);
     if (status == GANTRY_OK)

@@ -44,6 +44,12 @@ typedef struct gantry__attached_t {
     gantry_release_fn release;
 } gantry__attached_t;
 
+/* Records a trace without the body, from user; *out_is_recorded false: the body must run. */
+typedef gantry_status_t (*gantry__record_fn)(void *user, gantry__specialization_t *specialization,
+                                             bool *out_is_recorded);
+/* The graph that the function was made of, which user owns. */
+typedef gantry_status_t (*gantry__describe_fn)(void *user, struct gantry_graph_t **out_graph);
+
 struct gantry_function_t {
     atomic_uint references;
     gantry_runtime_t *runtime;
@@ -52,6 +58,8 @@ struct gantry_function_t {
     gantry_function_body_fn body;
     void *user;
     gantry_release_fn release_user; /* gets user at the end; NULL: the program's */
+    gantry__record_fn record;       /* NULL: each trace runs the body */
+    gantry__describe_fn describe;   /* NULL: it was traced from a body */
     gantry_input_spec_t *inputs;
     gantry__arena_t texts;     /* output_names and metadata */
     const char **output_names; /* NULL: none */
@@ -79,6 +87,8 @@ typedef struct gantry__function_source_t {
     gantry_function_body_fn body;
     void *user;
     gantry_release_fn release_user; /* NULL: none; not called if the function is not made */
+    gantry__record_fn record;       /* NULL: none */
+    gantry__describe_fn describe;   /* NULL: none */
     const gantry_input_spec_t *inputs;
     size_t input_count, output_count;
     const char *const *output_names; /* NULL: none */

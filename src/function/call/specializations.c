@@ -115,11 +115,10 @@ static gantry_status_t record_body(const gantry_function_t *function, gantry_sco
     return status;
 }
 
-static gantry_status_t record(const gantry_function_t *function,
-                              gantry__specialization_t *specialization) {
+static gantry_status_t record_in_scope(const gantry_function_t *function,
+                                       gantry__specialization_t *specialization) {
     gantry_runtime_t *runtime = function->runtime;
     gantry__trace_t trace;
-    GANTRY__TRY(gantry__runtime_initialize(runtime, function->name));
     gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
     if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
     gantry__trace_init(&trace, runtime, &specialization->graph, NULL);
@@ -130,6 +129,15 @@ static gantry_status_t record(const gantry_function_t *function,
         gantry__scope_end_body(scope, record_body(function, scope, specialization));
     gantry__trace_deinit(&trace);
     return status;
+}
+
+static gantry_status_t record(const gantry_function_t *function,
+                              gantry__specialization_t *specialization) {
+    bool is_recorded = false;
+    GANTRY__TRY(gantry__runtime_initialize(function->runtime, function->name));
+    if (function->record)
+        GANTRY__TRY(function->record(function->user, specialization, &is_recorded));
+    return is_recorded ? GANTRY_OK : record_in_scope(function, specialization);
 }
 
 /* ---- the list ---- */

@@ -8,9 +8,9 @@
 
 #include <gantry/io.h>
 
-#include "base/decimal.h"
 #include "base/files.h"
 #include "base/fp_mode.h"
+#include "device/device_open.h"
 #include "function/call/function.h"
 #include "function/saved/saved_format.h"
 #include "function/saved/saved_memory.h"
@@ -150,32 +150,50 @@ static gantry_status_t load_weight(void *user, gantry__saved_weight_t *weight) {
 
 /* ---- the graph ---- */
 
-static gantry_status_t set_metadata(const loading_t *loading, gantry_graph_t *graph) {
-    const size_t prefix = sizeof GANTRY__SAVED_USER - 1;
-    for (size_t i = 0; i < loading->header.text_count; ++i) {
+static void saved_destroy(gantry__saved_t *saved) {
+    const gantry__heap_t *heap = saved->arena.heap;
+    gantry_graph_release(saved->graph);
+    for (uint32_t i = 0; i < saved->weight_count; ++i) {
+        gantry_tensor_release(saved->weights[i].tensor);
+        gantry_variable_release(saved->weights[i].variable);
+    }
+    for (uint32_t i = 0; i < saved->stream_count; ++i) gantry__draws_release(saved->streams[i]);
+    gantry__heap_free(heap, saved->bytes, saved->size);
+    gantry__arena_deinit(&saved->arena);
+    gantry__mutex_deinit(&saved->lock);
+    gantry__heap_free(heap, saved, sizeof *saved);
+}
+
+static gantry_status_t saved_make(gantry_runtime_t *runtime, gantry__saved_t **out_saved) {
+    gantry__saved_t *saved = gantry__heap_zalloc(&runtime->heap, sizeof *saved);
+    if (!saved) return GANTRY_RESOURCE_EXHAUSTED;
+    if (gantry__mutex_init(&saved->lock) != 0) {
+        gantry__heap_free(&runtime->heap, saved, sizeof *saved);
+        return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+    }
+    saved->runtime = runtime;
+    gantry__arena_init(&saved->arena, &runtime->heap);
+    *out_saved = saved;
+    return GANTRY_OK;
+}
+
+/* The header ends before the function. */
+static gantry_status_t keep_metadata(const loading_t *loading, gantry__saved_t *saved) {
+    const size_t prefix = sizeof GANTRY__SAVED_USER - 1, count = loading->header.text_count;
+    saved->metadata = gantry__arena_zalloc(&saved->arena, count, sizeof *saved->metadata);
+    if (!saved->metadata) return GANTRY_RESOURCE_EXHAUSTED;
+    for (size_t i = 0; i < count; ++i) {
         const gantry__safetensors_text_t *text = &loading->header.texts[i];
         if (strncmp(text->key, GANTRY__SAVED_USER, prefix) != 0) continue;
-        GANTRY__TRY(gantry_graph_set_metadata(graph, text->key + prefix, text->value));
+        gantry_metadata_t *kept = &saved->metadata[saved->metadata_count++];
+        kept->key = gantry__arena_strdup(&saved->arena, text->key + prefix);
+        kept->text = gantry__arena_strdup(&saved->arena, text->value);
+        if (!kept->key || !kept->text) return GANTRY_RESOURCE_EXHAUSTED;
     }
     return GANTRY_OK;
 }
 
-static gantry_status_t read_graph_bytes(loading_t *loading, unsigned char *bytes,
-                                        const gantry__safetensors_tensor_t *tensor,
-                                        gantry_graph_t **out_graph) {
-    const size_t size = (size_t)(tensor->end - tensor->begin);
-    GANTRY__TRY(gantry__file_read_at(loading->file, loading->path,
-                                     loading->data_offset + tensor->begin, bytes, size));
-    GANTRY__TRY(gantry__saved_read(loading->runtime, bytes, size, load_weight, loading, out_graph,
-                                   &loading->flags));
-    const gantry_status_t status = set_metadata(loading, *out_graph);
-    if (status == GANTRY_OK) return GANTRY_OK;
-    gantry_graph_release(*out_graph);
-    *out_graph = NULL;
-    return status;
-}
-
-static gantry_status_t load_graph(loading_t *loading, gantry_graph_t **out_graph) {
+static gantry_status_t load_bytes(loading_t *loading, gantry__saved_t *saved) {
     const gantry__heap_t *heap = &loading->runtime->heap;
     const gantry__safetensors_tensor_t *tensor =
         gantry__safetensors_find(&loading->header, GANTRY__SAVED_TENSOR);
@@ -183,19 +201,27 @@ static gantry_status_t load_graph(loading_t *loading, gantry_graph_t **out_graph
         return gantry__fail(GANTRY_DATA_LOSS,
                             "its tensor \"" GANTRY__SAVED_TENSOR "\" is %s; one of U8 is accepted",
                             tensor ? tensor->type_name : "missing");
-    const size_t size = (size_t)(tensor->end - tensor->begin), count = loading->header.count;
-    unsigned char *bytes = gantry__heap_alloc(heap, size);
+    saved->size = (size_t)(tensor->end - tensor->begin);
+    saved->bytes = gantry__heap_alloc(heap, saved->size);
+    if (!saved->bytes) return GANTRY_RESOURCE_EXHAUSTED;
+    return gantry__file_read_at(loading->file, loading->path, loading->data_offset + tensor->begin,
+                                saved->bytes, saved->size);
+}
+
+static gantry_status_t load_graph(loading_t *loading, gantry__saved_t *saved) {
+    const gantry__heap_t *heap = &loading->runtime->heap;
+    const size_t count = loading->header.count;
+    GANTRY__TRY(load_bytes(loading, saved));
+    GANTRY__TRY(keep_metadata(loading, saved));
+    GANTRY__TRY(gantry__logical_device_open(loading->runtime->host));
     loading->is_taken = gantry__heap_zalloc(heap, count);
-    const gantry_status_t status = bytes && loading->is_taken
-                                       ? read_graph_bytes(loading, bytes, tensor, out_graph)
-                                       : GANTRY_RESOURCE_EXHAUSTED;
-    gantry__heap_free(heap, bytes, size);
+    if (!loading->is_taken) return GANTRY_RESOURCE_EXHAUSTED;
+    const gantry_status_t status = gantry__saved_read_tables(saved, load_weight, loading);
     gantry__heap_free(heap, loading->is_taken, count);
     return status;
 }
 
-static gantry_status_t load_scoped(loading_t *loading, const char *device,
-                                   gantry_graph_t **out_graph) {
+static gantry_status_t load_scoped(loading_t *loading, const char *device, gantry__saved_t *saved) {
     GANTRY__TRY(load_header(loading));
     GANTRY__TRY(check_format(loading));
     GANTRY__TRY(gantry__runtime_initialize(loading->runtime, "gantry_function_load"));
@@ -204,20 +230,77 @@ static gantry_status_t load_scoped(loading_t *loading, const char *device,
     gantry_status_t status = loading->scope && (device || loading->host)
                                  ? gantry_scope_status(loading->scope)
                                  : GANTRY_RESOURCE_EXHAUSTED;
-    if (status == GANTRY_OK) status = load_graph(loading, out_graph);
+    if (status == GANTRY_OK) status = load_graph(loading, saved);
     if (loading->host) status = gantry__scope_end_body(loading->host, status);
     return loading->scope ? gantry__scope_end_body(loading->scope, status) : status;
 }
 
 static gantry_status_t load_file(gantry_runtime_t *runtime, const char *path, const char *device,
-                                 gantry_graph_t **out_graph, uint32_t *out_flags) {
+                                 gantry__saved_t *saved) {
     loading_t loading = {.runtime = runtime, .path = path};
     GANTRY__TRY(gantry__safetensors_check_machine());
     GANTRY__TRY(gantry__file_open(path, MOST_FILE_BYTES, &loading.file, &loading.size));
-    const gantry_status_t status = load_scoped(&loading, device, out_graph);
+    const gantry_status_t status = load_scoped(&loading, device, saved);
     gantry__safetensors_deinit(&loading.header);
     gantry__file_close(loading.file);
-    *out_flags = loading.flags;
+    return status;
+}
+
+/* ---- the function ---- */
+
+static void saved_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                       const gantry_tensor_t **outputs, void *user) {
+    gantry_graph_t *graph;
+    const gantry_status_t status = gantry__saved_describe(user, &graph);
+    if (status == GANTRY_OK)
+        gantry__graph_body(scope, inputs, outputs, graph);
+    else
+        (void)gantry__scope_fail(scope, status);
+}
+
+static gantry_status_t saved_record(void *user, gantry__specialization_t *specialization,
+                                    bool *out_is_recorded) {
+    return gantry__saved_record(user, specialization, out_is_recorded);
+}
+
+static gantry_status_t saved_describe(void *user, gantry_graph_t **out_graph) {
+    return gantry__saved_describe(user, out_graph);
+}
+
+static void saved_release(void *user) { saved_destroy(user); }
+
+/* A function that is not traced yet is checked by its description. */
+static gantry_status_t check_untraced(const gantry_function_t *function, gantry__saved_t *saved) {
+    gantry_graph_t *graph;
+    return !function->runs_eagerly && gantry__function_is_known(function)
+               ? GANTRY_OK
+               : gantry__saved_describe(saved, &graph);
+}
+
+static gantry_status_t make_function(gantry__saved_t *saved,
+                                     const gantry_function_options_t *options,
+                                     gantry_function_t **out_function) {
+    const gantry__saved_body_t *body = &saved->body;
+    const gantry__graph_label_t name = gantry__graph_label(body->name);
+    const gantry__function_source_t source = {.call = "gantry_function_load",
+                                              .name = name.text,
+                                              .body = saved_body,
+                                              .user = saved,
+                                              .release_user = saved_release,
+                                              .record = saved_record,
+                                              .describe = saved_describe,
+                                              .inputs = body->inputs,
+                                              .input_count = body->input_count,
+                                              .output_count = body->output_count,
+                                              .output_names = body->output_names,
+                                              .metadata = saved->metadata,
+                                              .metadata_count = saved->metadata_count};
+    GANTRY__TRY(gantry__function_make(saved->runtime, &source, options, out_function));
+    const gantry_status_t status = check_untraced(*out_function, saved);
+    if (status == GANTRY_OK) return GANTRY_OK;
+    (*out_function)->release_user = NULL; /* the caller has it */
+    gantry_function_release(*out_function);
+    *out_function = NULL;
     return status;
 }
 
@@ -228,14 +311,23 @@ static gantry_status_t fail_load(const char *path, gantry_status_t status) {
     return gantry__fail(status, "cannot load the function of '%s': %s", path, text);
 }
 
+static gantry_status_t load_function(gantry_runtime_t *runtime, const char *path,
+                                     const gantry_function_load_options_t *options,
+                                     gantry_function_t **out_function) {
+    gantry__saved_t *saved = NULL;
+    GANTRY__TRY(saved_make(runtime, &saved));
+    gantry_status_t status = load_file(runtime, path, options->device, saved);
+    if (status == GANTRY_OK) status = make_function(saved, options->function, out_function);
+    if (status == GANTRY_OK) return GANTRY_OK;
+    saved_destroy(saved);
+    return fail_load(path, status);
+}
+
 gantry_status_t gantry_function_load(gantry_runtime_t *runtime, const char *path,
                                      const gantry_function_load_options_t *options,
                                      gantry_function_t **out_function) {
     GANTRY__OWN_FP_MODE(fp);
     gantry_function_load_options_t chosen;
-    gantry_function_options_t function;
-    gantry_graph_t *graph = NULL;
-    uint32_t flags = 0;
     if (!out_function)
         return gantry__refuse("gantry_function_load: out_function is NULL; an address is accepted");
     *out_function = NULL;
@@ -243,13 +335,5 @@ gantry_status_t gantry_function_load(gantry_runtime_t *runtime, const char *path
     if (!path) return gantry__refuse("gantry_function_load: the path is NULL; a path is accepted");
     GANTRY__TRY(
         gantry__struct_read(options, 0, &chosen, sizeof chosen, "gantry_function_load: options"));
-    GANTRY__TRY(gantry__struct_read(chosen.function, 0, &function, sizeof function,
-                                    "gantry_function_load: options->function"));
-    gantry_status_t status = load_file(runtime, path, chosen.device, &graph, &flags);
-    if (flags & GANTRY__SAVED_BATCH_INVARIANT && function.batch_invariant == GANTRY_DEFAULT)
-        function.batch_invariant = GANTRY_ON;
-    function.struct_size = sizeof function;
-    if (status == GANTRY_OK) status = gantry_function_from_graph(graph, &function, out_function);
-    gantry_graph_release(graph);
-    return status == GANTRY_OK ? GANTRY_OK : fail_load(path, status);
+    return load_function(runtime, path, &chosen, out_function);
 }

@@ -5,9 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/hash.h"
+#include "base/id_map.h"
 #include "function/saved/saved_format.h"
 #include "run/runtime_state.h"
+#include "run/scope_state.h"
 #include "run/tensor_state.h"
 #include "run/variable_state.h"
 #include "shared/printable.h"
@@ -18,11 +21,12 @@
 typedef struct saved_writer_t {
     gantry__saved_graph_t *out;
     const gantry__heap_t *heap;
-    bool has_failed;          /* memory ran out */
-    gantry__id_map_t names;   /* of weights, by hash: how often */
-    gantry__id_map_t weights; /* by address of the tensor or variable: weight + 1 */
-    gantry__id_map_t streams; /* by address: stream + 1 */
-    gantry__draws_t **draws;  /* of the graph */
+    bool has_failed;             /* memory ran out */
+    gantry__id_map_t names;      /* of weights, by hash: how often */
+    gantry__id_map_t node_names; /* of the body that is written */
+    gantry__id_map_t weights;    /* by address of the tensor or variable: weight + 1 */
+    gantry__id_map_t streams;    /* by address: stream + 1 */
+    gantry__draws_t **draws;     /* of the graph */
     size_t stream_count, stream_capacity;
     uint16_t op_numbers[GANTRY__OP_COUNT]; /* by id: the number in the file + 1 */
     uint16_t ops[GANTRY__OP_COUNT];        /* ids, by that number */
@@ -76,6 +80,11 @@ static void put_type(saved_writer_t *writer, gantry_dtype_t dtype, const gantry_
     put(writer, shape->dims, (size_t)shape->rank * sizeof shape->dims[0]);
 }
 
+static void number_values(saved_writer_t *writer, const gantry__graph_item_t *item) {
+    for (uint32_t i = 0; i < item->output_count; ++i)
+        writer->numbers[item->first_output + i] = writer->next_value++;
+}
+
 static void put_values(saved_writer_t *writer, const gantry_graph_value_t *values, size_t count) {
     put_u32(writer, count);
     for (size_t i = 0; i < count; ++i) put_u32(writer, writer->numbers[values[i]]);
@@ -93,12 +102,14 @@ static gantry_status_t name_weight(saved_writer_t *writer, const char *given, co
     memcpy(text, name, room - 16);
     gantry__make_printable(text, 0);
     const size_t length = strlen(text);
-    for (uint32_t number = 0;; ++number) {
-        if (number > 0) (void)snprintf(text + length, 16, "_%u", (unsigned)number);
+    uint32_t taken = 1;
+    for (uint32_t number = 0; taken > 0; ++number) {
         uint32_t *count =
             gantry__id_map_at(&writer->names, gantry__hash64(text, strlen(text), 0) | 1);
         if (!count) return GANTRY_RESOURCE_EXHAUSTED;
-        if ((*count)++ == 0) break;
+        taken = (*count)++;
+        if (number < taken) number = taken;
+        if (taken > 0) (void)snprintf(text + length, 16, "_%u", (unsigned)number);
     }
     *out_name = text;
     return GANTRY_OK;
@@ -222,6 +233,17 @@ static void put_streams(saved_writer_t *writer) {
 
 static gantry_status_t put_body(saved_writer_t *writer, const gantry_graph_t *graph);
 
+/* How often a name was taken in its body before; as in a trace, case makes no difference. */
+static uint32_t count_name(saved_writer_t *writer, const char *name) {
+    char key[GANTRY__NODE_NAME_BYTES];
+    size_t length = 0;
+    for (; name[length] && length < sizeof key; ++length)
+        key[length] = gantry__ascii_lower(name[length]);
+    uint32_t *count = gantry__id_map_at(&writer->node_names, gantry__hash64(key, length, 0) | 1);
+    writer->has_failed |= !count;
+    return count ? (*count)++ : 0;
+}
+
 static void put_attr(saved_writer_t *writer, const gantry__op_def_t *op,
                      const gantry_attr_value_t *attr) {
     uint32_t number = 0;
@@ -291,7 +313,7 @@ static gantry_status_t put_block(saved_writer_t *writer, const gantry__graph_ite
 
 static gantry_status_t put_kind(saved_writer_t *writer, const gantry__graph_item_t *item) {
     switch (item->kind) {
-        case GANTRY_GRAPH_INPUT: put_type(writer, item->dtype, &item->shape); return GANTRY_OK;
+        case GANTRY_GRAPH_INPUT: return GANTRY_OK;
         case GANTRY_GRAPH_CONSTANT: return put_constant(writer, item);
         case GANTRY_GRAPH_OP: put_op(writer, item); return GANTRY_OK;
         case GANTRY_GRAPH_READ:
@@ -307,6 +329,25 @@ static gantry_status_t put_kind(saved_writer_t *writer, const gantry__graph_item
     return GANTRY_OK;
 }
 
+/* A name of the node's own, as a trace makes one: the base, base_1 and so on. */
+static void name_node(saved_writer_t *writer, const char *given, const char *base,
+                      char text[GANTRY__NODE_NAME_BYTES]) {
+    const gantry__graph_label_t label = gantry__graph_label(*given ? given : base);
+    (void)snprintf(text, GANTRY__NODE_NAME_BYTES, "%s", label.text);
+    uint32_t taken = count_name(writer, text);
+    for (uint32_t number = taken; taken > 0; ++number) {
+        (void)snprintf(text, GANTRY__NODE_NAME_BYTES, "%s_%u", label.text, (unsigned)number);
+        taken = count_name(writer, text);
+    }
+}
+
+static void put_name(saved_writer_t *writer, const gantry__graph_item_t *item) {
+    char text[GANTRY__NODE_NAME_BYTES];
+    const char *op = item->kind == GANTRY_GRAPH_CONSTANT ? "Const" : gantry__graph_item_op(item);
+    name_node(writer, item->node.name, op, text);
+    put_text(writer, text);
+}
+
 static gantry_status_t put_node(saved_writer_t *writer, const gantry__graph_item_t *item) {
     const gantry_graph_node_t *node = &item->node;
     const bool is_constant = item->kind == GANTRY_GRAPH_CONSTANT && is_inline(item);
@@ -315,32 +356,70 @@ static gantry_status_t put_node(saved_writer_t *writer, const gantry__graph_item
                        (node->control_count > 0 ? GANTRY__SAVED_HAS_CONTROLS : 0) |
                        (node->colocated_count > 0 ? GANTRY__SAVED_HAS_COLOCATED : 0) |
                        (is_constant ? GANTRY__SAVED_IS_INLINE : 0));
-    put_text(writer, node->name);
+    put_name(writer, item);
     if (node->device) put_text(writer, node->device);
     if (node->control_count > 0) put_values(writer, node->controls, node->control_count);
     if (node->colocated_count > 0) put_values(writer, node->colocated, node->colocated_count);
     GANTRY__TRY(put_kind(writer, item));
-    for (uint32_t i = 0; i < item->output_count; ++i)
-        writer->numbers[item->first_output + i] = writer->next_value++;
+    number_values(writer, item);
     return GANTRY_OK;
 }
 
-static gantry_status_t put_body(saved_writer_t *writer, const gantry_graph_t *graph) {
-    put_text(writer, graph->name);
-    put_u32(writer, graph->item_count);
-    for (size_t i = 0; i < graph->item_count; ++i) GANTRY__TRY(put_node(writer, &graph->items[i]));
+/* An input keeps its name, as programs know it; in a trace it has one of its own. */
+static void put_inputs(saved_writer_t *writer, const gantry_graph_t *graph) {
+    char name[GANTRY__NODE_NAME_BYTES];
+    put_u32(writer, graph->input_count);
+    for (size_t i = 0; i < graph->input_count; ++i) {
+        const gantry__graph_item_t *item = &graph->items[graph->inputs[i]];
+        name_node(writer, item->node.name, "Placeholder", name);
+        put_text(writer, item->node.name);
+        put_type(writer, item->dtype, &item->shape);
+        number_values(writer, item);
+    }
+}
+
+/* The numbers of the outputs' values are written over, once they are known. */
+static size_t put_outputs(saved_writer_t *writer, const gantry_graph_t *graph) {
+    const size_t place = writer->out->size;
     put_u32(writer, graph->output_count);
     for (size_t i = 0; i < graph->output_count; ++i) {
         put_text(writer, graph->outputs[i].name);
-        put_u32(writer, writer->numbers[graph->outputs[i].value]);
+        put_u32(writer, 0);
     }
-    return GANTRY_OK;
+    return place;
+}
+
+static void set_outputs(const saved_writer_t *writer, const gantry_graph_t *graph, size_t place) {
+    unsigned char *at = writer->out->bytes + place + sizeof(uint32_t);
+    for (size_t i = 0; !writer->has_failed && i < graph->output_count; ++i) {
+        const uint32_t value = writer->numbers[graph->outputs[i].value];
+        at += sizeof(uint16_t) + strlen(graph->outputs[i].name) + 1;
+        memcpy(at, &value, sizeof value);
+        at += sizeof value;
+    }
+}
+
+static gantry_status_t put_body(saved_writer_t *writer, const gantry_graph_t *graph) {
+    gantry__id_map_t outer = writer->node_names;
+    gantry_status_t status = GANTRY_OK;
+    gantry__id_map_init(&writer->node_names, writer->heap);
+    put_text(writer, graph->name);
+    put_u8(writer, graph->is_batch_invariant ? GANTRY__SAVED_BATCH_INVARIANT : 0);
+    put_inputs(writer, graph);
+    const size_t place = put_outputs(writer, graph);
+    put_u32(writer, graph->item_count - graph->input_count);
+    for (size_t i = 0; i < graph->item_count && status == GANTRY_OK; ++i) {
+        if (graph->items[i].kind != GANTRY_GRAPH_INPUT) status = put_node(writer, &graph->items[i]);
+    }
+    set_outputs(writer, graph, place);
+    gantry__id_map_deinit(&writer->node_names);
+    writer->node_names = outer;
+    return status;
 }
 
 /* ---- all ---- */
 
-static gantry_status_t write_graph(saved_writer_t *writer, const gantry_graph_t *graph,
-                                   uint32_t flags) {
+static gantry_status_t write_graph(saved_writer_t *writer, const gantry_graph_t *graph) {
     static const char taken[] = GANTRY__SAVED_TENSOR;
     uint32_t *count =
         gantry__id_map_at(&writer->names, gantry__hash64(taken, sizeof taken - 1, 0) | 1);
@@ -350,7 +429,6 @@ static gantry_status_t write_graph(saved_writer_t *writer, const gantry_graph_t 
     GANTRY__TRY(note_all(writer, graph, false));
     put(writer, GANTRY__SAVED_MAGIC, sizeof GANTRY__SAVED_MAGIC - 1);
     put_u32(writer, GANTRY_SAVED_FORMAT);
-    put_u8(writer, flags);
     put_ops(writer);
     put_weights(writer);
     put_streams(writer);
@@ -358,8 +436,7 @@ static gantry_status_t write_graph(saved_writer_t *writer, const gantry_graph_t 
     return writer->has_failed ? GANTRY_RESOURCE_EXHAUSTED : GANTRY_OK;
 }
 
-gantry_status_t gantry__saved_write(const gantry_graph_t *graph, uint32_t flags,
-                                    gantry__saved_graph_t *out) {
+gantry_status_t gantry__saved_write(const gantry_graph_t *graph, gantry__saved_graph_t *out) {
     const gantry__heap_t *heap = &graph->root->runtime->heap;
     const size_t bytes = (graph->root->value_count + 1) * sizeof(uint32_t);
     *out = (gantry__saved_graph_t){.heap = heap};
@@ -373,7 +450,7 @@ gantry_status_t gantry__saved_write(const gantry_graph_t *graph, uint32_t flags,
     gantry__id_map_init(&writer->streams, heap);
     writer->numbers = gantry__heap_zalloc(heap, bytes);
     const gantry_status_t status =
-        writer->numbers ? write_graph(writer, graph, flags) : GANTRY_RESOURCE_EXHAUSTED;
+        writer->numbers ? write_graph(writer, graph) : GANTRY_RESOURCE_EXHAUSTED;
     gantry__id_map_deinit(&writer->names);
     gantry__id_map_deinit(&writer->weights);
     gantry__id_map_deinit(&writer->streams);

@@ -16,8 +16,8 @@ static gantry_graph_t *begin(runtime_fixture_t *f, const char *name) {
 static gantry_graph_value_t add_input(gantry_graph_t *graph, const char *name,
                                       gantry_shape_t shape) {
     gantry_graph_value_t value;
-    graph_expect_ok(gantry_graph_add_input(
-        graph, &(gantry_input_spec_t){name, GANTRY_FLOAT32, shape}, &value));
+    graph_expect_ok(
+        gantry_graph_add_input(graph, &(gantry_input_spec_t){name, GANTRY_FLOAT32, shape}, &value));
     return value;
 }
 
@@ -25,20 +25,20 @@ static gantry_graph_value_t add_op(gantry_graph_t *graph, const char *op, const 
                                    const gantry_graph_value_t *inputs, size_t count) {
     gantry_graph_value_t value;
     size_t outputs = 1;
-    graph_expect_ok(gantry_graph_add_node(graph,
-                                          &(gantry_graph_node_t){.struct_size =
-                                                                     sizeof(gantry_graph_node_t),
-                                                                 .op = op,
-                                                                 .name = name,
-                                                                 .inputs = inputs,
-                                                                 .input_count = count},
-                                          &value, &outputs));
+    graph_expect_ok(
+        gantry_graph_add_node(graph,
+                              &(gantry_graph_node_t){.struct_size = sizeof(gantry_graph_node_t),
+                                                     .op = op,
+                                                     .name = name,
+                                                     .inputs = inputs,
+                                                     .input_count = count},
+                              &value, &outputs));
     assert_int_equal(outputs, 1);
     return value;
 }
 
-#define OP(graph, op, name, ...)                                            \
-    add_op(graph, op, name, (const gantry_graph_value_t[]){__VA_ARGS__},    \
+#define OP(graph, op, name, ...)                                         \
+    add_op(graph, op, name, (const gantry_graph_value_t[]){__VA_ARGS__}, \
            sizeof((const gantry_graph_value_t[]){__VA_ARGS__}) / sizeof(gantry_graph_value_t))
 
 TEST(ops_of_a_graph_run) {
@@ -56,7 +56,8 @@ TEST(ops_of_a_graph_run) {
     graph_expect_ok(gantry_function_call(scope, function, &in, 1, &out, 1));
     EXPECT_F32(out, 11, 42);
     char text[4096];
-    graph_expect_ok(gantry_function_explain(function, GANTRY_EXPLAIN_TEXT, text, sizeof text, NULL));
+    graph_expect_ok(
+        gantry_function_explain(function, GANTRY_EXPLAIN_TEXT, text, sizeof text, NULL));
     print_message("%s\n", text);
     gantry_function_release(function);
     expect_ended_well(scope);

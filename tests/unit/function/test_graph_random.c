@@ -87,8 +87,7 @@ static void check_graph(gantry_runtime_t *runtime, uint64_t number) {
 static void check_graphs(uint32_t gpus, uint64_t graphs) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, gpus);
-    for (uint64_t number = first; number < first + graphs; ++number)
-        check_graph(f.runtime, number);
+    for (uint64_t number = first; number < first + graphs; ++number) check_graph(f.runtime, number);
     runtime_fixture_close(&f);
 }
 

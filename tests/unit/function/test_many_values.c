@@ -31,7 +31,8 @@ static void identity(gantry_scope_t *scope, tensor *const *inputs, tensor **outp
 
 static void is_small(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs, void *user) {
     (void)user;
-    outputs[0] = gantry_less(scope, gantry_sum(scope, inputs[0], NULL), gantry_scalar_f32(scope, 4));
+    outputs[0] =
+        gantry_less(scope, gantry_sum(scope, inputs[0], NULL), gantry_scalar_f32(scope, 4));
 }
 
 /* A call, a branch and a loop of all values, in turn. */
@@ -112,8 +113,7 @@ TEST(graphs_take_1000_inputs) {
 /* ---- donations ---- */
 
 /* All are donated before the first op takes one; each op gives back its memory. */
-static void donate_all(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
-                       void *user) {
+static void donate_all(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs, void *user) {
     tensor *made[DONATED], *sum = inputs[0];
     (void)user;
     for (int i = 0; i < DONATED; ++i)
@@ -143,8 +143,8 @@ TEST(scope_takes_300_donations) {
 
 static void donate_inside(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
                           void *user) {
-    tensor *is_true = gantry_less(scope, gantry_sum(scope, inputs[0], NULL),
-                                  gantry_scalar_f32(scope, 10));
+    tensor *is_true =
+        gantry_less(scope, gantry_sum(scope, inputs[0], NULL), gantry_scalar_f32(scope, 10));
     (void)gantry_function_call(scope, user, inputs, 1, outputs, 1);
     (void)gantry_cond(scope, is_true, donate_all, donate_all, user, outputs, 1, outputs, 1);
 }
@@ -159,12 +159,11 @@ TEST(functions_and_branches_take_300_donations) {
     for (int is_eager = 0; is_eager < 2; ++is_eager) {
         gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
         tensor *x = F32(scope, 1, -2), *sum;
-        graph_expect_ok(
-            gantry_function_trace(f.runtime, "i", donate_inside, inner, &spec, 1, 1,
-                                  &(gantry_function_options_t){.struct_size =
-                                                                   sizeof(gantry_function_options_t),
-                                                               .runs_eagerly = is_eager},
-                                  &function));
+        graph_expect_ok(gantry_function_trace(
+            f.runtime, "i", donate_inside, inner, &spec, 1, 1,
+            &(gantry_function_options_t){.struct_size = sizeof(gantry_function_options_t),
+                                         .runs_eagerly = is_eager},
+            &function));
         graph_expect_ok(gantry_function_call(scope, function, &x, 1, &sum, 1));
         EXPECT_F32(sum, 601 * 601, -2 * 601 * 601);
         gantry_function_release(function);

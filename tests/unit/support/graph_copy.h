@@ -39,8 +39,8 @@ static inline void graph_copy_block(graph_copy_t *copy, const gantry_graph_node_
                                     gantry_graph_value_t *outputs) {
     gantry_graph_t *subgraphs[GANTRY_MAX_GRAPH_BRANCHES];
     for (size_t i = 0; i < info->subgraph_count; ++i) {
-        graph_expect_ok(gantry_graph_add_subgraph(to, gantry_graph_name(info->subgraphs[i]),
-                                                  &subgraphs[i]));
+        graph_expect_ok(
+            gantry_graph_add_subgraph(to, gantry_graph_name(info->subgraphs[i]), &subgraphs[i]));
         graph_copy_nodes(copy, info->subgraphs[i], subgraphs[i]);
     }
     graph_expect_ok(info->kind == GANTRY_GRAPH_WHILE
@@ -107,8 +107,7 @@ static inline void graph_copy_nodes(graph_copy_t *copy, const gantry_graph_t *fr
                                     gantry_graph_t *to) {
     const char *name;
     gantry_graph_value_t value;
-    for (size_t i = 0; i < gantry_graph_node_count(from); ++i)
-        graph_copy_node(copy, from, i, to);
+    for (size_t i = 0; i < gantry_graph_node_count(from); ++i) graph_copy_node(copy, from, i, to);
     for (size_t i = 0; i < gantry_graph_output_count(from); ++i) {
         graph_expect_ok(gantry_graph_get_output(from, i, &name, &value));
         graph_expect_ok(gantry_graph_add_output(to, name, copy->values[value]));
