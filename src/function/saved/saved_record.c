@@ -286,6 +286,15 @@ static gantry_status_t record_outputs(recorder_t *recorder) {
     return recorder->cursor.at == recorder->cursor.end ? GANTRY_OK : NOT_PLAIN;
 }
 
+/* Most nodes have one value. */
+static bool record_make_room(gantry__graph_t *graph, size_t count) {
+    graph->nodes = gantry__heap_alloc(graph->heap, count * sizeof *graph->nodes);
+    graph->node_capacity = graph->nodes ? count : 0;
+    graph->values = gantry__heap_alloc(graph->heap, count * sizeof *graph->values);
+    graph->value_capacity = graph->values ? count : 0;
+    return graph->nodes && graph->values;
+}
+
 static gantry_status_t record_rows(recorder_t *recorder, const gantry_shape_t *shapes) {
     gantry__saved_t *saved = recorder->saved;
     gantry__arena_t *arena = &recorder->graph->arena;
@@ -293,7 +302,9 @@ static gantry_status_t record_rows(recorder_t *recorder, const gantry_shape_t *s
     const unsigned char *rows = gantry__arena_copy(arena, saved->nodes, size, 1);
     recorder->last_use =
         gantry__arena_zalloc(arena, saved->weight_count, sizeof *recorder->last_use);
-    if (!rows || !recorder->last_use) return GANTRY_RESOURCE_EXHAUSTED;
+    const size_t count = (size_t)saved->body.input_count + saved->body.node_count + 1;
+    if (!rows || !recorder->last_use || !record_make_room(recorder->graph, count))
+        return GANTRY_RESOURCE_EXHAUSTED;
     recorder->cursor = (gantry__saved_cursor_t){rows, rows, rows + size, arena};
     recorder->call.shapes = recorder->shapes;
     recorder->call.dtypes = recorder->dtypes;

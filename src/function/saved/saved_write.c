@@ -262,12 +262,28 @@ static void put_attr(saved_writer_t *writer, const gantry__op_def_t *op,
     }
 }
 
+/* A type that follows from an input is not written. */
+static bool follows(const gantry__graph_item_t *item, const gantry_attr_value_t *attr) {
+    const gantry__op_def_t *op = item->op;
+    const uint32_t count = (uint32_t)item->node.input_count;
+    bool is_found = false;
+    for (uint32_t i = 0; attr->kind == GANTRY_ATTR_TYPE && i < count && !is_found; ++i) {
+        const gantry__op_arg_t *arg = gantry__op_input_arg(op, count, i);
+        is_found = arg->type >= 0 && strcmp(op->attrs[arg->type].name, attr->name) == 0;
+    }
+    return is_found;
+}
+
 static void put_op(saved_writer_t *writer, const gantry__graph_item_t *item) {
     const gantry_graph_node_t *node = &item->node;
+    size_t count = 0;
+    for (size_t i = 0; i < node->attr_count; ++i) count += !follows(item, &node->attrs[i]);
     put_u32(writer, writer->op_numbers[item->op->id] - (size_t)1);
     put_values(writer, node->inputs, node->input_count);
-    put_u8(writer, node->attr_count);
-    for (size_t i = 0; i < node->attr_count; ++i) put_attr(writer, item->op, &node->attrs[i]);
+    put_u8(writer, count);
+    for (size_t i = 0; i < node->attr_count; ++i) {
+        if (!follows(item, &node->attrs[i])) put_attr(writer, item->op, &node->attrs[i]);
+    }
 }
 
 static gantry_status_t put_constant(saved_writer_t *writer, const gantry__graph_item_t *item) {
