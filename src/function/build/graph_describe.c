@@ -13,6 +13,7 @@ typedef struct describe_t {
     const gantry__graph_t *traced;
     gantry_graph_value_t *values; /* for each value of the traced graph */
     gantry_graph_value_t *list;   /* room for what one node lists */
+    gantry__graph_aliases_t *aliases;
 } describe_t;
 
 static const char describe_call[] = "gantry_function_get_graph";
@@ -51,6 +52,18 @@ static void list_all(const describe_t *d, const gantry__node_t *node, uint32_t i
 }
 
 /* ---- nodes ---- */
+
+/* The tensor that the body used first, so that a gradient of it counts all uses. */
+static gantry_status_t find_source(const describe_t *d, gantry_tensor_t **tensor) {
+    while (d->aliases->count > 0) {
+        const uint32_t *place =
+            gantry__id_map_at(&d->aliases->places, (uint64_t)(uintptr_t)*tensor);
+        if (!place) return GANTRY_RESOURCE_EXHAUSTED;
+        if (*place == 0) break;
+        *tensor = d->aliases->pairs[*place - 1][1];
+    }
+    return GANTRY_OK;
+}
 
 static gantry_status_t describe_add(const describe_t *d, const gantry__node_t *node,
                                     const gantry__graph_item_t *item) {
@@ -122,7 +135,9 @@ static gantry_status_t describe_node(const describe_t *d, const gantry__node_t *
         return describe_block(d, node, &item);
     list_all(d, node, node->input_count, &item.node);
     switch (node->kind) {
-        case GANTRY__NODE_CONST: return describe_add(d, node, &item);
+        case GANTRY__NODE_CONST:
+            GANTRY__TRY(find_source(d, &item.tensor));
+            return describe_add(d, node, &item);
         case GANTRY__NODE_READ:
             item.kind = GANTRY_GRAPH_READ;
             item.variable = node->variable;
@@ -198,7 +213,7 @@ static gantry_status_t describe_graph(const describe_t *outer, const gantry__nod
                                       const gantry__body_t *body, uint32_t given,
                                       gantry_graph_t *graph) {
     gantry__arena_t arena;
-    describe_t d = {.graph = graph, .traced = &body->graph};
+    describe_t d = {.graph = graph, .traced = &body->graph, .aliases = outer->aliases};
     const gantry_status_t status = describe_begin(&d, &arena)
                                        ? describe_body(&d, outer, block, body, given)
                                        : GANTRY_RESOURCE_EXHAUSTED;
@@ -216,9 +231,10 @@ static gantry_status_t describe_root(const describe_t *d, const gantry_input_spe
 
 gantry_status_t gantry__graph_describe(gantry_graph_t *graph, const gantry__graph_t *traced,
                                        const gantry_input_spec_t *inputs,
-                                       const char *const *output_names) {
+                                       const char *const *output_names,
+                                       gantry__graph_aliases_t *aliases) {
     gantry__arena_t arena;
-    describe_t d = {.graph = graph, .traced = traced};
+    describe_t d = {.graph = graph, .traced = traced, .aliases = aliases};
     const gantry_status_t status = describe_begin(&d, &arena)
                                        ? describe_root(&d, inputs, output_names)
                                        : GANTRY_RESOURCE_EXHAUSTED;

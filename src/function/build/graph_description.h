@@ -123,11 +123,19 @@ gantry__graph_label_t gantry__graph_label(const char *name);
 /* The name of a kind or of its op: "MatMul", "Case". */
 const char *gantry__graph_item_op(const gantry__graph_item_t *item);
 
+/* Tensors that are other objects over the memory of others, which a tape of the trace followed. */
+typedef struct gantry__graph_aliases_t {
+    gantry__id_map_t places;        /* by tensor: its pair + 1 */
+    gantry_tensor_t *(*pairs)[2];   /* the tensor, and of which it is one; references */
+    size_t count, capacity;
+} gantry__graph_aliases_t;
+
 /* Adds the nodes of a traced graph, which has not gone through a pass, to an empty one, with inputs
- * of these names (NULL: none). Outputs get these names. */
+ * of these names (NULL: none). Outputs get these names (NULL: none). */
 gantry_status_t gantry__graph_describe(gantry_graph_t *graph, const gantry__graph_t *traced,
                                        const gantry_input_spec_t *inputs,
-                                       const char *const *output_names);
+                                       const char *const *output_names,
+                                       gantry__graph_aliases_t *aliases);
 
 /* The body of functions that are made of a graph, which is user. */
 void gantry__graph_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,

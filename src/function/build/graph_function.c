@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions that are made of a graph, and graphs of functions. */
+#include <gantry/observe.h>
+
+#include <string.h>
+
 #include "base/fp_mode.h"
 #include "function/build/graph_description.h"
 #include "function/call/function.h"
@@ -111,21 +115,60 @@ gantry_status_t gantry_function_from_graph(gantry_graph_t *graph,
 typedef struct describe_call_t {
     const gantry_function_t *function;
     gantry_graph_t *graph;
+    gantry__graph_aliases_t aliases;
 } describe_call_t;
 
 static gantry_status_t describe_shown(const gantry__specialization_t *specialization, void *user) {
-    const describe_call_t *call = user;
+    describe_call_t *call = user;
     const gantry_function_t *function = call->function;
     return gantry__graph_describe(call->graph, &specialization->graph, function->inputs,
-                                  function->output_names);
+                                  function->output_names, &call->aliases);
+}
+
+static gantry_status_t note_alias(gantry__graph_aliases_t *aliases, const gantry_tensor_t *tensor,
+                                  const gantry_tensor_t *source) {
+    uint32_t *place = gantry__id_map_at(&aliases->places, (uint64_t)(uintptr_t)tensor);
+    if (!place || !gantry__heap_grow(aliases->places.heap, &aliases->pairs, aliases->count,
+                                     &aliases->capacity, sizeof *aliases->pairs))
+        return GANTRY_RESOURCE_EXHAUSTED;
+    aliases->pairs[aliases->count][0] = gantry_tensor_retain(tensor);
+    aliases->pairs[aliases->count][1] = gantry_tensor_retain(source);
+    *place = (uint32_t)++aliases->count;
+    return GANTRY_OK;
+}
+
+/* A function that is called in the body returns tensors under objects of their own. */
+static gantry_status_t observe_aliases(gantry_scope_t *scope,
+                                       const gantry_observation_t *observation, void *user) {
+    describe_call_t *call = user;
+    (void)scope;
+    if (strcmp(observation->op, "Identity") != 0 || observation->input_count != 1 ||
+        observation->output_count != 1 || observation->outputs[0]->is_symbolic)
+        return GANTRY_OK;
+    return note_alias(&call->aliases, observation->outputs[0], observation->inputs[0]);
+}
+
+static void end_aliases(gantry__graph_aliases_t *aliases) {
+    for (size_t i = 0; i < aliases->count; ++i) {
+        gantry_tensor_release(aliases->pairs[i][0]);
+        gantry_tensor_release(aliases->pairs[i][1]);
+    }
+    gantry__heap_free(aliases->places.heap, aliases->pairs,
+                      aliases->capacity * sizeof *aliases->pairs);
+    gantry__id_map_deinit(&aliases->places);
 }
 
 static gantry_status_t describe_function(gantry_function_t *function, gantry_graph_t *graph) {
-    describe_call_t call = {function, graph};
+    describe_call_t call = {.function = function, .graph = graph};
+    gantry_observer_t observer = {.observe = observe_aliases, .user = &call};
     for (size_t i = 0; i < function->metadata_count; ++i)
         GANTRY__TRY(gantry_graph_set_metadata(graph, function->metadata[i].key,
                                               function->metadata[i].text));
-    return gantry__function_trace_again(function, describe_shown, &call);
+    gantry__id_map_init(&call.aliases.places, &function->runtime->heap);
+    const gantry_status_t status =
+        gantry__function_trace_again(function, &observer, describe_shown, &call);
+    end_aliases(&call.aliases);
+    return status;
 }
 
 gantry_status_t gantry_function_get_graph(gantry_function_t *function, gantry_graph_t **out_graph) {

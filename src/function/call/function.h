@@ -130,10 +130,11 @@ gantry_status_t gantry__specialization_plan(const gantry_function_t *function,
  * that logs placements, is warned of them or has a callback for them gets them with the trace. */
 bool gantry__specialization_may_wait(const gantry_function_t *function,
                                      const gantry__specialization_t *specialization);
-/* Traces the body once more, for the sizes of the newest trace and without a request, and shows the
- * graph before any pass, which ends with the call. FailedPrecondition without a trace. */
+/* Traces the body once more, for the sizes of the newest trace and without a request, under an
+ * observer, and shows the graph before any pass, which ends with the call. FailedPrecondition
+ * without a trace. */
 gantry_status_t gantry__function_trace_again(
-    gantry_function_t *function,
+    gantry_function_t *function, struct gantry_observer_t *observer,
     gantry_status_t (*show)(const gantry__specialization_t *specialization, void *user),
     void *user);
 /* The keeper's function destroys its frames with blocks on the device that no call runs. */

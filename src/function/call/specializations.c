@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include <gantry/observe.h>
+
 #include "device/logical_device.h"
 #include "function/call/function.h"
 #include "function/trace/trace.h"
@@ -115,8 +117,10 @@ static gantry_status_t record_body(const gantry_function_t *function, gantry_sco
     return status;
 }
 
+/* observer NULL: none. */
 static gantry_status_t record_in_scope(const gantry_function_t *function,
-                                       gantry__specialization_t *specialization) {
+                                       gantry__specialization_t *specialization,
+                                       gantry_observer_t *observer) {
     gantry_runtime_t *runtime = function->runtime;
     gantry__trace_t trace;
     gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
@@ -125,19 +129,22 @@ static gantry_status_t record_in_scope(const gantry_function_t *function,
     scope->trace = &trace;
     scope->wish = specialization->request.wish;
     scope->batch_invariant = specialization->request.batch_invariant;
-    gantry_status_t status =
-        gantry__scope_end_body(scope, record_body(function, scope, specialization));
+    gantry_status_t status = observer ? gantry_scope_observe(scope, observer) : GANTRY_OK;
+    if (status == GANTRY_OK) status = record_body(function, scope, specialization);
+    status = gantry__scope_end_body(scope, status);
     gantry__trace_deinit(&trace);
     return status;
 }
 
+/* An observer sees the calls of a body. */
 static gantry_status_t record(const gantry_function_t *function,
-                              gantry__specialization_t *specialization) {
+                              gantry__specialization_t *specialization,
+                              gantry_observer_t *observer) {
     bool is_recorded = false;
     GANTRY__TRY(gantry__runtime_initialize(function->runtime, function->name));
-    if (function->record)
+    if (function->record && !observer)
         GANTRY__TRY(function->record(function->user, specialization, &is_recorded));
-    return is_recorded ? GANTRY_OK : record_in_scope(function, specialization);
+    return is_recorded ? GANTRY_OK : record_in_scope(function, specialization, observer);
 }
 
 /* ---- the list ---- */
@@ -235,7 +242,7 @@ static gantry_status_t make_specialization(gantry_function_t *function,
         specialization->shapes[i] = shape_to_trace(function, inputs, i);
     specialization->graph.passes_off = function->passes_off;
     specialization->graph.is_never_replayed = function->is_never_replayed;
-    if (status == GANTRY_OK) status = record(function, specialization);
+    if (status == GANTRY_OK) status = record(function, specialization, NULL);
     if (status == GANTRY_OK) status = note_outputs(function, specialization);
     if (status == GANTRY_OK &&
         !(waits && gantry__specialization_may_wait(function, specialization)))
@@ -380,6 +387,7 @@ static bool copy_newest_shapes(gantry_function_t *function, gantry_shape_t *shap
 
 static gantry_status_t trace_and_show(
     gantry_function_t *function, gantry__specialization_t *specialization,
+    gantry_observer_t *observer,
     gantry_status_t (*show)(const gantry__specialization_t *specialization, void *user),
     void *user) {
     specialization->shapes =
@@ -392,12 +400,12 @@ static gantry_status_t trace_and_show(
         for (uint32_t i = 0; i < function->input_count; ++i)
             specialization->shapes[i] = shape_to_trace(function, NULL, i);
     }
-    GANTRY__TRY(record(function, specialization));
+    GANTRY__TRY(record(function, specialization, observer));
     return show(specialization, user);
 }
 
 gantry_status_t gantry__function_trace_again(
-    gantry_function_t *function,
+    gantry_function_t *function, gantry_observer_t *observer,
     gantry_status_t (*show)(const gantry__specialization_t *specialization, void *user),
     void *user) {
     const gantry__heap_t *heap = &function->runtime->heap;
@@ -406,7 +414,7 @@ gantry_status_t gantry__function_trace_again(
     gantry_status_t status = GANTRY_RESOURCE_EXHAUSTED;
     if (specialization) {
         gantry__graph_init(&specialization->graph, heap);
-        status = trace_and_show(function, specialization, show, user);
+        status = trace_and_show(function, specialization, observer, show, user);
         specialization_destroy(function, specialization);
     }
     end_tracing(function);
