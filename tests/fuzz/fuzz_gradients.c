@@ -201,8 +201,8 @@ static bool is_traced(way_t way) {
 }
 
 static const char *const way_names[WAYS] = {
-    "eager",        "inside",        "outside",        "nested",          "described",
-    "described in", "second eager",  "second inside",  "second outside",  "second described"};
+    "eager",        "inside",       "outside",       "nested",         "described",
+    "described in", "second eager", "second inside", "second outside", "second described"};
 
 /* The function becomes one of its graph. */
 static gantry_status_t describe(gantry_function_t **function) {

@@ -125,8 +125,8 @@ const char *gantry__graph_item_op(const gantry__graph_item_t *item);
 
 /* Tensors that are other objects over the memory of others, which a tape of the trace followed. */
 typedef struct gantry__graph_aliases_t {
-    gantry__id_map_t places;        /* by tensor: its pair + 1 */
-    gantry_tensor_t *(*pairs)[2];   /* the tensor, and of which it is one; references */
+    gantry__id_map_t places;      /* by tensor: its pair + 1 */
+    gantry_tensor_t *(*pairs)[2]; /* the tensor, and of which it is one; references */
     size_t count, capacity;
 } gantry__graph_aliases_t;
 
