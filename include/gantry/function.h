@@ -113,11 +113,11 @@ typedef struct gantry_function_options_t {
      * of the runtime (runtime.h). GANTRY_DEFAULT: that of trimmed_with, or as the scope of each
      * call. */
     gantry_choice_t batch_invariant;
-    /** The names of its outputs, which gantry_function_get_output returns; NULL: none, and an entry
-     * of NULL is none. Of a function from a graph, they take the place of the graph's. */
+    /** The names of its outputs, which gantry_function_get_output returns; NULL: none, and an
+     * entry of NULL is none. Of a function from a graph, they take the place of the graph's. */
     const char *const *output_names;
-    /** Texts of metadata, which gantry_function_get_metadata returns; of a function from a graph, in
-     * addition to the graph's. */
+    /** Texts of metadata, which gantry_function_get_metadata returns; of a function from a graph,
+     * in addition to the graph's. */
     const gantry_metadata_t *metadata;
     size_t metadata_count; /**< Entries of metadata. */
 } gantry_function_options_t;

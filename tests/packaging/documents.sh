@@ -60,7 +60,7 @@ follow() {
     echo "$1: $(grep -c '^\$ ' "$shown") commands print the shown output"
 }
 
-for page in README.md docs/first_program.md docs/functions.md docs/placement.md docs/memory.md docs/interop.md docs/training.md; do follow $page cpu ""; done
+for page in README.md docs/first_program.md docs/functions.md docs/saved_functions.md docs/placement.md docs/memory.md docs/interop.md docs/training.md; do follow $page cpu ""; done
 if [ -e "$work/bin/c++" ]; then follow docs/embedding.md cpu ""; else echo "SKIP: docs/embedding.md: no C++ compiler ($CXX)"; fi
 follow docs/write_a_backend.md cpu,small ""
 

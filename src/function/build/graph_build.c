@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/fp_mode.h"
-#include "base/shape_limit.h"
 #include "function/build/graph_description.h"
+#include "function/call/function.h"
 #include "run/runtime_state.h"
 #include "run/tensor_state.h"
 #include "run/variable_state.h"
@@ -151,33 +151,14 @@ gantry_status_t gantry__graph_check_open(const gantry_graph_t *graph, const char
 
 /* ---- inputs ---- */
 
-static gantry_status_t check_input_shape(const gantry_graph_t *graph,
-                                         const gantry_input_spec_t *spec) {
-    if (graph->parent && spec->dtype == GANTRY_DTYPE_NONE) return GANTRY_OK;
-    if (gantry_dtype_size(spec->dtype) == 0)
-        return gantry__refuse(
-            "gantry_graph_add_input: input %zu has type %d; a gantry_dtype_t is accepted",
-            graph->input_count, (int)spec->dtype);
-    gantry_shape_t least = spec->shape;
-    bool is_possible = least.rank >= 0 && least.rank <= GANTRY_MAX_RANK;
-    for (int32_t k = 0; is_possible && k < least.rank; ++k) {
-        is_possible = least.dims[k] >= GANTRY_OPEN_SIZE;
-        if (least.dims[k] < 0) least.dims[k] = 0;
-    }
-    if (is_possible && gantry_shape_elements(&least) >= 0) return GANTRY_OK;
-    return gantry__refuse(
-        "gantry_graph_add_input: input %zu has a shape of rank %d that is not possible; rank 0 to %d, sizes of 0 or more, -1 or GANTRY_OPEN_SIZE for any, and at most " GANTRY__MOST_ELEMENTS_TEXT
-        " elements are accepted",
-        graph->input_count, spec->shape.rank, GANTRY_MAX_RANK);
-}
-
 static gantry_status_t check_place(const char *call, const void *place, const char *what) {
     return place ? GANTRY_OK : gantry__refuse("%s: %s is NULL; an address is accepted", call, what);
 }
 
 /* Adds a node with one value. */
-static gantry_status_t add_one(gantry_graph_t *graph, const char *call,
-                               const gantry__graph_item_t *item, gantry_graph_value_t *out_value) {
+static gantry_status_t graph_add_one(gantry_graph_t *graph, const char *call,
+                                     const gantry__graph_item_t *item,
+                                     gantry_graph_value_t *out_value) {
     const gantry__graph_item_t *added;
     GANTRY__TRY(gantry__graph_add_item(graph, call, item, &added));
     *out_value = added->first_output;
@@ -193,13 +174,14 @@ gantry_status_t gantry_graph_add_input(gantry_graph_t *graph, const gantry_input
     if (graph->input_count == GANTRY_MAX_FUNCTION_VALUES)
         return gantry__refuse("%s: the graph has %d inputs, the most that are accepted", call,
                               GANTRY_MAX_FUNCTION_VALUES);
-    GANTRY__TRY(check_input_shape(graph, spec));
-    return add_one(graph, call,
-                   &(gantry__graph_item_t){.kind = GANTRY_GRAPH_INPUT,
-                                           .node.name = spec->name,
-                                           .dtype = spec->dtype,
-                                           .shape = spec->shape},
-                   out_value);
+    if (!graph->parent || spec->dtype != GANTRY_DTYPE_NONE)
+        GANTRY__TRY(gantry__function_check_input(call, spec, graph->input_count));
+    return graph_add_one(graph, call,
+                         &(gantry__graph_item_t){.kind = GANTRY_GRAPH_INPUT,
+                                                 .node.name = spec->name,
+                                                 .dtype = spec->dtype,
+                                                 .shape = spec->shape},
+                         out_value);
 }
 
 /* ---- constants and variables ---- */
@@ -218,7 +200,7 @@ gantry_status_t gantry_graph_add_constant(gantry_graph_t *graph, const char *nam
             : tensor->is_symbolic ? "symbolic"
                                   : "of another runtime");
     gantry_tensor_t *held = gantry_tensor_retain(tensor);
-    const gantry_status_t status = add_one(
+    const gantry_status_t status = graph_add_one(
         graph, call,
         &(gantry__graph_item_t){.kind = GANTRY_GRAPH_CONSTANT, .node.name = name, .tensor = held},
         out_value);
@@ -240,7 +222,7 @@ gantry_status_t gantry_graph_add_read(gantry_graph_t *graph, const char *name,
     GANTRY__TRY(gantry__graph_check_open(graph, call));
     GANTRY__TRY(check_place(call, out_value, "out_value"));
     GANTRY__TRY(graph_check_variable(graph, call, variable));
-    return add_one(
+    return graph_add_one(
         graph, call,
         &(gantry__graph_item_t){.kind = GANTRY_GRAPH_READ, .node.name = name, .variable = variable},
         out_value);
@@ -299,7 +281,8 @@ static void remove_text(gantry__graph_root_t *root, size_t at) {
             (--root->text_count - at) * sizeof *root->texts);
 }
 
-static gantry_status_t put_text(gantry__graph_root_t *root, const char *key, const char *text) {
+static gantry_status_t graph_put_text(gantry__graph_root_t *root, const char *key,
+                                      const char *text) {
     const gantry__heap_t *heap = &root->runtime->heap;
     const size_t at = find_text(root, key);
     const bool is_new = at == root->text_count;
@@ -345,5 +328,5 @@ gantry_status_t gantry_graph_set_metadata(gantry_graph_t *graph, const char *key
         return GANTRY_OK;
     }
     GANTRY__TRY(check_metadata("text", text, 0));
-    return put_text(graph->root, key, text);
+    return graph_put_text(graph->root, key, text);
 }

@@ -154,8 +154,8 @@ static gantry_status_t describe_node(const describe_t *d, const gantry__node_t *
 
 /* ---- graphs ---- */
 
-static gantry_status_t describe_input(const describe_t *d, uint32_t value, const char *name,
-                                      int64_t open) {
+static gantry_status_t describe_argument(const describe_t *d, uint32_t value, const char *name,
+                                         int64_t open) {
     const gantry__value_t *traced = &d->traced->values[value];
     gantry_input_spec_t spec = {.name = name, .dtype = traced->dtype, .shape = traced->shape};
     for (int32_t k = 0; k < spec.shape.rank; ++k) {
@@ -201,8 +201,8 @@ static gantry_status_t describe_body(const describe_t *d, const describe_t *oute
     for (uint32_t i = 0; i < d->traced->input_count; ++i) {
         const uint32_t value = d->traced->inputs[i];
         if (i < given)
-            GANTRY__TRY(
-                describe_input(d, value, d->traced->nodes[d->traced->values[value].node].name, -1));
+            GANTRY__TRY(describe_argument(
+                d, value, d->traced->nodes[d->traced->values[value].node].name, -1));
         else
             d->values[value] = outer->values[block->inputs[body->sources[i]]];
     }
@@ -224,8 +224,8 @@ static gantry_status_t describe_graph(const describe_t *outer, const gantry__nod
 static gantry_status_t describe_root(const describe_t *d, const gantry_input_spec_t *inputs,
                                      const char *const *output_names) {
     for (uint32_t i = 0; i < d->traced->input_count; ++i)
-        GANTRY__TRY(describe_input(d, d->traced->inputs[i], inputs ? inputs[i].name : NULL,
-                                   GANTRY_OPEN_SIZE));
+        GANTRY__TRY(describe_argument(d, d->traced->inputs[i], inputs ? inputs[i].name : NULL,
+                                      GANTRY_OPEN_SIZE));
     return describe_nodes(d, output_names);
 }
 

@@ -17,7 +17,7 @@ static gantry_status_t describe_itself(void *user, gantry_graph_t **out_graph) {
 
 /* ---- a function of a graph ---- */
 
-static gantry_status_t check_whole(const gantry_graph_t *graph) {
+static gantry_status_t graph_check_whole(const gantry_graph_t *graph) {
     static const char call[] = "gantry_function_from_graph";
     if (!graph)
         return gantry__refuse("%s: the graph is NULL; one from gantry_graph_create is accepted",
@@ -99,7 +99,7 @@ gantry_status_t gantry_function_from_graph(gantry_graph_t *graph,
         return gantry__refuse(
             "gantry_function_from_graph: out_function is NULL; an address is accepted");
     *out_function = NULL;
-    GANTRY__TRY(check_whole(graph));
+    GANTRY__TRY(graph_check_whole(graph));
     GANTRY__TRY(gantry__runtime_check_well(graph->root->runtime));
     (void)gantry_graph_retain(graph);
     const bool was_frozen = atomic_exchange(&graph->root->is_frozen, true);
@@ -122,7 +122,7 @@ static gantry_status_t describe_shown(const gantry__specialization_t *specializa
     describe_call_t *call = user;
     const gantry_function_t *function = call->function;
     return gantry__graph_describe(call->graph, &specialization->graph, function->inputs,
-                                  function->output_names, &call->aliases);
+                                  function->texts.output_names, &call->aliases);
 }
 
 static gantry_status_t note_alias(gantry__graph_aliases_t *aliases, const gantry_tensor_t *tensor,
@@ -161,9 +161,9 @@ static void end_aliases(gantry__graph_aliases_t *aliases) {
 static gantry_status_t describe_function(gantry_function_t *function, gantry_graph_t *graph) {
     describe_call_t call = {.function = function, .graph = graph};
     gantry_observer_t observer = {.observe = observe_aliases, .user = &call};
-    for (size_t i = 0; i < function->metadata_count; ++i)
-        GANTRY__TRY(gantry_graph_set_metadata(graph, function->metadata[i].key,
-                                              function->metadata[i].text));
+    for (size_t i = 0; i < function->texts.metadata_count; ++i)
+        GANTRY__TRY(gantry_graph_set_metadata(graph, function->texts.metadata[i].key,
+                                              function->texts.metadata[i].text));
     gantry__id_map_init(&call.aliases.places, &function->runtime->heap);
     const gantry_status_t status =
         gantry__function_trace_again(function, &observer, describe_shown, &call);

@@ -32,8 +32,9 @@ gantry_status_t gantry__graph_check_value(const gantry_graph_t *graph, const cha
         call, what, (unsigned)value, gantry__graph_label(root->values[value].graph->name).text);
 }
 
-static gantry_status_t check_values(const gantry_graph_t *graph, const char *call, const char *what,
-                                    const gantry_graph_value_t *values, size_t count) {
+static gantry_status_t graph_check_values(const gantry_graph_t *graph, const char *call,
+                                          const char *what, const gantry_graph_value_t *values,
+                                          size_t count) {
     if (count > 0 && !values)
         return gantry__refuse("%s: %zu %s are given at NULL; an array is accepted", call, count,
                               what);
@@ -48,9 +49,10 @@ static gantry_status_t check_values(const gantry_graph_t *graph, const char *cal
 static gantry_status_t check_node(const gantry_graph_t *graph, const char *call,
                                   const gantry_graph_node_t *node) {
     gantry__device_reference_t reference;
-    GANTRY__TRY(check_values(graph, call, "inputs", node->inputs, node->input_count));
-    GANTRY__TRY(check_values(graph, call, "controls", node->controls, node->control_count));
-    GANTRY__TRY(check_values(graph, call, "colocated", node->colocated, node->colocated_count));
+    GANTRY__TRY(graph_check_values(graph, call, "inputs", node->inputs, node->input_count));
+    GANTRY__TRY(graph_check_values(graph, call, "controls", node->controls, node->control_count));
+    GANTRY__TRY(
+        graph_check_values(graph, call, "colocated", node->colocated, node->colocated_count));
     if (!node->device) return GANTRY_OK;
     if (strlen(node->device) >= GANTRY__DEVICE_NAME_BYTES)
         return gantry__refuse(
@@ -143,8 +145,8 @@ static gantry_status_t check_loop(const gantry_graph_t *graph, gantry__graph_ite
 }
 
 /* Checks what the kind needs, and finds the number of outputs. */
-static gantry_status_t check_kind(const gantry_graph_t *graph, gantry__graph_item_t *item,
-                                  gantry__infer_t *call) {
+static gantry_status_t graph_check_kind(const gantry_graph_t *graph, gantry__graph_item_t *item,
+                                        gantry__infer_t *call) {
     item->output_count = 1;
     switch (item->kind) {
         case GANTRY_GRAPH_OP:
@@ -172,7 +174,8 @@ static gantry_status_t fail_at_node(const char *call, const gantry__graph_item_t
 
 /* ---- copies ---- */
 
-static bool copy_values(gantry__arena_t *arena, const gantry_graph_value_t **values, size_t count) {
+static bool graph_copy_values(gantry__arena_t *arena, const gantry_graph_value_t **values,
+                              size_t count) {
     *values = count > 0 ? gantry__arena_copy(arena, *values, count, sizeof **values) : NULL;
     return count == 0 || *values;
 }
@@ -210,9 +213,9 @@ static gantry_status_t copy_node(gantry_graph_t *graph, const char *call,
     GANTRY__TRY(gantry__graph_copy_text(graph, call, "the name", node->name, &node->name));
     if (node->device && !(node->device = gantry__arena_strdup(arena, node->device)))
         return GANTRY_RESOURCE_EXHAUSTED;
-    if (!copy_values(arena, &node->inputs, node->input_count) ||
-        !copy_values(arena, &node->controls, node->control_count) ||
-        !copy_values(arena, &node->colocated, node->colocated_count))
+    if (!graph_copy_values(arena, &node->inputs, node->input_count) ||
+        !graph_copy_values(arena, &node->controls, node->control_count) ||
+        !graph_copy_values(arena, &node->colocated, node->colocated_count))
         return GANTRY_RESOURCE_EXHAUSTED;
     node->op = gantry__graph_item_op(item);
     if (item->kind == GANTRY_GRAPH_OP) return copy_graph_attrs(graph, call, node, infer);
@@ -235,8 +238,9 @@ static gantry_status_t note_variable(gantry__graph_root_t *root, gantry_variable
                            &root->variable_capacity, sizeof *root->variables))
         return GANTRY_RESOURCE_EXHAUSTED;
     root->variables[root->variable_count++] = gantry__variable_retain(variable);
-    *number = (uint32_t)root->variable_count;
-    return GANTRY_OK;
+    number = gantry__id_map_at(&root->variable_numbers, (uint64_t)(uintptr_t)variable);
+    if (number) *number = (uint32_t)root->variable_count;
+    return number ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }
 
 /* Room for the node and what it makes; nothing fails after it. */
@@ -289,7 +293,8 @@ gantry_status_t gantry__graph_add_item(gantry_graph_t *graph, const char *call,
     gantry__infer_t infer = {.shapes = NULL};
     gantry__graph_item_t copy = *item;
     gantry_status_t status = check_node(graph, call, &copy.node);
-    if (status == GANTRY_OK) status = fail_at_node(call, item, check_kind(graph, &copy, &infer));
+    if (status == GANTRY_OK)
+        status = fail_at_node(call, item, graph_check_kind(graph, &copy, &infer));
     if (status == GANTRY_OK) status = graph_make_room(graph, &copy);
     if (status == GANTRY_OK) status = copy_node(graph, call, &copy, &infer);
     if (status != GANTRY_OK) return status;

@@ -13,14 +13,14 @@ static gantry_status_t graph_begin_node(const gantry_graph_t *graph, const char 
     return gantry__struct_read(given, 0, out_node, sizeof *out_node, what);
 }
 
-static void write_values(const gantry__graph_item_t *item, gantry_graph_value_t *outputs) {
+static void graph_write_values(const gantry__graph_item_t *item, gantry_graph_value_t *outputs) {
     for (uint32_t i = 0; i < item->output_count; ++i) outputs[i] = item->first_output + i;
 }
 
 /* ---- ops ---- */
 
 /* The op's outputs are counted before the node is added, so that too little room adds none. */
-static gantry_status_t check_room(const gantry_graph_node_t *node, size_t room) {
+static gantry_status_t graph_check_room(const gantry_graph_node_t *node, size_t room) {
     gantry__infer_t infer = {.op = node->op ? gantry__op_find(node->op) : NULL,
                              .input_count = (uint32_t)node->input_count};
     if (!infer.op || gantry__op_infer(&infer, node->attrs, node->attr_count) != GANTRY_OK ||
@@ -43,9 +43,9 @@ gantry_status_t gantry_graph_add_node(gantry_graph_t *graph, const gantry_graph_
                               *output_count);
     *output_count = 0;
     GANTRY__TRY(graph_begin_node(graph, call, "gantry_graph_add_node: node", node, &item.node));
-    GANTRY__TRY(check_room(&item.node, room));
+    GANTRY__TRY(graph_check_room(&item.node, room));
     GANTRY__TRY(gantry__graph_add_item(graph, call, &item, &added));
-    write_values(added, outputs);
+    graph_write_values(added, outputs);
     *output_count = added->output_count;
     return GANTRY_OK;
 }
@@ -86,14 +86,15 @@ gantry_status_t gantry_graph_add_subgraph(gantry_graph_t *graph, const char *nam
     return make_subgraph(graph, call, name, out_subgraph);
 }
 
-static gantry_status_t add_block(gantry_graph_t *graph, const char *call,
-                                 const gantry__graph_item_t *item, gantry_graph_value_t *outputs) {
+static gantry_status_t graph_add_block(gantry_graph_t *graph, const char *call,
+                                       const gantry__graph_item_t *item,
+                                       gantry_graph_value_t *outputs) {
     const gantry__graph_item_t *added;
     if (item->node.op || item->node.attr_count > 0)
         return gantry__refuse("%s: node has %s; none is accepted", call,
                               item->node.op ? "an op" : "attributes");
     GANTRY__TRY(gantry__graph_add_item(graph, call, item, &added));
-    if (outputs) write_values(added, outputs);
+    if (outputs) graph_write_values(added, outputs);
     return GANTRY_OK;
 }
 
@@ -116,7 +117,7 @@ gantry_status_t gantry_graph_add_case(gantry_graph_t *graph, const gantry_graph_
     item.subgraphs = given;
     for (size_t i = 0; i < subgraph_count && i < GANTRY_MAX_GRAPH_BRANCHES; ++i)
         given[i] = subgraphs[i];
-    return add_block(graph, call, &item, outputs);
+    return graph_add_block(graph, call, &item, outputs);
 }
 
 gantry_status_t gantry_graph_add_while(gantry_graph_t *graph, const gantry_graph_node_t *node,
@@ -129,8 +130,11 @@ gantry_status_t gantry_graph_add_while(gantry_graph_t *graph, const gantry_graph
                                  .subgraph_count = 2,
                                  .most_steps = most_steps};
     GANTRY__TRY(graph_begin_node(graph, call, "gantry_graph_add_while: node", node, &item.node));
+    if (!condition || !body)
+        return gantry__refuse("%s: %s is NULL; one from gantry_graph_add_subgraph is accepted",
+                              call, condition ? "body" : "condition");
     if (!outputs && item.node.input_count > 0)
         return gantry__refuse("%s: outputs is NULL; an array of %zu is accepted", call,
                               item.node.input_count);
-    return add_block(graph, call, &item, outputs);
+    return graph_add_block(graph, call, &item, outputs);
 }

@@ -65,15 +65,15 @@ static graph_level_t *level_make(gantry_graph_t *graph, const graph_level_t *out
 }
 
 /* The tensor of a value that was made. */
-static tensor *find_tensor(const graph_level_t *level, gantry_graph_value_t value) {
+static tensor *level_tensor(const graph_level_t *level, gantry_graph_value_t value) {
     const gantry__graph_made_t *made = &level->graph->root->values[value];
     while (level->graph != made->graph) level = level->outer;
     return level->tensors[made->local];
 }
 
-static tensor **find_list(const graph_level_t *level, const gantry_graph_value_t *values,
-                          size_t count) {
-    for (size_t i = 0; i < count; ++i) level->list[i] = find_tensor(level, values[i]);
+static tensor **level_list(const graph_level_t *level, const gantry_graph_value_t *values,
+                           size_t count) {
+    for (size_t i = 0; i < count; ++i) level->list[i] = level_tensor(level, values[i]);
     return level->list;
 }
 
@@ -84,13 +84,13 @@ static tensor **outputs_of(const graph_level_t *level, const gantry__graph_item_
 
 /* ---- branches and loops ---- */
 
-static void run_level(gantry_scope_t *scope, gantry_graph_t *graph, const graph_level_t *outer,
+static void level_run(gantry_scope_t *scope, gantry_graph_t *graph, const graph_level_t *outer,
                       tensor *const *inputs, tensor **outputs);
 
 static void run_subgraph(uint32_t body, gantry_scope_t *scope, tensor *const *inputs,
                          tensor **outputs, void *user) {
     const graph_block_t *block = user;
-    run_level(scope, block->item->subgraphs[body], block->level, inputs, outputs);
+    level_run(scope, block->item->subgraphs[body], block->level, inputs, outputs);
 }
 
 #define EACH_8(DO, at) \
@@ -116,7 +116,7 @@ static gantry_status_t graph_run_block(gantry_scope_t *scope, graph_level_t *lev
                                        const gantry__graph_item_t *item) {
     graph_block_t *block = &level->blocks[item->block];
     const gantry_graph_node_t *node = &item->node;
-    tensor **in = find_list(level, node->inputs, node->input_count);
+    tensor **in = level_list(level, node->inputs, node->input_count);
     tensor **out = outputs_of(level, item);
     *block = (graph_block_t){level, item};
     if (item->kind == GANTRY_GRAPH_WHILE)
@@ -140,7 +140,7 @@ static gantry_status_t graph_run_op(gantry_scope_t *scope, const graph_level_t *
     return gantry__run_op(
         scope,
         &(gantry__op_request_t){.op = item->op,
-                                .inputs = find_list(level, node->inputs, node->input_count),
+                                .inputs = level_list(level, node->inputs, node->input_count),
                                 .input_count = node->input_count,
                                 .attrs = node->attrs,
                                 .attr_count = node->attr_count,
@@ -151,7 +151,7 @@ static gantry_status_t graph_run_op(gantry_scope_t *scope, const graph_level_t *
 
 static gantry_status_t graph_run_assign(gantry_scope_t *scope, const graph_level_t *level,
                                         const gantry__graph_item_t *item) {
-    tensor *value = find_tensor(level, item->node.inputs[0]);
+    tensor *value = level_tensor(level, item->node.inputs[0]);
     switch (item->mode) {
         case GANTRY_ASSIGN_ADD: return gantry_variable_assign_add(scope, item->variable, value);
         case GANTRY_ASSIGN_SUB: return gantry_variable_assign_sub(scope, item->variable, value);
@@ -185,7 +185,7 @@ static gantry_status_t put_draw(gantry_scope_t *scope, const graph_level_t *leve
 }
 
 /* What a subgraph says of an input holds for what its branch or loop gives. */
-static gantry_status_t check_given(const gantry__graph_item_t *item, tensor *given) {
+static gantry_status_t graph_check_given(const gantry__graph_item_t *item, tensor *given) {
     bool fits = item->dtype == GANTRY_DTYPE_NONE ||
                 (given->dtype == item->dtype && given->shape.rank == item->shape.rank);
     for (int32_t k = 0; fits && item->dtype != GANTRY_DTYPE_NONE && k < item->shape.rank; ++k)
@@ -222,9 +222,9 @@ static gantry_status_t ask_for_node(gantry_scope_t *scope, const graph_level_t *
         scope->chooser = NULL;
     }
     for (size_t i = 0; i < node->colocated_count; ++i)
-        GANTRY__TRY(gantry__scope_colocate(scope, find_tensor(level, node->colocated[i])));
+        GANTRY__TRY(gantry__scope_colocate(scope, level_tensor(level, node->colocated[i])));
     if (node->control_count == 0 || !scope->trace) return GANTRY_OK;
-    return gantry__trace_follow(scope, find_list(level, node->controls, node->control_count),
+    return gantry__trace_follow(scope, level_list(level, node->controls, node->control_count),
                                 node->control_count);
 }
 
@@ -257,15 +257,17 @@ static void name_next(gantry_scope_t *scope, const char *name) {
     (void)snprintf(scope->next_name, sizeof scope->next_name, "%s", gantry__graph_label(name).text);
 }
 
-/* The node's name in front of the message, as the graph has it. */
+/* The node's name in front of the message. A trace has put that of a branch or a loop there. */
 static gantry_status_t fail_node(gantry_scope_t *scope, const gantry_graph_t *graph,
                                  const gantry__graph_item_t *item, gantry_status_t status) {
     char why[GANTRY__MESSAGE_BYTES];
     (void)snprintf(why, sizeof why, "%s",
                    scope->status != GANTRY_OK ? gantry_scope_message(scope) : gantry__message());
+    const bool is_named = *item->node.name != '\0';
+    if (is_named && item->subgraph_count > 0 && scope->trace) return status;
     gantry_scope_clear(scope);
     const uint32_t number = (uint32_t)(item - graph->items);
-    if (*item->node.name)
+    if (is_named)
         (void)gantry__fail(status, "node \"%s\" (%s): %s",
                            gantry__graph_label(item->node.name).text, gantry__graph_item_op(item),
                            why);
@@ -285,7 +287,7 @@ static gantry_status_t run_items(gantry_scope_t *scope, graph_level_t *level,
         gantry_status_t status;
         if (item->kind == GANTRY_GRAPH_INPUT) {
             *outputs_of(level, item) = inputs[next];
-            status = graph->parent ? check_given(item, inputs[next]) : GANTRY_OK;
+            status = graph->parent ? graph_check_given(item, inputs[next]) : GANTRY_OK;
             ++next;
         } else {
             name_next(scope, item->node.name);
@@ -308,7 +310,7 @@ static void end_level(const gantry_scope_t *scope, graph_level_t *level) {
     gantry__trace_keep(scope, &level->kept);
 }
 
-static void run_level(gantry_scope_t *scope, gantry_graph_t *graph, const graph_level_t *outer,
+static void level_run(gantry_scope_t *scope, gantry_graph_t *graph, const graph_level_t *outer,
                       tensor *const *inputs, tensor **outputs) {
     graph_level_t *level = level_make(graph, outer);
     scope->batch_invariant |= graph->is_batch_invariant;
@@ -318,7 +320,7 @@ static void run_level(gantry_scope_t *scope, gantry_graph_t *graph, const graph_
     }
     if (run_items(scope, level, inputs) == GANTRY_OK) {
         for (size_t i = 0; i < graph->output_count; ++i)
-            outputs[i] = find_tensor(level, graph->outputs[i].value);
+            outputs[i] = level_tensor(level, graph->outputs[i].value);
     }
     end_level(scope, level);
 }
@@ -326,5 +328,5 @@ static void run_level(gantry_scope_t *scope, gantry_graph_t *graph, const graph_
 void gantry__graph_body(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
                         void *user) {
     gantry_graph_t *graph = user;
-    run_level(scope, graph, NULL, inputs, outputs);
+    level_run(scope, graph, NULL, inputs, outputs);
 }

@@ -11,7 +11,8 @@
 #include "base/shape_limit.h"
 #include "shared/struct_size.h"
 
-static gantry_status_t check_input(const char *call, const gantry_input_spec_t *input, size_t i) {
+gantry_status_t gantry__function_check_input(const char *call, const gantry_input_spec_t *input,
+                                             size_t i) {
     if (gantry_dtype_size(input->dtype) == 0)
         return gantry__refuse("%s: input %zu has type %d; a gantry_dtype_t is accepted", call, i,
                               (int)input->dtype);
@@ -39,7 +40,7 @@ static gantry_status_t check_signature(const gantry__function_source_t *source) 
         return gantry__refuse("%s: %zu inputs and %zu outputs; at most %d of each are accepted",
                               source->call, inputs, outputs, GANTRY_MAX_FUNCTION_VALUES);
     for (size_t i = 0; i < inputs; ++i)
-        GANTRY__TRY(check_input(source->call, &source->inputs[i], i));
+        GANTRY__TRY(gantry__function_check_input(source->call, &source->inputs[i], i));
     return GANTRY_OK;
 }
 
@@ -96,17 +97,17 @@ static gantry_status_t copy_inputs(gantry_function_t *function, const gantry_inp
 
 static gantry_status_t copy_function_text(gantry_function_t *function, const char *text,
                                           const char **out_copy) {
-    *out_copy = text ? gantry__arena_strdup(&function->texts, text) : "";
+    *out_copy = text ? gantry__arena_strdup(&function->texts.arena, text) : "";
     return *out_copy ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }
 
 static gantry_status_t copy_output_names(gantry_function_t *function, const char *const *names) {
     if (!names) return GANTRY_OK;
-    function->output_names = gantry__arena_zalloc(&function->texts, function->output_count,
-                                                  sizeof *function->output_names);
-    if (!function->output_names) return GANTRY_RESOURCE_EXHAUSTED;
+    function->texts.output_names = gantry__arena_zalloc(
+        &function->texts.arena, function->output_count, sizeof *function->texts.output_names);
+    if (!function->texts.output_names) return GANTRY_RESOURCE_EXHAUSTED;
     for (uint32_t i = 0; i < function->output_count; ++i)
-        GANTRY__TRY(copy_function_text(function, names[i], &function->output_names[i]));
+        GANTRY__TRY(copy_function_text(function, names[i], &function->texts.output_names[i]));
     return GANTRY_OK;
 }
 
@@ -114,27 +115,29 @@ static gantry_status_t copy_output_names(gantry_function_t *function, const char
 static gantry_status_t copy_metadata(gantry_function_t *function, const gantry_metadata_t *given,
                                      size_t count) {
     for (size_t i = 0; i < count; ++i) {
-        gantry_metadata_t *to = &function->metadata[function->metadata_count];
+        gantry_metadata_t *to = &function->texts.metadata[function->texts.metadata_count];
         size_t k = 0;
-        while (k < function->metadata_count && strcmp(function->metadata[k].key, given[i].key) != 0)
+        while (k < function->texts.metadata_count &&
+               strcmp(function->texts.metadata[k].key, given[i].key) != 0)
             ++k;
-        if (k < function->metadata_count) continue;
+        if (k < function->texts.metadata_count) continue;
         GANTRY__TRY(copy_function_text(function, given[i].key, &to->key));
         GANTRY__TRY(copy_function_text(function, given[i].text, &to->text));
-        ++function->metadata_count;
+        ++function->texts.metadata_count;
     }
     return GANTRY_OK;
 }
 
-static gantry_status_t copy_texts(gantry_function_t *function,
-                                  const gantry__function_source_t *source,
-                                  const gantry_function_options_t *options) {
+static gantry_status_t copy_source_texts(gantry_function_t *function,
+                                         const gantry__function_source_t *source,
+                                         const gantry_function_options_t *options) {
     const size_t count = options->metadata_count + source->metadata_count;
     GANTRY__TRY(copy_output_names(
         function, options->output_names ? options->output_names : source->output_names));
     if (count == 0) return GANTRY_OK;
-    function->metadata = gantry__arena_zalloc(&function->texts, count, sizeof *function->metadata);
-    if (!function->metadata) return GANTRY_RESOURCE_EXHAUSTED;
+    function->texts.metadata =
+        gantry__arena_zalloc(&function->texts.arena, count, sizeof *function->texts.metadata);
+    if (!function->texts.metadata) return GANTRY_RESOURCE_EXHAUSTED;
     GANTRY__TRY(copy_metadata(function, options->metadata, options->metadata_count));
     return copy_metadata(function, source->metadata, source->metadata_count);
 }
@@ -170,7 +173,7 @@ static void function_destroy(gantry_function_t *function) {
     gantry__heap_free(&runtime->heap, function->inputs,
                       (function->input_count + 1) * sizeof *function->inputs);
     if (function->release_user) function->release_user(function->user);
-    gantry__arena_deinit(&function->texts);
+    gantry__arena_deinit(&function->texts.arena);
     gantry__mutex_deinit(&function->tracing);
     gantry__mutex_deinit(&function->lock);
     gantry__heap_free(&runtime->heap, function, sizeof *function);
@@ -196,7 +199,7 @@ static gantry_status_t function_create(gantry_runtime_t *runtime, const gantry_f
     function->runtime = gantry__runtime_retain(runtime, 1);
     function->input_count = (uint32_t)input_count;
     function->output_count = (uint32_t)output_count;
-    gantry__arena_init(&function->texts, &runtime->heap);
+    gantry__arena_init(&function->texts.arena, &runtime->heap);
     function->keeper.give_up = gantry__function_give_up;
     gantry__keepers_add(&runtime->devices.keepers, &function->keeper, with ? &with->keeper : NULL);
     *out_function = function;
@@ -229,7 +232,7 @@ static gantry_status_t fill_function(gantry_function_t *function,
     take_function_options(function, chosen);
     GANTRY__TRY(name_function(function, source->name));
     GANTRY__TRY(copy_inputs(function, source->inputs));
-    GANTRY__TRY(copy_texts(function, source, chosen));
+    GANTRY__TRY(copy_source_texts(function, source, chosen));
     if (function->runs_eagerly || !gantry__function_is_known(function)) return GANTRY_OK;
     return gantry__function_trace_known(function);
 }

@@ -44,6 +44,14 @@ typedef struct gantry__attached_t {
     gantry_release_fn release;
 } gantry__attached_t;
 
+/* The names of outputs and the metadata of a function. */
+typedef struct gantry__function_texts_t {
+    gantry__arena_t arena;     /* what the others point to */
+    const char **output_names; /* NULL: none */
+    gantry_metadata_t *metadata;
+    size_t metadata_count;
+} gantry__function_texts_t;
+
 /* Records a trace without the body, from user; *out_is_recorded false: the body must run. */
 typedef gantry_status_t (*gantry__record_fn)(void *user, gantry__specialization_t *specialization,
                                              bool *out_is_recorded);
@@ -61,10 +69,7 @@ struct gantry_function_t {
     gantry__record_fn record;       /* NULL: each trace runs the body */
     gantry__describe_fn describe;   /* NULL: it was traced from a body */
     gantry_input_spec_t *inputs;
-    gantry__arena_t texts;     /* output_names and metadata */
-    const char **output_names; /* NULL: none */
-    gantry_metadata_t *metadata;
-    size_t metadata_count;
+    gantry__function_texts_t texts;
     uint32_t input_count, output_count, most_traces;
     bool runs_eagerly;
     int32_t inter_op_threads;
@@ -102,6 +107,10 @@ gantry_status_t gantry__function_make(gantry_runtime_t *runtime,
                                       const gantry__function_source_t *source,
                                       const gantry_function_options_t *options,
                                       gantry_function_t **out_function);
+
+/* InvalidArgument, with `call` in front, for an input, number i, that is not possible. */
+gantry_status_t gantry__function_check_input(const char *call, const gantry_input_spec_t *input,
+                                             size_t i);
 
 /* Whether rows of the function's results do not depend on the batch, in a scope of this kind. */
 static inline bool gantry__function_keeps_rows(const gantry_function_t *function, bool of_scope) {

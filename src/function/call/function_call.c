@@ -165,10 +165,10 @@ static void return_frame(gantry_function_t *function, gantry__specialization_t *
 }
 
 /* Hands the scope what the frame made; outputs may be the array of inputs. */
-static gantry_status_t hand_out(gantry_scope_t *scope, gantry_function_t *function,
-                                const gantry__specialization_t *specialization,
-                                tensor *const *inputs, gantry_tensor_t *const *made,
-                                tensor **outputs) {
+static gantry_status_t hand_out_results(gantry_scope_t *scope, gantry_function_t *function,
+                                        const gantry__specialization_t *specialization,
+                                        tensor *const *inputs, gantry_tensor_t *const *made,
+                                        tensor **outputs) {
     gantry_status_t status = GANTRY_OK;
     /* The frame has set them. NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage) */
     for (uint32_t i = 0; i < function->output_count; ++i) gantry__scope_adopt(scope, made[i]);
@@ -210,8 +210,8 @@ static gantry_status_t call_specialization(gantry_scope_t *scope, gantry_functio
         if (status != GANTRY_OK && !gantry__frame_is_placed(frame))
             (void)gantry__fail_prefix(status, "function %s: ", function->name);
         if (status == GANTRY_OK)
-            status =
-                hand_out(scope, function, specialization, inputs, frame->block_results, outputs);
+            status = hand_out_results(scope, function, specialization, inputs, frame->block_results,
+                                      outputs);
         return_frame(function, specialization, frame);
     } else {
         (void)gantry__function_fail(function, status);

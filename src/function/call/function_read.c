@@ -12,7 +12,7 @@ size_t gantry_function_output_count(const gantry_function_t *function) {
 }
 
 size_t gantry_function_metadata_count(const gantry_function_t *function) {
-    return function ? function->metadata_count : 0;
+    return function ? function->texts.metadata_count : 0;
 }
 
 static gantry_status_t check_place_of(const gantry_function_t *function, const char *call,
@@ -40,7 +40,7 @@ gantry_status_t gantry_function_get_output(gantry_function_t *function, size_t i
                                gantry_function_output_count(function)));
     gantry_function_value_t value = {
         .struct_size = sizeof value,
-        .name = function->output_names ? function->output_names[index] : ""};
+        .name = function->texts.output_names ? function->texts.output_names[index] : ""};
     gantry__mutex_lock(&function->lock);
     const gantry__specialization_t *newest = function->specialization;
     if (newest) {
@@ -54,11 +54,11 @@ gantry_status_t gantry_function_get_output(gantry_function_t *function, size_t i
 
 gantry_status_t gantry_function_get_metadata(const gantry_function_t *function, size_t index,
                                              gantry_metadata_t *out_metadata) {
-    GANTRY__TRY(check_place_of(function, "gantry_function_get_metadata", "texts of metadata", index,
-                               gantry_function_metadata_count(function)));
     if (!out_metadata)
         return gantry__refuse(
             "gantry_function_get_metadata: out_metadata is NULL; an address is accepted");
-    *out_metadata = function->metadata[index];
+    GANTRY__TRY(check_place_of(function, "gantry_function_get_metadata", "texts of metadata", index,
+                               gantry_function_metadata_count(function)));
+    *out_metadata = function->texts.metadata[index];
     return GANTRY_OK;
 }
