@@ -238,9 +238,8 @@ static gantry_status_t note_variable(gantry__graph_root_t *root, gantry_variable
                            &root->variable_capacity, sizeof *root->variables))
         return GANTRY_RESOURCE_EXHAUSTED;
     root->variables[root->variable_count++] = gantry__variable_retain(variable);
-    number = gantry__id_map_at(&root->variable_numbers, (uint64_t)(uintptr_t)variable);
-    if (number) *number = (uint32_t)root->variable_count;
-    return number ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+    *number = (uint32_t)root->variable_count;
+    return GANTRY_OK;
 }
 
 /* Room for the node and what it makes; nothing fails after it. */
