@@ -22,6 +22,7 @@
 #include <gantry/profile.h>
 #include <gantry/random.h>
 #include <gantry/runtime.h>
+#include <gantry/saved_function.h>
 #include <gantry/scope.h>
 #include <gantry/status.h>
 #include <gantry/telemetry.h>

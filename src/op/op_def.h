@@ -147,6 +147,9 @@ const gantry__op_def_t *gantry__op_get(gantry__op_id_t id);
  * RealDiv, ...) or suffixed name; NULL when unknown. */
 const gantry__op_def_t *gantry__op_find(const char *name);
 
+/* The version of the op's meaning, as versions.def has it: 1 or more. */
+uint32_t gantry__op_version(const gantry__op_def_t *op);
+
 /* Fills call->attrs from the given attributes (possibly fewer, in any order), resolves type
  * attributes from call->dtypes, checks counts, kinds and types, sets call->output_count and
  * out_dtypes, then runs infer. The caller sets call->op, input_count, host_value, caller, symbolic,

@@ -9,7 +9,7 @@
 #include "train/base/fail.h"
 #include "train/base/memory.h"
 #include "train/checkpoint/checkpoint_file.h"
-#include "train/checkpoint/safetensors.h"
+#include "train/checkpoint/checkpoint_memory.h"
 
 #define LISTED_NAMES 8  /* of a message */
 #define FRONT_BYTES 512 /* that show what a file is */
@@ -53,8 +53,9 @@ static gantry_status_t checkpoint_read_header(gantry_checkpoint_t *checkpoint,
     gantry_status_t status = gantry_file_read_at(checkpoint->file, checkpoint->path,
                                                  sizeof length_bytes, text, (size_t)length);
     if (status == GANTRY_OK)
-        status = gantry__safetensors_parse(
-            text, (size_t)length, file_bytes - checkpoint->data_offset, &checkpoint->header);
+        status =
+            gantry__safetensors_parse(&gantry__checkpoint_memory, text, (size_t)length,
+                                      file_bytes - checkpoint->data_offset, &checkpoint->header);
     gantry__train_free(text);
     return status;
 }

@@ -40,6 +40,9 @@ static void graph_destroy(gantry_graph_t *graph) {
         gantry__heap_free_text(heap, root->texts[i].key);
         gantry__heap_free_text(heap, root->texts[i].text);
     }
+    for (size_t i = 0; i < root->variable_count; ++i) gantry_variable_release(root->variables[i]);
+    gantry__heap_free(heap, root->variables, root->variable_capacity * sizeof *root->variables);
+    gantry__id_map_deinit(&root->variable_numbers);
     gantry__heap_free(heap, root->texts, root->text_capacity * sizeof *root->texts);
     gantry__heap_free(heap, root->values, root->value_capacity * sizeof *root->values);
     gantry__arena_deinit(&root->arena);
@@ -59,6 +62,7 @@ static gantry_status_t make_root(gantry_runtime_t *runtime, gantry_graph_t **out
     atomic_init(&root->references, 1);
     root->runtime = gantry__runtime_retain(runtime, 1);
     gantry__arena_init(&root->arena, heap);
+    gantry__id_map_init(&root->variable_numbers, heap);
     graph->root = root;
     *out_graph = graph;
     return GANTRY_OK;

@@ -73,7 +73,10 @@ typedef struct gantry__graph_root_t {
     size_t value_count, value_capacity;
     gantry__graph_text_t *texts; /* metadata */
     size_t text_count, text_capacity;
-    atomic_bool is_frozen; /* a function was made of it */
+    gantry_variable_t **variables; /* of its nodes, each once; references */
+    size_t variable_count, variable_capacity;
+    gantry__id_map_t variable_numbers; /* by address: the place in variables + 1 */
+    atomic_bool is_frozen;             /* a function was made of it */
 } gantry__graph_root_t;
 
 struct gantry_graph_t {
@@ -137,8 +140,5 @@ gantry_status_t gantry__graph_describe(gantry_graph_t *graph, const gantry__grap
 /* The body of functions that are made of a graph, which is user. */
 void gantry__graph_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                         const gantry_tensor_t **outputs, void *user);
-
-/* The graph of a function that was made of one; NULL: it was traced from a body. No reference. */
-gantry_graph_t *gantry__function_graph(const gantry_function_t *function);
 
 #endif

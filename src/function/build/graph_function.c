@@ -10,12 +10,9 @@
 
 static void release_graph(void *graph) { gantry_graph_release(graph); }
 
-/* A clone with inputs or a device of its own computes something else than the graph says. */
-gantry_graph_t *gantry__function_graph(const gantry_function_t *function) {
-    const gantry__function_body_t *body = &function->body;
-    const bool is_graph =
-        body->call == gantry__graph_body && !body->bound && !body->wish && !body->replaces_devices;
-    return is_graph ? body->user : NULL;
+static gantry_status_t describe_itself(void *user, gantry_graph_t **out_graph) {
+    *out_graph = user;
+    return GANTRY_OK;
 }
 
 /* ---- a function of a graph ---- */
@@ -66,6 +63,7 @@ static gantry_status_t make_of_lists(gantry_graph_t *graph, const graph_lists_t 
                                               .body = gantry__graph_body,
                                               .user = graph,
                                               .release_user = release_graph,
+                                              .describe = describe_itself,
                                               .inputs = lists->inputs,
                                               .input_count = graph->input_count,
                                               .output_count = graph->output_count,
@@ -183,8 +181,11 @@ gantry_status_t gantry_function_get_graph(gantry_function_t *function, gantry_gr
     if (!function)
         return gantry__refuse("gantry_function_get_graph: the function is NULL; one is accepted");
     GANTRY__TRY(gantry__runtime_check_well(function->runtime));
-    *out_graph = gantry_graph_retain(gantry__function_graph(function));
-    if (*out_graph) return GANTRY_OK;
+    if (gantry__function_body_is_whole(&function->body) && function->body.describe) {
+        GANTRY__TRY(function->body.describe(function->body.user, out_graph));
+        *out_graph = gantry_graph_retain(*out_graph);
+        return GANTRY_OK;
+    }
     GANTRY__TRY(gantry_graph_create(function->runtime, function->name, &graph));
     const gantry_status_t status = describe_function(function, graph);
     if (status == GANTRY_OK)

@@ -229,6 +229,19 @@ static gantry_status_t copy_node(gantry_graph_t *graph, const char *call,
 
 /* ---- adding ---- */
 
+/* The list of variables holds a reference of its own. */
+static gantry_status_t note_variable(gantry__graph_root_t *root, gantry_variable_t *variable) {
+    uint32_t *number = gantry__id_map_at(&root->variable_numbers, (uint64_t)(uintptr_t)variable);
+    if (!number) return GANTRY_RESOURCE_EXHAUSTED;
+    if (*number > 0) return GANTRY_OK;
+    if (!gantry__heap_grow(&root->runtime->heap, &root->variables, root->variable_count,
+                           &root->variable_capacity, sizeof *root->variables))
+        return GANTRY_RESOURCE_EXHAUSTED;
+    root->variables[root->variable_count++] = gantry__variable_retain(variable);
+    *number = (uint32_t)root->variable_count;
+    return GANTRY_OK;
+}
+
 /* Room for the node and what it makes; nothing fails after it. */
 static gantry_status_t graph_make_room(gantry_graph_t *graph, const gantry__graph_item_t *item) {
     gantry__graph_root_t *root = graph->root;
@@ -236,6 +249,7 @@ static gantry_status_t graph_make_room(gantry_graph_t *graph, const gantry__grap
     if (root->value_count + item->output_count >= UINT32_MAX || graph->item_count >= UINT32_MAX - 1)
         return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "the graph has %zu values, the most",
                             root->value_count);
+    if (item->variable) GANTRY__TRY(note_variable(root, item->variable));
     while (root->value_capacity < root->value_count + item->output_count) {
         if (!gantry__heap_grow(heap, &root->values, root->value_capacity, &root->value_capacity,
                                sizeof *root->values))

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading a graph. */
+#include <string.h>
+
+#include <gantry/saved_function.h>
+
 #include "function/build/graph_description.h"
 #include "shared/struct_size.h"
 
@@ -79,4 +83,23 @@ gantry_status_t gantry_graph_get_metadata(const gantry_graph_t *graph, size_t in
     if (out_key) *out_key = graph->root->texts[index].key;
     if (out_text) *out_text = graph->root->texts[index].text;
     return GANTRY_OK;
+}
+
+/* ---- variables ---- */
+
+size_t gantry_graph_variable_count(const gantry_graph_t *graph) {
+    return graph ? graph->root->variable_count : 0;
+}
+
+gantry_variable_t *gantry_graph_get_variable(const gantry_graph_t *graph, size_t index) {
+    return index < gantry_graph_variable_count(graph) ? graph->root->variables[index] : NULL;
+}
+
+gantry_variable_t *gantry_graph_find_variable(const gantry_graph_t *graph, const char *name) {
+    const size_t count = name ? gantry_graph_variable_count(graph) : 0;
+    for (size_t i = 0; i < count; ++i) {
+        gantry_variable_t *variable = graph->root->variables[i];
+        if (strcmp(gantry_variable_name(variable), name) == 0) return variable;
+    }
+    return NULL;
 }

@@ -44,11 +44,19 @@ typedef struct gantry__attached_t {
     gantry_release_fn release;
 } gantry__attached_t;
 
+/* Records a trace without the body, from user; *out_is_recorded false: the body must run. */
+typedef gantry_status_t (*gantry__record_fn)(void *user, gantry__specialization_t *specialization,
+                                             bool *out_is_recorded);
+/* The graph that the function was made of, which user owns. */
+typedef gantry_status_t (*gantry__describe_fn)(void *user, struct gantry_graph_t **out_graph);
+
 /* A body, and what it gets in addition to the inputs of a call. */
 typedef struct gantry__function_body_t {
     gantry_function_body_fn call;
     void *user;
     gantry_release_fn release_user; /* gets user at the end; NULL: the program's */
+    gantry__record_fn record;       /* NULL: each trace runs the body */
+    gantry__describe_fn describe;   /* NULL: it was traced from a body */
     gantry_function_t *owner;       /* of a clone, whose body it is; a reference; else NULL */
     /* its own inputs, and for each its value, a reference, or NULL where it is the next input of
      * the function; NULL: its inputs are those of the function */
@@ -58,6 +66,11 @@ typedef struct gantry__function_body_t {
     const gantry__wish_t *wish; /* goes before that of a call; NULL: none */
     bool replaces_devices;      /* what the body requests is ignored */
 } gantry__function_body_t;
+
+/* Whether the function computes what its body says: no input is bound, and no device is given. */
+static inline bool gantry__function_body_is_whole(const gantry__function_body_t *body) {
+    return !body->bound && !body->wish && !body->replaces_devices;
+}
 
 /* The names of outputs and the metadata of a function. */
 typedef struct gantry__function_texts_t {
@@ -99,6 +112,8 @@ typedef struct gantry__function_source_t {
     gantry_function_body_fn body;
     void *user;
     gantry_release_fn release_user; /* NULL: none; not called if the function is not made */
+    gantry__record_fn record;       /* NULL: none */
+    gantry__describe_fn describe;   /* NULL: none */
     const gantry_input_spec_t *inputs;
     size_t input_count, output_count;
     const char *const *output_names; /* NULL: none */

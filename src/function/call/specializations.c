@@ -118,12 +118,11 @@ static gantry_status_t record_body(const gantry_function_t *function, gantry_sco
 }
 
 /* observer NULL: none. */
-static gantry_status_t record(const gantry_function_t *function,
-                              gantry__specialization_t *specialization,
-                              gantry_observer_t *observer) {
+static gantry_status_t record_in_scope(const gantry_function_t *function,
+                                       gantry__specialization_t *specialization,
+                                       gantry_observer_t *observer) {
     gantry_runtime_t *runtime = function->runtime;
     gantry__trace_t trace;
-    GANTRY__TRY(gantry__runtime_initialize(runtime, function->name));
     gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
     if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
     gantry__trace_init(&trace, runtime, &specialization->graph, NULL);
@@ -135,6 +134,17 @@ static gantry_status_t record(const gantry_function_t *function,
     status = gantry__scope_end_body(scope, status);
     gantry__trace_deinit(&trace);
     return status;
+}
+
+/* An observer sees the calls of a body. */
+static gantry_status_t record(const gantry_function_t *function,
+                              gantry__specialization_t *specialization,
+                              gantry_observer_t *observer) {
+    bool is_recorded = false;
+    GANTRY__TRY(gantry__runtime_initialize(function->runtime, function->name));
+    if (function->body.record && gantry__function_body_is_whole(&function->body) && !observer)
+        GANTRY__TRY(function->body.record(function->body.user, specialization, &is_recorded));
+    return is_recorded ? GANTRY_OK : record_in_scope(function, specialization, observer);
 }
 
 /* ---- the list ---- */

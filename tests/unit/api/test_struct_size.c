@@ -137,7 +137,7 @@ static const struct {
     FILLED(gantry_claim_info_t, command, fill_claim),
     FILLED(gantry_memory_info_t, foreign_bytes, fill_memory),
     FILLED(gantry_tensor_memory_t, map_count, fill_tensor_memory),
-    FILLED(gantry_op_info_t, batch_dependence, fill_op),
+    FILLED(gantry_op_info_t, version, fill_op),
     FILLED(gantry_program_stats_t, build_ns, fill_programs),
     FILLED(gantry_profile_row_t, elapsed_ns, fill_profile),
     FILLED(gantry_placement_record_t, part_of, fill_record),
