@@ -19,22 +19,25 @@
 #include "run/runtime_state.h"
 #include "run/scope_state.h"
 
-gantry_status_t gantry__scope_request(gantry_scope_t *scope, const gantry__wish_t *outer,
-                                      const char *device) {
-    scope->wish = outer;
-    if (!device) return GANTRY_OK;
-    if (strcmp(device, GANTRY_DEVICE_NONE) == 0) {
-        scope->wish = NULL;
-        scope->chooser = NULL;
-        return GANTRY_OK;
-    }
+gantry_status_t gantry__request_within(gantry_runtime_t *runtime, const gantry__wish_t *outer,
+                                       const char *device, const gantry__wish_t **out_wish) {
     gantry__device_reference_t reference;
-    GANTRY__TRY(gantry__device_reference_from_user(&scope->runtime->devices, device, &reference));
+    *out_wish = strcmp(device, GANTRY_DEVICE_NONE) == 0 ? NULL : outer;
+    if (strcmp(device, GANTRY_DEVICE_NONE) == 0) return GANTRY_OK;
+    GANTRY__TRY(gantry__device_reference_from_user(&runtime->devices, device, &reference));
     if (outer) {
         gantry__device_reference_t inner = reference;
         gantry__device_reference_merge_scope(&outer->reference, &inner, &reference);
     }
-    return gantry__runtime_wish(scope->runtime, &reference, &scope->wish);
+    return gantry__runtime_wish(runtime, &reference, out_wish);
+}
+
+gantry_status_t gantry__scope_request(gantry_scope_t *scope, const gantry__wish_t *outer,
+                                      const char *device) {
+    scope->wish = outer;
+    if (!device) return GANTRY_OK;
+    if (strcmp(device, GANTRY_DEVICE_NONE) == 0) scope->chooser = NULL;
+    return gantry__request_within(scope->runtime, outer, device, &scope->wish);
 }
 
 /* ---- gantry_device_begin and gantry_device_end ---- */

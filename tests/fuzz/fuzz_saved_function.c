@@ -49,13 +49,13 @@ static gantry_runtime_t *open_runtime(void) {
 static void put_file(int file, const uint8_t *bytes, size_t size) {
     char header[512];
     const float numbers[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-    int length = snprintf(
-        header + 8, sizeof header - 8,
-        "{\"__metadata__\":{\"format\":\"gantry_function\",\"gantry_format\":\"1\"},"
-        "\"v\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]},"
-        "\"w\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[16,32]},"
-        "\"gantry.graph\":{\"dtype\":\"U8\",\"shape\":[%zu],\"data_offsets\":[32,%zu]}}",
-        size, size + 32);
+    int length =
+        snprintf(header + 8, sizeof header - 8,
+                 "{\"__metadata__\":{\"format\":\"gantry_function\",\"gantry_format\":\"1\"},"
+                 "\"v\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]},"
+                 "\"w\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[16,32]},"
+                 "\"gantry.graph\":{\"dtype\":\"U8\",\"shape\":[%zu],\"data_offsets\":[32,%zu]}}",
+                 size, size + 32);
     const uint64_t count = (uint64_t)length;
     memcpy(header, &count, sizeof count);
     if (write(file, header, (size_t)length + 8) < 0 || write(file, numbers, sizeof numbers) < 0 ||
