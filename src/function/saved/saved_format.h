@@ -147,8 +147,8 @@ gantry_status_t gantry__saved_describe(gantry__saved_t *saved, gantry_graph_t **
 
 /* Records the trace of a function for the sizes of its inputs, without a scope: from the rows, whose
  * shapes are inferred. *out_is_recorded false: the body of the function must run; this holds for
- * open sizes, branches, loops, requests of devices, composed ops, and for all that is not as it
- * should be, whose errors the description has. */
+ * open sizes, branches, loops, control inputs, colocations, composed ops, and for all that is not
+ * as it should be, whose errors the description has. */
 gantry_status_t gantry__saved_record(gantry__saved_t *saved,
                                      gantry__specialization_t *specialization,
                                      bool *out_is_recorded);

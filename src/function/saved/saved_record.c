@@ -10,11 +10,13 @@
  *
  * Cost: some 0.1 us a node, a quarter of what an op takes to be traced. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/ascii.h"
 #include "function/saved/saved_format.h"
 #include "function/trace/graph.h"
 #include "run/runtime_state.h"
+#include "run/scope_state.h"
 #include "run/tensor_state.h"
 #include "run/trace_hooks.h"
 #include "run/variable_state.h"
@@ -23,7 +25,9 @@ typedef struct recorder_t {
     gantry__saved_t *saved;
     gantry__graph_t *graph;
     gantry__saved_cursor_t cursor; /* over the graph's copy of the rows; lists in its arena */
-    const gantry__wish_t *wish;
+    const gantry__wish_t *wish;    /* of the trace */
+    const char *device;            /* the text of the last request of a node, and what it is */
+    const gantry__wish_t *device_wish;
     uint32_t *last_use; /* by weight: the last node of the variable + 1 */
     const uint32_t *inputs;
     uint32_t input_count;
@@ -41,7 +45,6 @@ typedef struct recorder_t {
 static gantry_status_t record_node(recorder_t *recorder, gantry__node_t *node,
                                    const gantry_dtype_t *dtypes, const gantry_shape_t *shapes,
                                    uint32_t *out_node) {
-    node->wish = recorder->wish;
     return gantry__graph_add_kept(recorder->graph, node, dtypes, shapes, out_node);
 }
 
@@ -225,13 +228,29 @@ static bool is_name(const char *name) {
     return length > 0 && length < GANTRY__NODE_NAME_BYTES;
 }
 
+/* Nodes that follow each other most often have one request. */
+static gantry_status_t take_request(recorder_t *recorder, const gantry__wish_t **out_wish) {
+    const char *device = "";
+    GANTRY__TRY(gantry__saved_take_text(&recorder->cursor, &device));
+    if (!*device) device = GANTRY_DEVICE_NONE;
+    if (!recorder->device || strcmp(recorder->device, device) != 0) {
+        GANTRY__TRY(gantry__request_within(recorder->saved->runtime, recorder->wish, device,
+                                           &recorder->device_wish));
+        recorder->device = device;
+    }
+    *out_wish = recorder->device_wish;
+    return GANTRY_OK;
+}
+
 static gantry_status_t record_row(recorder_t *recorder) {
-    gantry__node_t node = {.kind = GANTRY__NODE_OP};
+    gantry__node_t node = {.kind = GANTRY__NODE_OP, .wish = recorder->wish};
     uint32_t kind = 0, flags = 0;
     GANTRY__TRY(gantry__saved_take_u8(&recorder->cursor, &kind));
     GANTRY__TRY(gantry__saved_take_u8(&recorder->cursor, &flags));
     GANTRY__TRY(gantry__saved_take_text(&recorder->cursor, &node.name));
-    if (flags & ~(uint32_t)GANTRY__SAVED_IS_INLINE || !is_name(node.name)) return NOT_PLAIN;
+    if (flags & (GANTRY__SAVED_HAS_CONTROLS | GANTRY__SAVED_HAS_COLOCATED) || !is_name(node.name))
+        return NOT_PLAIN;
+    if (flags & GANTRY__SAVED_HAS_DEVICE) GANTRY__TRY(take_request(recorder, &node.wish));
     switch (kind) {
         case GANTRY_GRAPH_CONSTANT: return record_constant(recorder, flags, &node);
         case GANTRY_GRAPH_OP: return record_op(recorder, &node);
@@ -333,6 +352,7 @@ gantry_status_t gantry__saved_record(gantry__saved_t *saved,
     recorder->saved = saved;
     recorder->graph = &graph;
     recorder->wish = specialization->request.wish;
+    recorder->device = NULL;
     const gantry_status_t status = record_rows(recorder, specialization->shapes);
     gantry__heap_free(given->heap, recorder, sizeof *recorder);
     *out_is_recorded = status == GANTRY_OK;
