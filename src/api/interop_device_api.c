@@ -56,51 +56,42 @@ gantry_status_t gantry_device_get_native(const gantry_logical_device_t *device,
 
 /* ---- memory in ---- */
 
-static const char *const from_call = "gantry_tensor_from_device_memory";
-
-typedef struct from_device_t {
-    const gantry_logical_device_t *device;
-    gantry_dtype_t dtype;
-    const gantry_shape_t *shape;
-    gantry__shared_memory_t memory;
-    gantry_from_device_memory_options_t options;
-} from_device_t;
-
 static gantry_status_t interop_check_device(const gantry_scope_t *scope,
-                                            const gantry_logical_device_t *device) {
+                                            const gantry__from_device_t *from) {
+    const gantry_logical_device_t *device = from->device;
     if (!device || device->table != &scope->runtime->devices)
         return gantry__refuse(
             "%s: device is %s; one of gantry_list_logical_devices of the scope's runtime is accepted",
-            from_call, device ? "of another runtime" : "NULL");
+            from->call, device ? "of another runtime" : "NULL");
     return GANTRY_OK;
 }
 
-static gantry_status_t check_from(const gantry_scope_t *scope, from_device_t *from) {
+static gantry_status_t check_from(const gantry_scope_t *scope, gantry__from_device_t *from) {
     const size_t size = gantry_dtype_size(from->dtype);
     const int64_t elements = gantry_shape_elements(from->shape);
     if (scope->trace)
         return gantry__fail(
             GANTRY_FAILED_PRECONDITION,
             "%s: the body of a function is traced; an input of the function is accepted",
-            from_call);
-    GANTRY__TRY(interop_check_device(scope, from->device));
+            from->call);
+    GANTRY__TRY(interop_check_device(scope, from));
     from->memory.size_bytes = elements > 0 && (uint64_t)elements <= SIZE_MAX / (size ? size : 1)
                                   ? (uint64_t)elements * size
                                   : 0;
-    GANTRY__TRY(gantry__check_elements(from_call, from->dtype, from->shape, from->memory.native,
+    GANTRY__TRY(gantry__check_elements(from->call, from->dtype, from->shape, from->memory.native,
                                        (size_t)from->memory.size_bytes));
     from->memory.element_bytes = size;
     if (from->memory.size_bytes == 0)
         return gantry__refuse("%s: the tensor has no elements; one element and more is accepted",
-                              from_call);
+                              from->call);
     if (from->memory.offset_bytes % size != 0)
         return gantry__refuse("%s: offset_bytes is %llu; a multiple of %zu is accepted for %s",
-                              from_call, (unsigned long long)from->memory.offset_bytes, size,
+                              from->call, (unsigned long long)from->memory.offset_bytes, size,
                               gantry_dtype_name(from->dtype));
     return GANTRY_OK;
 }
 
-static gantry_status_t make_from_device(gantry_scope_t *scope, const from_device_t *from,
+static gantry_status_t make_from_device(gantry_scope_t *scope, const gantry__from_device_t *from,
                                         gantry_tensor_t **out_tensor) {
     GANTRY__RECORD(recorded, scope->runtime, GANTRY__OP_ID_Const, NULL);
     const gantry__foreign_t foreign = {from->options.release, from->options.user,
@@ -108,22 +99,18 @@ static gantry_status_t make_from_device(gantry_scope_t *scope, const from_device
     gantry_logical_device_t *device;
     const gantry_interop_ops_t *ops;
     GANTRY__TRY(gantry__runtime_initialize(scope->runtime, "Const"));
-    GANTRY__TRY(open_shared(scope->runtime, from->device, from_call, &device, &ops));
+    GANTRY__TRY(open_shared(scope->runtime, from->device, from->call, &device, &ops));
     recorded.device = device;
     return gantry__tensor_from_device_memory(scope, device, from->dtype, from->shape, &from->memory,
                                              &foreign, out_tensor);
 }
 
-static gantry_status_t from_device(gantry_scope_t *scope, from_device_t *from,
-                                   const gantry_from_device_memory_options_t *options,
-                                   gantry_tensor_t **out_tensor) {
-    GANTRY__TRY(gantry__struct_read(options, 0, &from->options, sizeof from->options,
-                                    "gantry_tensor_from_device_memory: options"));
+gantry_status_t gantry__from_device(gantry_scope_t *scope, gantry__from_device_t *from,
+                                    gantry_tensor_t **out_tensor) {
+    *out_tensor = NULL;
     GANTRY__TRY(check_from(scope, from));
     from->memory.ready_event = from->options.ready_event;
-    GANTRY__TRY(make_from_device(scope, from, out_tensor));
-    gantry__scope_adopt(scope, *out_tensor);
-    return GANTRY_OK;
+    return make_from_device(scope, from, out_tensor);
 }
 
 const gantry_tensor_t *gantry_tensor_from_device_memory(
@@ -132,15 +119,21 @@ const gantry_tensor_t *gantry_tensor_from_device_memory(
     const gantry_from_device_memory_options_t *options) {
     GANTRY__OWN_FP_MODE(fp);
     if (gantry__scope_check(scope) != GANTRY_OK) return NULL;
-    from_device_t from = {
+    gantry__from_device_t from = {
+        .call = "gantry_tensor_from_device_memory",
         .device = device,
         .dtype = dtype,
         .shape = &shape,
         .memory = {.native = memory, .offset_bytes = offset_bytes},
     };
     gantry_tensor_t *tensor = NULL;
-    gantry_status_t status = from_device(scope, &from, options, &tensor);
-    if (status != GANTRY_OK) (void)gantry__scope_fail(scope, status);
+    gantry_status_t status = gantry__struct_read(options, 0, &from.options, sizeof from.options,
+                                                 "gantry_tensor_from_device_memory: options");
+    if (status == GANTRY_OK) status = gantry__from_device(scope, &from, &tensor);
+    if (status != GANTRY_OK)
+        (void)gantry__scope_fail(scope, status);
+    else
+        gantry__scope_adopt(scope, tensor);
     return tensor;
 }
 

@@ -9,6 +9,7 @@
 #include "backend/slot_failure.h"
 #include "device/device_table.h"
 #include "device/loss.h"
+#include "device/sharing_queue.h"
 
 gantry_status_t gantry__sharing_ops(const gantry_logical_device_t *device, const char *call,
                                     const gantry_interop_ops_t **out_ops) {
@@ -71,13 +72,16 @@ gantry_status_t gantry__sharing_adopt(gantry_logical_device_t *device,
     status = check_alignment(memory, &span);
     if (status == GANTRY_OK && memory->ready_event)
         status = wait_for_ready(device, ops, memory->ready_event);
+    if (status == GANTRY_OK && memory->ready_queue)
+        status = gantry__queue_follow(device, memory->ready_queue);
     if (status == GANTRY_OK) status = gantry__buffer_over(device, &span, foreign, out_buffer);
     if (status != GANTRY_OK) {
         ops->region_disown(device->handle, span.region);
         return status;
     }
     (*out_buffer)->is_region = true;
-    if (memory->ready_event || device->streams[GANTRY_STREAM_COMPUTE].is_adopted)
+    if (memory->ready_event || memory->ready_queue ||
+        device->streams[GANTRY_STREAM_COMPUTE].is_adopted)
         *out_ready = newest_work(device);
     return GANTRY_OK;
 }

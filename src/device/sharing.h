@@ -12,6 +12,7 @@ typedef struct gantry__shared_memory_t {
     uint64_t offset_bytes, size_bytes; /* size_bytes > 0 */
     uint64_t element_bytes;            /* the elements begin at a multiple */
     void *ready_event; /* of the driver; NULL: ready, or by earlier work of the adopted queue */
+    void *ready_queue; /* of the driver: the elements are there after its work; NULL: none */
 } gantry__shared_memory_t;
 
 /* The slots of the device's backend; FailedPrecondition if it has none. call: for the message. */

@@ -207,6 +207,40 @@ static void test_owners(gantry_runtime_t *runtime) {
     EXPECT_FAILURE(GANTRY_RESOURCE_EXHAUSTED, "", pin_all());
 }
 
+/* ---- memory in and out without a copy ---- */
+
+static int released;
+
+static void test_shared_memory(gantry_runtime_t *runtime) {
+    gantry::owned<gantry_tensor_t> sums;
+    {
+        gantry::scope scope(gantry_scope_begin(runtime, "CPU:0"));
+        std::unique_ptr<std::vector<float>> samples(new std::vector<float>(1000, 2.0f));
+        auto options = gantry::sized<gantry_from_memory_options_t>();
+        options.requires_no_copy = true;
+        options.user = samples.get();
+        options.release = [](void *user) {
+            delete static_cast<std::vector<float> *>(user);
+            ++released;
+        };
+        const gantry_tensor_t *x =
+            gantry_tensor_from_memory(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1000), samples->data(),
+                                      samples->size() * sizeof(float), &options);
+        EXPECT(x != nullptr);
+        if (x) (void)samples.release(); /* the lambda deletes it */
+        sums = gantry::retain(gantry_cumsum(scope, x, 0, nullptr));
+        EXPECT(scope.end() == GANTRY_OK);
+    }
+    EXPECT(released > 0);
+    const void *data = nullptr;
+    EXPECT(gantry::check(gantry_tensor_map(sums.get(), &data)) == GANTRY_OK);
+    const gantry::span<const float> in_place(static_cast<const float *>(data), 1000);
+    EXPECT(in_place[0] == 2.0f && in_place[999] == 2000.0f);
+    EXPECT(gantry::check(gantry_tensor_unmap(sums.get())) == GANTRY_OK);
+    EXPECT_FAILURE(GANTRY_FAILED_PRECONDITION, "the tensor is not mapped",
+                   gantry::check(gantry_tensor_unmap(sums.get())));
+}
+
 static void test_files(const char *path) {
     {
         gantry::new_file never, given_up;
@@ -351,6 +385,7 @@ int PROGRAM(int argc, char **argv) {
         test_failures(runtime.get());
         test_unread_error_is_logged(runtime.get());
         test_owners(runtime.get());
+        test_shared_memory(runtime.get());
         test_functions(runtime.get());
         test_training(runtime.get());
         test_sharing(runtime.get());

@@ -5,13 +5,15 @@
  * tensor's memory and says that it is read-only.
  * Promise: DLPack tensors of another version, device, type or form are refused with the value and
  * what is accepted, and stay the caller's.
- * Promise: The structs are those of dlpack.h: sizes and places of fields on a 64-bit machine. */
+ * Promise: Shapes, strides and offsets that lead out of the numbers of addresses are refused.
+ * Promise: A DLPack struct that a tensor uses is not taken again, and a call of its deleter frees
+ * nothing.
+ * Promise: Results are written to memory of DLPack only if it is marked as copied and not as
+ * read-only. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
 #include "test.h"
-
-#include <stddef.h>
 
 #include "api/dlpack_abi.h"
 #include "run/tensor_state.h"
@@ -49,28 +51,6 @@ static void produce(producer_t *p) {
 
 static const gantry_from_dlpack_options_t in_place = {.struct_size = sizeof in_place,
                                                       .requires_no_copy = true};
-
-/* ---- the structs ---- */
-
-TEST(structs_are_those_of_dlpack) {
-    if (sizeof(void *) != 8) {
-        print_message("the figures are those of 64-bit machines\n");
-        skip();
-    }
-    assert_int_equal(sizeof(gantry__dl_tensor_t), 48);
-    assert_int_equal(offsetof(gantry__dl_tensor_t, device_type), 8);
-    assert_int_equal(offsetof(gantry__dl_tensor_t, ndim), 16);
-    assert_int_equal(offsetof(gantry__dl_tensor_t, dtype), 20);
-    assert_int_equal(offsetof(gantry__dl_tensor_t, shape), 24);
-    assert_int_equal(offsetof(gantry__dl_tensor_t, byte_offset), 40);
-    assert_int_equal(sizeof(unversioned_t), 64);
-    assert_int_equal(offsetof(unversioned_t, deleter), 56);
-    assert_int_equal(sizeof(versioned_t), 80);
-    assert_int_equal(offsetof(versioned_t, manager_ctx), 8);
-    assert_int_equal(offsetof(versioned_t, deleter), 16);
-    assert_int_equal(offsetof(versioned_t, flags), 24);
-    assert_int_equal(offsetof(versioned_t, dl_tensor), 32);
-}
 
 /* ---- taking ---- */
 
@@ -137,21 +117,29 @@ static const struct {
     const char *text;
 } refused[] = {
     {"version", GANTRY_INVALID_ARGUMENT, "a tensor of DLPack 2.0; version 1 of any minor"},
-    {"device", GANTRY_INVALID_ARGUMENT, "of DLPack's device type 4, device 3; memory of the host"},
+    {"device", GANTRY_INVALID_ARGUMENT,
+     "device 3 of opencl is none of this runtime's; of this backend it has: none"},
+    {"kind", GANTRY_INVALID_ARGUMENT,
+     "of DLPack's device type 8, device 3; accepted are kDLCPU (1)"},
     {"code", GANTRY_INVALID_ARGUMENT, "type of code 17, 32 bits and 1 lanes is none of"},
     {"bits", GANTRY_INVALID_ARGUMENT, "type of code 2, 24 bits and 1 lanes is none of"},
     {"lanes", GANTRY_INVALID_ARGUMENT, "type of code 2, 32 bits and 4 lanes is none of"},
     {"rank", GANTRY_INVALID_ARGUMENT, "9 dimensions; 0 to 8 dimensions"},
-    {"shape", GANTRY_INVALID_ARGUMENT, "shape [-3,4] is not possible"},
+    {"shape", GANTRY_INVALID_ARGUMENT, "shape [-3,4] of rank 2 is not possible"},
     {"sizes", GANTRY_INVALID_ARGUMENT, "2 dimensions without sizes"},
-    {"data", GANTRY_INVALID_ARGUMENT, "data of shape [3,4] is NULL"},
+    {"data", GANTRY_INVALID_ARGUMENT, "data is NULL; the address of 48 bytes"},
     {"stride", GANTRY_INVALID_ARGUMENT, "stride 9223372036854775807 of dimension 0; -"},
+    {"size", GANTRY_INVALID_ARGUMENT, "shape [1152921504606846976,4] of rank 2 is not possible"},
+    {"end", GANTRY_INVALID_ARGUMENT, "0 bytes before and 48 bytes from 0x"},
+    {"offset", GANTRY_INVALID_ARGUMENT, "with byte_offset 18446744073709551600 on are no memory"},
+    {"begin", GANTRY_INVALID_ARGUMENT, "32 bytes before and 16 bytes from 0x10 with byte_offset 0"},
 };
 
 static void spoil(producer_t *p, const char *field) {
     gantry__dl_tensor_t *tensor = &p->managed.dl_tensor;
     if (strcmp(field, "version") == 0) p->managed.version.major = 2;
     if (strcmp(field, "device") == 0) tensor->device_type = 4, tensor->device_id = 3;
+    if (strcmp(field, "kind") == 0) tensor->device_type = 8, tensor->device_id = 3;
     if (strcmp(field, "code") == 0) tensor->dtype.code = 17;
     if (strcmp(field, "bits") == 0) tensor->dtype.bits = 24;
     if (strcmp(field, "lanes") == 0) tensor->dtype.lanes = 4;
@@ -160,6 +148,11 @@ static void spoil(producer_t *p, const char *field) {
     if (strcmp(field, "sizes") == 0) tensor->shape = NULL;
     if (strcmp(field, "data") == 0) tensor->data = NULL;
     if (strcmp(field, "stride") == 0) p->strides[0] = INT64_MAX;
+    if (strcmp(field, "size") == 0)
+        p->shape[0] = INT64_C(1) << 60, tensor->dtype.code = 5, tensor->dtype.bits = 128;
+    if (strcmp(field, "end") == 0) tensor->data = (void *)(UINTPTR_MAX - 40);
+    if (strcmp(field, "offset") == 0) tensor->byte_offset = UINT64_MAX - 15;
+    if (strcmp(field, "begin") == 0) tensor->data = (void *)16, p->strides[0] = -4;
 }
 
 TEST(bad_structs_are_refused_and_stay_the_callers) {
@@ -173,6 +166,8 @@ TEST(bad_structs_are_refused_and_stay_the_callers) {
         assert_null(gantry_tensor_from_dlpack(scope, &p.managed, NULL));
         expect_scope_failure(scope, refused[i].code, refused[i].text);
         assert_int_equal(p.deleted, 0);
+        assert_ptr_equal(p.managed.manager_ctx, &p);
+        assert_ptr_equal(p.managed.deleter, count_deleted);
     }
     assert_null(gantry_tensor_from_dlpack(scope, NULL, NULL));
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "managed is NULL");
@@ -180,6 +175,107 @@ TEST(bad_structs_are_refused_and_stay_the_callers) {
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "managed is NULL");
     expect_ended_well(scope);
     runtime_fixture_close(&f);
+}
+
+TEST(rows_are_copied_with_what_is_between_them_left_out) {
+    runtime_fixture_t f;
+    producer_t p;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+    /* [2, 1, 3], rows of 5 */
+    produce(&p);
+    p.managed.dl_tensor.ndim = 3;
+    p.shape[0] = 2, p.shape[1] = 1, p.shape[2] = 3;
+    p.strides[0] = 5, p.strides[1] = 77, p.strides[2] = 1;
+    EXPECT_F32(gantry_tensor_from_dlpack(scope, &p.managed, NULL), 0, 1, 2, 5, 6, 7);
+    /* a scalar, and one element that is repeated */
+    produce(&p);
+    p.managed.dl_tensor.ndim = 0;
+    p.managed.dl_tensor.shape = NULL;
+    p.managed.dl_tensor.byte_offset = 8;
+    EXPECT_F32(gantry_tensor_from_dlpack(scope, &p.managed, &in_place), 2);
+    produce(&p);
+    p.strides[0] = p.strides[1] = 0;
+    EXPECT_F32(gantry_tensor_from_dlpack(scope, &p.managed, NULL), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+               0);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+TEST(struct_in_use_is_not_taken_again_and_not_deleted_early) {
+    runtime_fixture_t f;
+    producer_t p;
+    runtime_fixture_open(&f, 1);
+    for (int old = 0; old < 2; ++old) {
+        gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+        produce(&p);
+        const gantry_tensor_t *x =
+            old ? gantry_tensor_from_dlpack_unversioned(scope, &p.old, &in_place)
+                : gantry_tensor_from_dlpack(scope, &p.managed, &in_place);
+        assert_non_null(x);
+        assert_null(old ? gantry_tensor_from_dlpack_unversioned(scope, &p.old, NULL)
+                        : gantry_tensor_from_dlpack(scope, &p.managed, NULL));
+        expect_scope_failure(
+            scope, GANTRY_INVALID_ARGUMENT,
+            "was taken before, and a tensor uses it; each struct is accepted once");
+        if (old)
+            p.old.deleter(&p.old);
+        else
+            p.managed.deleter(&p.managed);
+        assert_int_equal(p.deleted, 0);
+        assert_int_equal(log_lines_with(&f.log, "the deleter of DLPack's struct at",
+                                        "was called while a tensor of gantry_tensor_from_dlpack"),
+                         old + 1);
+        EXPECT_F32(x, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11);
+        expect_ended_well(scope);
+        assert_int_equal(p.deleted, 1);
+        assert_ptr_equal(old ? p.old.manager_ctx : p.managed.manager_ctx, &p);
+    }
+    runtime_fixture_close(&f);
+}
+
+TEST(only_memory_marked_as_copied_is_written) {
+    static const struct {
+        uint64_t flags;
+        bool is_writable;
+    } cases[] = {{0, false},
+                 {GANTRY__DL_READ_ONLY, false},
+                 {GANTRY__DL_IS_COPIED, true},
+                 {GANTRY__DL_IS_COPIED | GANTRY__DL_READ_ONLY, false}};
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+        gantry_tensor_memory_t memory = {.struct_size = sizeof memory};
+        producer_t p;
+        produce(&p);
+        p.managed.flags = cases[i].flags;
+        const gantry_tensor_t *x = gantry_tensor_from_dlpack(scope, &p.managed, &in_place);
+        assert_int_equal(gantry_get_tensor_memory(x, &memory), GANTRY_OK);
+        assert_true(memory.is_foreign);
+        assert_int_equal(memory.is_writable, cases[i].is_writable);
+        expect_ended_well(scope);
+    }
+    runtime_fixture_close(&f);
+}
+
+static gantry_status_t take_and_give(gantry_scope_t *scope) {
+    static producer_t p; /* the scope ends later */
+    versioned_t *managed;
+    produce(&p);
+    const gantry_tensor_t *x = gantry_tensor_from_dlpack(scope, &p.managed, NULL);
+    if (!x) {
+        assert_int_equal(p.deleted, 0);
+        assert_ptr_equal(p.managed.manager_ctx, &p);
+        return gantry_scope_status(scope);
+    }
+    gantry_status_t status = gantry_tensor_to_dlpack(x, NULL, &managed);
+    if (status == GANTRY_OK) managed->deleter(managed);
+    return status;
+}
+
+TEST(memory_runs_out_anywhere_without_a_leak) {
+    runtime_fixture_starve_each(0, "CPU:0", take_and_give);
 }
 
 /* ---- giving ---- */
