@@ -148,7 +148,7 @@ static gantry_status_t check_loop(const gantry_graph_t *graph, gantry__graph_ite
 }
 
 /* Nodes that are no ops, branches or loops. */
-static gantry_status_t check_plain(const gantry__graph_item_t *item) {
+static gantry_status_t graph_check_plain(const gantry__graph_item_t *item) {
     const bool is_assign = item->kind == GANTRY_GRAPH_ASSIGN;
     const bool has_variable = is_assign || item->kind == GANTRY_GRAPH_READ;
     if (item->node.input_count != is_assign)
@@ -176,11 +176,11 @@ static gantry_status_t graph_check_kind(const gantry_graph_t *graph, gantry__gra
             item->op = call->op;
             item->output_count = call->output_count;
             return GANTRY_OK;
-        case GANTRY_GRAPH_ASSIGN: item->output_count = 0; return check_plain(item);
+        case GANTRY_GRAPH_ASSIGN: item->output_count = 0; return graph_check_plain(item);
         case GANTRY_GRAPH_CASE: return check_branch(graph, item);
         case GANTRY_GRAPH_WHILE: return check_loop(graph, item);
-        case GANTRY_GRAPH_DRAW: item->output_count = 2; return check_plain(item);
-        default: return check_plain(item);
+        case GANTRY_GRAPH_DRAW: item->output_count = 2; return graph_check_plain(item);
+        default: return graph_check_plain(item);
     }
 }
 
