@@ -6,7 +6,7 @@
  *
  *     names, lists    of the rows, in the graph's own copy of them
  *     order           a use of a variable follows the one before it
- *     host inputs     constants in host memory, as a trace leaves them
+ *     host inputs     constants in host memory, as a trace leaves them, where a shape needs them
  *
  * Cost: some 0.1 us a node, a quarter of what an op takes to be traced. */
 #include <stdio.h>
@@ -67,33 +67,33 @@ static const gantry__node_t *node_of(const recorder_t *recorder, uint32_t input)
     return &graph->nodes[graph->values[recorder->inputs[input]].node];
 }
 
-static const void *constant_of(void *caller, uint32_t input) {
-    return node_of(caller, input)->tensor->data;
-}
-
 /* A constant that inference may read, as it is in a trace. */
 static bool is_readable(const gantry_runtime_t *runtime, const gantry_tensor_t *tensor) {
-    return tensor->device == runtime->host && tensor->data && tensor->fault_count == 0;
+    return tensor && tensor->device == runtime->host && tensor->data && tensor->fault_count == 0;
 }
 
-/* Describes the inputs to the inference; false: it would need numbers that are not there. */
-static bool set_inputs(recorder_t *recorder) {
+static const void *constant_of(void *caller, uint32_t input) {
+    const recorder_t *recorder = caller;
+    const gantry_tensor_t *tensor = node_of(recorder, input)->tensor;
+    if (is_readable(recorder->saved->runtime, tensor)) return tensor->data;
+    (void)gantry__refuse("the elements of input %u are not on the host", (unsigned)input);
+    return NULL;
+}
+
+/* Describes the inputs to the inference. Numbers that it would need and that are no constants make
+ * the results open. */
+static void set_inputs(recorder_t *recorder) {
     gantry__infer_t *call = &recorder->call;
     const gantry__graph_t *graph = recorder->graph;
     call->symbolic = 0;
     call->is_open = false;
     for (uint32_t i = 0; i < recorder->input_count; ++i) {
         const gantry__value_t *value = &graph->values[recorder->inputs[i]];
-        const gantry__op_arg_t *arg = gantry__op_input_arg(call->op, recorder->input_count, i);
         const gantry_tensor_t *tensor = graph->nodes[value->node].tensor;
-        if (!arg || (arg->flags & GANTRY__ARG_HOST &&
-                     !(tensor && is_readable(recorder->saved->runtime, tensor))))
-            return false;
         call->symbolic |= (uint64_t)!tensor << i;
         call->shapes[i] = &value->shape;
         call->dtypes[i] = value->dtype;
     }
-    return true;
 }
 
 static gantry_status_t infer_plainly(recorder_t *recorder, const gantry__saved_op_t *op) {
@@ -103,8 +103,8 @@ static gantry_status_t infer_plainly(recorder_t *recorder, const gantry__saved_o
     call->op = op->op;
     call->input_count = recorder->input_count;
     GANTRY__TRY(gantry__saved_take_u8(&recorder->cursor, &count));
-    if (count > GANTRY__MAX_ATTRS || op->op->flags & GANTRY__OP_COMPOSED || !set_inputs(recorder))
-        return NOT_PLAIN;
+    if (count > GANTRY__MAX_ATTRS || op->op->flags & GANTRY__OP_COMPOSED) return NOT_PLAIN;
+    set_inputs(recorder);
     for (uint32_t i = 0; i < count; ++i)
         GANTRY__TRY(gantry__saved_take_attr(&recorder->cursor, op, &attrs[i]));
     GANTRY__TRY(gantry__op_infer(call, attrs, count));
@@ -330,6 +330,7 @@ static gantry_status_t record_rows(recorder_t *recorder, const gantry_shape_t *s
     recorder->call.out_shapes = recorder->out_shapes;
     recorder->call.out_dtypes = recorder->out_dtypes;
     recorder->call.host_value = constant_of;
+    recorder->call.known_number = NULL;
     recorder->call.caller = recorder;
     GANTRY__TRY(record_inputs(recorder, shapes));
     for (uint32_t i = 0; i < saved->body.node_count; ++i) GANTRY__TRY(record_row(recorder));
