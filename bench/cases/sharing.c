@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sharing: a tensor over the program's memory, made and given back, and a tensor's memory given
- * out. On the CPU the memory is the host's; on OpenCL it is a buffer of the program's context, over
+ * out. On the CPU the memory is the host's; on OpenCL and CUDA it is of the program's context, over
  * which a runtime of its own is made. */
 #include "bench.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda_vendor.h"
 #include "vendor.h"
 
 #define SHARING_FLOATS 1024
@@ -82,16 +83,14 @@ static void measure_host(bench_t *bench, const char *on) {
     free(subject.memory);
 }
 
-static void measure_over(bench_t *bench, const bench_device_t *device, const bench_queue_t *queue) {
-    const gantry_adopted_context_t adopted = {.struct_size = sizeof adopted,
-                                              .backend = "opencl",
-                                              .context = queue->context,
-                                              .queue = queue->queue};
-    const gantry_adopted_context_t *const list[] = {&adopted};
+/* Measures in a runtime over the program's context and queue. */
+static void measure_over(bench_t *bench, const bench_device_t *device,
+                         const gantry_adopted_context_t *adopted, void *memory) {
+    const gantry_adopted_context_t *const list[] = {adopted};
     const gantry_runtime_options_t options = {
         .struct_size = sizeof options, .adopted = list, .adopted_count = 1};
     gantry_runtime_t *runtime = NULL;
-    subject_t subject = {.memory = queue->buffer};
+    subject_t subject = {.memory = memory};
     gantry_status_t status = gantry_runtime_create(&options, &runtime);
     if (status == GANTRY_OK)
         status = gantry_find_logical_device(runtime, device->alias, &subject.device);
@@ -106,15 +105,36 @@ static void measure_over(bench_t *bench, const bench_device_t *device, const ben
     gantry_runtime_release(runtime);
 }
 
+static void measure_opencl(bench_t *bench, const bench_device_t *device) {
+    bench_queue_t queue;
+    if (!bench_queue_open(&queue, device->hardware, SHARING_FLOATS * sizeof(float))) return;
+    const gantry_adopted_context_t adopted = {.struct_size = sizeof adopted,
+                                              .backend = "opencl",
+                                              .context = queue.context,
+                                              .queue = queue.queue};
+    measure_over(bench, device, &adopted, queue.buffer);
+    bench_queue_close(&queue);
+}
+
+static void measure_cuda(bench_t *bench, const bench_device_t *device) {
+    bench_card_t card;
+    if (bench_card_open(&card, device->uuid)) {
+        const bench_address_t memory = bench_card_alloc(&card, SHARING_FLOATS * sizeof(float));
+        const gantry_adopted_context_t adopted = {.struct_size = sizeof adopted,
+                                                  .backend = "cuda",
+                                                  .context = card.context,
+                                                  .queue = card.stream};
+        if (memory) measure_over(bench, device, &adopted, (void *)(uintptr_t)memory);
+        bench_card_free(&card, memory);
+    }
+    bench_card_close(&card);
+}
+
 void bench_sharing(bench_t *bench) {
     for (size_t i = 0; i < bench->device_count; ++i) {
         const bench_device_t *device = &bench->devices[i];
-        bench_queue_t queue;
         if (strncmp(device->alias, "cpu:", 4) == 0) measure_host(bench, device->alias);
-        if (strncmp(device->alias, "opencl:", 7) != 0 ||
-            !bench_queue_open(&queue, device->hardware, SHARING_FLOATS * sizeof(float)))
-            continue;
-        measure_over(bench, device, &queue);
-        bench_queue_close(&queue);
+        if (strncmp(device->alias, "opencl:", 7) == 0) measure_opencl(bench, device);
+        if (strncmp(device->alias, "cuda:", 5) == 0) measure_cuda(bench, device);
     }
 }

@@ -25,7 +25,7 @@ extern "C" {
 typedef struct gantry_function_t gantry_function_t;
 
 /** The most inputs, and the most outputs, of a function. */
-#define GANTRY_MAX_FUNCTION_VALUES 256
+#define GANTRY_MAX_FUNCTION_VALUES 65536
 
 /** A dimension of an input that takes any size in one trace: in the body the size is -1, as one
  * that depends on data. */
@@ -40,11 +40,17 @@ typedef struct gantry_input_spec_t {
     gantry_shape_t shape;
 } gantry_input_spec_t;
 
+/** A text of metadata under a key. The struct does not grow. */
+typedef struct gantry_metadata_t {
+    const char *key;  /**< Not empty; each key once. */
+    const char *text; /**< Its text. */
+} gantry_metadata_t;
+
 /** The body of a function: calls ops in scope. It must set every output, to a tensor of the scope
  * or to an input, unless it returns with the scope failed. It is called once for each combination
  * of sizes of the dimensions that the signature leaves open, and for each device and choice of
- * batch_invariant that the scope of a call requests. It must not end the scope:
- * FailedPrecondition. */
+ * batch_invariant that the scope of a call requests, and once for each gantry_function_get_graph. It
+ * must not end the scope: FailedPrecondition. */
 typedef void (*gantry_function_body_fn)(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                                         const gantry_tensor_t **outputs, void *user);
 
@@ -74,6 +80,17 @@ typedef enum gantry_pass_t {
     GANTRY_PASS_JOINED_UPDATES = 1 << 7,
     GANTRY_PASS_ALL = (1 << 8) - 1 /**< All of them. */
 } gantry_pass_t;
+
+/** An input that a function gets once, such as the weights of a layer. Its traces hold the tensor
+ * as a constant, which each device gets once for all calls. Calls do not pass it; the other inputs
+ * keep their order. The struct does not grow. */
+typedef struct gantry_bound_input_t {
+    const char *name; /**< The input with this name. NULL: the one at index. */
+    uint32_t index;   /**< The input's position in the signature, if name is NULL. */
+    /** Its value, of the type and a shape that the signature accepts. The function holds a
+     * reference to it. */
+    const gantry_tensor_t *tensor;
+} gantry_bound_input_t;
 
 /** Options of a function. */
 typedef struct gantry_function_options_t {
@@ -107,6 +124,16 @@ typedef struct gantry_function_options_t {
      * of the runtime (runtime.h). GANTRY_DEFAULT: that of trimmed_with, or as the scope of each
      * call. */
     gantry_choice_t batch_invariant;
+    /** Inputs that are given now and no longer passed: gantry_bound_input_t. NULL: none. */
+    const gantry_bound_input_t *bound;
+    uint32_t bound_count; /**< Entries of bound. */
+    /** The names of its outputs, which gantry_function_get_output returns; NULL: none, and an
+     * entry of NULL is none. Of a function from a graph, they take the place of the graph's. */
+    const char *const *output_names;
+    /** Texts of metadata, which gantry_function_get_metadata returns; of a function from a graph,
+     * in addition to the graph's. */
+    const gantry_metadata_t *metadata;
+    size_t metadata_count; /**< Entries of metadata. */
 } gantry_function_options_t;
 
 /** Makes a function of a body. If no dimension of an input is -1, the body is traced now, and its
@@ -143,6 +170,81 @@ GANTRY_API gantry_status_t gantry_function_call(gantry_scope_t *scope, gantry_fu
                                                 size_t input_count, const gantry_tensor_t **outputs,
                                                 size_t output_count);
 
+/** Options of gantry_function_clone. */
+typedef struct gantry_clone_options_t {
+    uint32_t struct_size;  /**< Its sizeof. */
+    bool replaces_devices; /**< The device below is the request of all nodes; see there. */
+    /** The clone's name; NULL: that of the function. */
+    const char *name;
+    /** A device text: the request of the nodes that have none, in front of that of a call's scope,
+     * field by field. With replaces_devices, of all nodes: what the body requests, by scopes,
+     * blocks of gantry_device_begin, device functions and colocations, is ignored. Uses of a
+     * variable stay where it lives. NULL: as the function. */
+    const char *device;
+    const gantry_bound_input_t *bound; /**< Inputs that are given now; NULL: none. */
+    uint32_t bound_count;              /**< Entries of bound. */
+} gantry_clone_options_t;
+
+/** Makes a function with the body of another, for another device or with some of its inputs given
+ * once. It has the function's options, and traces, memory and attached data of its own. It holds
+ * the function: body and user must live until both are released. A clone of a clone keeps what that
+ * one has bound; its device goes in front of that one's. It is traced as gantry_function_trace
+ * says. options NULL: a clone that differs in nothing.
+ *
+ * InvalidArgument for an input that does not exist, is bound twice or has a value that the
+ * signature does not accept, and for a bad device text; else the body's own first error. */
+GANTRY_API gantry_status_t gantry_function_clone(gantry_function_t *function,
+                                                 const gantry_clone_options_t *options,
+                                                 gantry_function_t **out_clone);
+
+/** A call of a function that its caller does not wait for. Its starter releases it. Thread-safe. */
+typedef struct gantry_call_t gantry_call_t;
+
+/** Called once when a call has ended: computed on all devices, or failed. It runs on a thread of
+ * the runtime, and may call Gantry: gantry_call_wait gives it the results, into a scope of its own.
+ * There, gantry_call_wait of a call that has not ended, and gantry_runtime_release, are refused
+ * with FailedPrecondition. While it runs, another call waits for the thread. */
+typedef void (*gantry_call_fn)(gantry_call_t *call, void *user);
+
+/** Options of gantry_function_start. */
+typedef struct gantry_start_options_t {
+    uint32_t struct_size;    /**< Its sizeof. */
+    gantry_call_fn callback; /**< Called at the end; NULL: none. */
+    void *user;              /**< For callback. */
+} gantry_start_options_t;
+
+/** Starts a call of a function and returns without waiting for it: a thread of the runtime computes
+ * it on CPU devices, submits it to other devices, and sleeps until they have ended. It takes device
+ * request, tag and batch_invariant of the scope, which may end meanwhile. Function and inputs may
+ * be released meanwhile, too. It is traced here, if it has no trace that fits.
+ *
+ * Calls begin in the order in which they were started, and run at the same time as each other and
+ * as other work, as calls of several threads do: calls that use one variable need a wait between
+ * them. As many run at a time as gantry_set_inter_op_parallelism_threads says, at most 32; 0: 4. If
+ * that is 1, each begins when the one before has ended, its callback included. If it is negative,
+ * there are no such threads: gantry_function_start runs the call, waits for its end, calls back and
+ * returns. A call that was started cannot be cancelled. gantry_runtime_synchronize and
+ * gantry_runtime_release wait for all of them.
+ *
+ * FailedPrecondition in the body of a function that is traced, and in a scope with an observer,
+ * such as a tape; ResourceExhausted if there is no thread; else the errors of gantry_function_call
+ * that are known before the call runs. Returns the scope's status. options may be NULL. */
+GANTRY_API gantry_status_t gantry_function_start(gantry_scope_t *scope, gantry_function_t *function,
+                                                 const gantry_tensor_t *const *inputs,
+                                                 size_t input_count,
+                                                 const gantry_start_options_t *options,
+                                                 gantry_call_t **out_call);
+/** Says, without waiting, whether gantry_call_wait would return at once. */
+GANTRY_API gantry_status_t gantry_call_is_done(const gantry_call_t *call, bool *out_is_done);
+/** Waits until the call has ended and its callback has returned; in the callback, it returns at
+ * once. The scope owns the outputs, as if it had called the function; each wait gives it tensors
+ * over the same memory. With output_count 0 it gives none. Returns the scope's status: an error of
+ * the call names the function and the node. scope may be NULL if output_count is 0. */
+GANTRY_API gantry_status_t gantry_call_wait(gantry_call_t *call, gantry_scope_t *scope,
+                                            const gantry_tensor_t **outputs, size_t output_count);
+/** Releases a call; NULL does no harm. A call that has not ended goes on, and calls back. */
+GANTRY_API void gantry_call_release(gantry_call_t *call);
+
 /** Frees the memory that the function keeps between calls on all devices: a block for each of its
  * traces, and for each call that ran at the same time. The same holds for functions that were made
  * for it (trimmed_with): those of its gradients are. The next call allocates it again. Calls that
@@ -160,6 +262,34 @@ GANTRY_API void *gantry_function_attach(gantry_function_t *function, const void 
 
 /** Its name; the function owns it. */
 GANTRY_API const char *gantry_function_name(const gantry_function_t *function);
+
+/** An input or an output of a function. */
+typedef struct gantry_function_value_t {
+    uint32_t struct_size; /**< Its sizeof. */
+    const char *name;     /**< "" without one; the function owns it. */
+    /** The type of its elements; of an output GANTRY_DTYPE_NONE before the first trace. */
+    gantry_dtype_t dtype;
+    /** Of an input, as the signature has it. Of an output, that of the newest trace, with -1 for
+     * sizes that depend on data or are open; rank 0 before the first one. */
+    gantry_shape_t shape;
+} gantry_function_value_t;
+
+/** The number of inputs; 0 for NULL. */
+GANTRY_API size_t gantry_function_input_count(const gantry_function_t *function);
+/** The number of outputs; 0 for NULL. */
+GANTRY_API size_t gantry_function_output_count(const gantry_function_t *function);
+/** Reads an input. out_value->struct_size must be set. */
+GANTRY_API gantry_status_t gantry_function_get_input(gantry_function_t *function, size_t index,
+                                                     gantry_function_value_t *out_value);
+/** Reads an output. out_value->struct_size must be set. */
+GANTRY_API gantry_status_t gantry_function_get_output(gantry_function_t *function, size_t index,
+                                                      gantry_function_value_t *out_value);
+/** The number of texts of metadata. */
+GANTRY_API size_t gantry_function_metadata_count(const gantry_function_t *function);
+/** Reads a text of metadata with its key; the function owns both. */
+GANTRY_API gantry_status_t gantry_function_get_metadata(const gantry_function_t *function,
+                                                        size_t index,
+                                                        gantry_metadata_t *out_metadata);
 
 /** Names the next op of the scope that is recorded: "mul". Ops that run ignore it. */
 GANTRY_API gantry_status_t gantry_scope_name_next(gantry_scope_t *scope, const char *name);

@@ -11,6 +11,7 @@
 #include <gantry/dlpack.h>
 #include <gantry/file.h>
 #include <gantry/function.h>
+#include <gantry/graph.h>
 #include <gantry/interop.h>
 #include <gantry/io.h>
 #include <gantry/memory.h>
@@ -21,6 +22,7 @@
 #include <gantry/profile.h>
 #include <gantry/random.h>
 #include <gantry/runtime.h>
+#include <gantry/saved_function.h>
 #include <gantry/scope.h>
 #include <gantry/status.h>
 #include <gantry/telemetry.h>

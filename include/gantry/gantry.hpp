@@ -36,12 +36,10 @@
 
 /** @def GANTRY_CPP_EXCEPTIONS
  * 1: gantry::check throws; 0: it returns the status. */
-#ifndef GANTRY_CPP_EXCEPTIONS
-#if defined(__cpp_exceptions) || defined(__EXCEPTIONS)
+#if !defined(GANTRY_CPP_EXCEPTIONS) && (defined(__cpp_exceptions) || defined(__EXCEPTIONS))
 #define GANTRY_CPP_EXCEPTIONS 1
-#else
+#elif !defined(GANTRY_CPP_EXCEPTIONS)
 #define GANTRY_CPP_EXCEPTIONS 0
-#endif
 #endif
 
 #if GANTRY_CPP_EXCEPTIONS
@@ -102,6 +100,8 @@ GANTRY_CPP_RELEASER(gantry_runtime_t, gantry_runtime_release)
 GANTRY_CPP_RELEASER(gantry_tensor_t, gantry_tensor_release)
 GANTRY_CPP_RELEASER(gantry_variable_t, gantry_variable_release)
 GANTRY_CPP_RELEASER(gantry_function_t, gantry_function_release)
+GANTRY_CPP_RELEASER(gantry_graph_t, gantry_graph_release)
+GANTRY_CPP_RELEASER(gantry_call_t, gantry_call_release)
 GANTRY_CPP_RELEASER(gantry_generator_t, gantry_generator_release)
 GANTRY_CPP_RELEASER(gantry_prepared_op_t, gantry_prepared_op_release)
 GANTRY_CPP_RELEASER(gantry_read_t, gantry_read_release)

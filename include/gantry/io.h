@@ -22,6 +22,18 @@ extern "C" {
  * them in blocks of 4 MiB. An array in Fortran order is transposed on the host first, as a
  * whole. */
 GANTRY_API const gantry_tensor_t *gantry_load_npy(gantry_scope_t *scope, const char *path);
+/** The same without a copy where the scope's device is a CPU device: the tensor is over a private,
+ * read-only mapping of the file, which ends with the last use of the tensor. Gantry never writes
+ * there; the elements count as foreign_bytes of gantry_memory_info_t and not against limits, and
+ * the system reads a page when it is used. Another device gets the elements from the mapping.
+ *
+ * Until then nobody may change the file, in this process or another: a page that a shorter file
+ * lacks ends the process by SIGBUS. It may be removed, or replaced as gantry_save_npy does. For a
+ * file that others may write, gantry_load_npy is the call.
+ *
+ * The elements are copied if they are in Fortran order or another byte order, do not begin at a
+ * multiple of their size, or are bools other than 0 and 1; gantry_get_tensor_memory says so. */
+GANTRY_API const gantry_tensor_t *gantry_map_npy(gantry_scope_t *scope, const char *path);
 /** Waits for the tensor and writes it to a file. Replaces the file whole or not at all. */
 GANTRY_API gantry_status_t gantry_save_npy(gantry_scope_t *scope, const gantry_tensor_t *tensor,
                                            const char *path);
@@ -60,6 +72,13 @@ GANTRY_API gantry_status_t gantry_format_npy_header(gantry_dtype_t dtype,
 GANTRY_API const gantry_tensor_t *gantry_load_elements(gantry_scope_t *scope, int file,
                                                        const char *path, int64_t offset,
                                                        gantry_dtype_t dtype, gantry_shape_t shape);
+
+/** Makes a tensor of the same elements without a copy where the scope's device is a CPU device, by
+ * a mapping of the file; what gantry_map_npy says holds. file may be closed. Failures are those of
+ * gantry_load_elements. */
+GANTRY_API const gantry_tensor_t *gantry_map_elements(gantry_scope_t *scope, int file,
+                                                      const char *path, int64_t offset,
+                                                      gantry_dtype_t dtype, gantry_shape_t shape);
 
 /** Says what a file is that was taken for a file of tensors, by its first bytes, of which 512 are
  * enough: a Git LFS pointer, an error message of a site (HTML, XML, JSON), an archive or compressed

@@ -112,6 +112,9 @@ typedef struct gantry_op_info_t {
      * row of the result that is computed from one row of the inputs keeps its bits in every
      * batch. */
     const char *batch_dependence;
+    /** The version of its meaning, 1 or more: saved functions carry it, and a library refuses those
+     * of a newer one. */
+    uint32_t version;
 } gantry_op_info_t;
 
 /** The number of ops. */

@@ -191,19 +191,21 @@ typedef struct gantry_runtime_options_t {
 GANTRY_API gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *options,
                                                  gantry_runtime_t **out_runtime);
 
-/** Waits for pending work, then ends the runtime; NULL does no harm. The pointer is then as
- * after free(), unless a scope, tensor, variable or generator of the runtime still lives. In
- * that case runtime and objects may only be released or ended; every other call with them that
- * returns a status is FailedPrecondition. */
+/** Waits for pending work and for started calls (gantry_function_start), then ends the runtime;
+ * NULL does no harm. In a callback of a started call it does nothing, and gantry_last_message says
+ * why. The pointer is then as after free(), unless a scope, tensor, variable or generator of the
+ * runtime still lives. In that case runtime and objects may only be released or ended; every other
+ * call with them that returns a status is FailedPrecondition. */
 GANTRY_API void gantry_runtime_release(gantry_runtime_t *runtime);
 
 /** Initialises the runtime now instead of at the first op. OK if it is initialised already. */
 GANTRY_API gantry_status_t gantry_runtime_initialize(gantry_runtime_t *runtime);
 
-/** Waits until all submitted work has ended. Returns the first error of it that no call reported
- * yet, once. Errors that kernels find on their device (an index out of range: InvalidArgument)
- * are among them, even if the result is released. Reading a result that depends on a failed op
- * reports its error every time. The runtime stays usable. */
+/** Waits until all submitted work has ended, and all started calls (gantry_function_start), unless
+ * it is called in a callback of one. Returns the first error of the work that no call reported yet,
+ * once. Errors that kernels find on their device (an index out of range: InvalidArgument) are among
+ * them, even if the result is released. Reading a result that depends on a failed op reports its
+ * error every time. The runtime stays usable. */
 GANTRY_API gantry_status_t gantry_runtime_synchronize(gantry_runtime_t *runtime);
 
 /** Passes a line to the runtime's log function, as a line of the library itself: for libraries on
@@ -337,8 +339,9 @@ GANTRY_API int32_t gantry_get_intra_op_parallelism_threads(const gantry_runtime_
 /** Chooses the most threads that run parts of one call of a function at the same time, the calling
  * one included: at most 1024, of which a call uses 16. 0, the default: one for each CPU device that
  * has enough to do; negative: only the caller's thread. A function whose own option
- * inter_op_threads is not 0 uses that one. This overrides option and environment, and the last
- * call before initialisation counts. Afterwards an equal number is accepted, and another one is
+ * inter_op_threads is not 0 uses that one. It is also how many calls of gantry_function_start run
+ * at a time, as said there. This overrides option and environment, and the last call before
+ * initialisation counts. Afterwards an equal number is accepted, and another one is
  * FailedPrecondition. */
 GANTRY_API gantry_status_t gantry_set_inter_op_parallelism_threads(gantry_runtime_t *runtime,
                                                                    int32_t threads);

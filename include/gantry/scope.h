@@ -132,15 +132,12 @@ GANTRY_API const gantry_tensor_t *gantry_tensor_view(gantry_scope_t *scope,
                                                      const gantry_tensor_t *tensor,
                                                      uint64_t first_byte, gantry_dtype_t dtype,
                                                      gantry_shape_t shape);
-/** The most tensors of a scope that can wait for the op that takes them. */
-#define GANTRY_MAX_DONATED 16
 /** Donates a tensor to the next op of this scope that takes it: x = gantry_add(scope,
  * gantry_tensor_donate(scope, x), y). When that op returns, whether it succeeded or failed, the
  * scope no longer owns the tensor. If nothing else refers to the tensor, the op may reuse its
- * memory for the result.
+ * memory for the result. Any number of tensors can wait for their op.
  *
- * Returns tensor. NULL, a tensor of another owner, and a tensor beyond GANTRY_MAX_DONATED stay
- * as they are; that is no error. */
+ * Returns tensor. NULL, and a tensor of another owner, stay as they are; that is no error. */
 GANTRY_API const gantry_tensor_t *gantry_tensor_donate(gantry_scope_t *scope,
                                                        const gantry_tensor_t *tensor);
 

@@ -97,6 +97,13 @@ GANTRY_API gantry_status_t gantry_checkpoint_read(const gantry_checkpoint_t *che
 GANTRY_API const gantry_tensor_t *gantry_checkpoint_load(gantry_scope_t *scope,
                                                          const gantry_checkpoint_t *checkpoint,
                                                          const char *name);
+/** The same without a copy where the scope's device is a CPU device: the tensor is over a mapping
+ * of the file, by gantry_map_elements (gantry/io.h), which says what the file must be until the
+ * tensor's last use. A variable that it is assigned to has its value there until the next
+ * assignment. The checkpoint may be released. gantry_checkpoint_save aligns tensors for this. */
+GANTRY_API const gantry_tensor_t *gantry_checkpoint_map(gantry_scope_t *scope,
+                                                        const gantry_checkpoint_t *checkpoint,
+                                                        const char *name);
 /** Assigns a checkpoint's tensors to variables: to all, or to none after a failure. Each entry must
  * name a tensor and a variable of its type and shape. All tensors are loaded before the first is
  * assigned, so that for a moment the variables need twice their memory. Returns the scope's

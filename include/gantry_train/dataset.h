@@ -82,9 +82,9 @@ GANTRY_API gantry_dataset_t *gantry_dataset_from_arrays(const gantry_array_t *ar
 GANTRY_API gantry_status_t gantry_arrays_split(const gantry_array_t *arrays, size_t count,
                                                double validation_split, gantry_array_t *out_train,
                                                gantry_array_t *out_validation);
-/** The rows of .npy files, one for each component; the files are loaded now, by the runtime of the
- * scope. Failures are those of gantry_load_npy and gantry_dataset_from_arrays; the scope keeps
- * them, too. */
+/** The rows of .npy files, one for each component; the files are loaded now, into memory of the
+ * runtime's /CPU:0, which the data set holds. Failures are those of gantry_load_npy and
+ * gantry_dataset_from_arrays; the scope keeps them, too. */
 GANTRY_API gantry_dataset_t *gantry_dataset_from_npy(gantry_scope_t *scope,
                                                      const char *const *paths, size_t count);
 

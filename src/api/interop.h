@@ -16,12 +16,19 @@ typedef struct gantry__memory_t {
     void *data;
     size_t bytes; /* the size of the shape and type */
     gantry_from_memory_options_t options;
+    gantry_logical_device_t *device; /* NULL: the host's; another is open, and may get a copy */
 } gantry__memory_t;
 
 /* Makes a tensor of memory that was checked, in place or as a copy. On failure the options' release
  * is not called. */
 gantry_status_t gantry__from_memory(gantry_scope_t *scope, const gantry__memory_t *memory,
                                     const char *call, gantry_tensor_t **out_tensor);
+
+/* Makes a tensor of the elements of an open file from offset on, on the scope's device: memory has
+ * their type, shape and size, and the file was found to have as many bytes. */
+gantry_status_t gantry__from_file(gantry_scope_t *scope, int file, const char *path,
+                                  uint64_t offset, const gantry__memory_t *memory, const char *call,
+                                  gantry_tensor_t **out_tensor);
 
 /* Initialises the runtime and opens the host's device. */
 gantry_status_t gantry__open_host(gantry_scope_t *scope, gantry_logical_device_t **out_host);

@@ -33,18 +33,12 @@ static gantry_status_t check_in_place(const gantry__memory_t *memory) {
     return GANTRY_OK;
 }
 
-static gantry_status_t copy_memory(gantry_scope_t *scope, const gantry__memory_t *memory,
-                                   gantry_tensor_t **out_tensor) {
-    return gantry__tensor_from_host_for(scope, scope->runtime->host, memory->dtype, &memory->shape,
-                                        memory->data, out_tensor);
-}
-
-static gantry_status_t adopt_memory(gantry_scope_t *scope, const gantry__memory_t *memory,
-                                    gantry_tensor_t **out_tensor) {
+static gantry_status_t adopt_memory(gantry_scope_t *scope, gantry_logical_device_t *device,
+                                    const gantry__memory_t *memory, gantry_tensor_t **out_tensor) {
     const gantry__foreign_t foreign = {memory->options.release, memory->options.user,
                                        memory->options.is_writable};
-    return gantry__tensor_from_memory(scope, scope->runtime->host, memory->dtype, &memory->shape,
-                                      memory->data, &foreign, out_tensor);
+    return gantry__tensor_from_memory(scope, device, memory->dtype, &memory->shape, memory->data,
+                                      &foreign, out_tensor);
 }
 
 gantry_status_t gantry__open_host(gantry_scope_t *scope, gantry_logical_device_t **out_host) {
@@ -63,11 +57,14 @@ static gantry_status_t make_from_memory(gantry_scope_t *scope, const gantry__mem
     if (status != GANTRY_OK && memory->options.requires_no_copy)
         return gantry__fail_prefix(status, "%s: requires_no_copy: ", call);
     gantry__forget_since(before);
-    gantry_logical_device_t *host;
-    GANTRY__TRY(gantry__open_host(scope, &host));
-    recorded.device = host;
-    GANTRY__TRY(*out_in_place ? adopt_memory(scope, memory, out_tensor)
-                              : copy_memory(scope, memory, out_tensor));
+    gantry_logical_device_t *device = memory->device;
+    if (!device) GANTRY__TRY(gantry__open_host(scope, &device));
+    recorded.device = device;
+    *out_in_place = *out_in_place && device->host_addressable && device->synchronous;
+    GANTRY__TRY(*out_in_place
+                    ? adopt_memory(scope, device, memory, out_tensor)
+                    : gantry__tensor_from_host_for(scope, device, memory->dtype, &memory->shape,
+                                                   memory->data, out_tensor));
     return scope->trace ? gantry__trace_constant(scope, *out_tensor) : GANTRY_OK;
 }
 
@@ -104,7 +101,7 @@ const gantry_tensor_t *gantry_tensor_from_memory(gantry_scope_t *scope, gantry_d
                                                  const gantry_from_memory_options_t *options) {
     GANTRY__OWN_FP_MODE(fp);
     if (gantry__scope_check(scope) != GANTRY_OK) return NULL;
-    gantry__memory_t memory = {dtype, shape, data, bytes, {.struct_size = 0}};
+    gantry__memory_t memory = {dtype, shape, data, bytes, {.struct_size = 0}, NULL};
     gantry_tensor_t *tensor = NULL;
     gantry_status_t status = from_memory(scope, &memory, options, &tensor);
     if (status != GANTRY_OK) (void)gantry__scope_fail(scope, status);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <gantry/io.h>
 
+#include "api/interop.h"
 #include "base/files.h"
 #include "base/fp_mode.h"
 #include "base/new_file.h"
@@ -31,38 +32,62 @@ static gantry_status_t npy_read_elements(npy_load_t *load, gantry_tensor_t **out
                                  out_tensor);
 }
 
-static gantry_status_t npy_read_file(gantry_scope_t *scope, const char *path,
-                                     gantry_tensor_t **out_tensor) {
+static gantry_status_t npy_load(npy_load_t *load, gantry_tensor_t **out_tensor) {
+    gantry_scope_t *scope = load->scope;
     GANTRY__RECORD(recorded, scope->runtime, GANTRY__OP_ID_Const, NULL);
-    if (!path) return gantry__refuse("gantry_load_npy: the path is NULL");
-    npy_load_t load = {.scope = scope};
-    gantry_status_t status = gantry__npy_open(&scope->runtime->heap, path, NPY_LARGEST, &load.file);
+    gantry_status_t status =
+        gantry__place_core_op(scope, GANTRY__OP_ID_Const, "_EagerConst", load->file.array.dtype,
+                              false, NULL, &load->device);
+    recorded.device = load->device;
+    if (status == GANTRY_OK) status = gantry__logical_device_open(load->device);
+    if (status == GANTRY_OK) status = npy_read_elements(load, out_tensor);
     if (status == GANTRY_OK) {
-        status = gantry__place_core_op(scope, GANTRY__OP_ID_Const, "_EagerConst",
-                                       load.file.array.dtype, false, NULL, &load.device);
+        gantry__scope_adopt(scope, *out_tensor);
+        return GANTRY_OK;
     }
-    recorded.device = load.device;
-    if (status == GANTRY_OK) status = gantry__logical_device_open(load.device);
-    if (status == GANTRY_OK) status = npy_read_elements(&load, out_tensor);
-    gantry__npy_close(&load.file);
-    if (status == GANTRY_OK) return GANTRY_OK;
     gantry_tensor_release(*out_tensor);
     *out_tensor = NULL;
     return status;
 }
 
+/* Whether the elements are in the file as a tensor has them. */
+static bool npy_is_mappable(const gantry__npy_view_t *array) {
+    return !array->swapped && (!array->fortran_order || array->shape.rank < 2);
+}
+
+static gantry_status_t npy_map(const npy_load_t *load, gantry_tensor_t **out_tensor) {
+    const gantry__npy_view_t *array = &load->file.array;
+    const gantry__memory_t memory = {
+        .dtype = array->dtype, .shape = array->shape, .bytes = array->data_bytes};
+    return gantry__from_file(load->scope, load->file.file, load->file.path, array->data_offset,
+                             &memory, "gantry_map_npy", out_tensor);
+}
+
+/* Gives the scope the tensor of a file. */
+static const gantry_tensor_t *tensor_of_npy(gantry_scope_t *scope, const char *path,
+                                            const char *call, bool maps) {
+    if (gantry__scope_check(scope) != GANTRY_OK) return NULL;
+    gantry_tensor_t *tensor = NULL;
+    npy_load_t load = {.scope = scope, .file.file = -1};
+    gantry_status_t status =
+        path ? gantry__npy_open(&scope->runtime->heap, path, NPY_LARGEST, &load.file)
+             : gantry__refuse("%s: the path is NULL", call);
+    if (status == GANTRY_OK)
+        status = maps && npy_is_mappable(&load.file.array) ? npy_map(&load, &tensor)
+                                                           : npy_load(&load, &tensor);
+    gantry__npy_close(&load.file);
+    if (status != GANTRY_OK) (void)gantry__scope_fail(scope, status);
+    return tensor;
+}
+
 const gantry_tensor_t *gantry_load_npy(gantry_scope_t *scope, const char *path) {
     GANTRY__OWN_FP_MODE(fp);
-    gantry_status_t status = gantry__scope_check(scope);
-    if (status != GANTRY_OK) return NULL;
-    gantry_tensor_t *tensor = NULL;
-    status = npy_read_file(scope, path, &tensor);
-    if (status != GANTRY_OK) {
-        (void)gantry__scope_fail(scope, status);
-        return NULL;
-    }
-    gantry__scope_adopt(scope, tensor);
-    return tensor;
+    return tensor_of_npy(scope, path, "gantry_load_npy", false);
+}
+
+const gantry_tensor_t *gantry_map_npy(gantry_scope_t *scope, const char *path) {
+    GANTRY__OWN_FP_MODE(fp);
+    return tensor_of_npy(scope, path, "gantry_map_npy", true);
 }
 
 static gantry_status_t save(const gantry_tensor_t *tensor, const char *path) {

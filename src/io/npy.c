@@ -14,8 +14,8 @@
  * the header that never passes its end; it reports the first failure. It keeps no copy and takes no
  * memory: cost is the header's length, which is limited. A file is checked from its front: its
  * kind, the first bytes, the header, its length. Only then are elements read, directly to their
- * final place. The file is not mapped, because a mapped file that another process truncates would
- * end this one. Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html */
+ * final place, or mapped. Format:
+ * https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html */
 #include "io/npy.h"
 
 #include <inttypes.h>

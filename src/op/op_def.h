@@ -147,6 +147,9 @@ const gantry__op_def_t *gantry__op_get(gantry__op_id_t id);
  * RealDiv, ...) or suffixed name; NULL when unknown. */
 const gantry__op_def_t *gantry__op_find(const char *name);
 
+/* The version of the op's meaning, as versions.def has it: 1 or more. */
+uint32_t gantry__op_version(const gantry__op_def_t *op);
+
 /* Fills call->attrs from the given attributes (possibly fewer, in any order), resolves type
  * attributes from call->dtypes, checks counts, kinds and types, sets call->output_count and
  * out_dtypes, then runs infer. The caller sets call->op, input_count, host_value, caller, symbolic,
@@ -160,6 +163,9 @@ const gantry__op_def_t *gantry__op_find(const char *name);
  * shapes NULL: the attributes are checked, without arrays; then call->attrs and given are set. */
 gantry_status_t gantry__op_infer(gantry__infer_t *call, const gantry_attr_value_t *attrs,
                                  size_t attr_count);
+
+/* Sets call->output_count by the attributes, which gantry__op_infer must have filled in. */
+gantry_status_t gantry__op_count_outputs(gantry__infer_t *call);
 
 /* A size of the shape is not known: -1. */
 bool gantry__shape_is_open(const gantry_shape_t *shape);

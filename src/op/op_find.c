@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds an op by its name.
+/* Finds an op by its name, and its version.
  *
  * In this order: the exact name (by bisection: ids follow the alphabet), an alias, the name without
  * its version suffix. TensorFlow's second version of MatrixDiag and similar ops aligned diagonals
@@ -75,4 +75,15 @@ const gantry__op_def_t *gantry__op_find(const char *name) {
     place = find_exact(name, length - 2);
     return place < GANTRY__OP_COUNT && takes_suffix(place) ? gantry__op_get((gantry__op_id_t)place)
                                                            : NULL;
+}
+
+uint32_t gantry__op_version(const gantry__op_def_t *op) {
+    switch ((gantry__op_id_t)op->id) {
+#define VERSION(name, number)  \
+    case GANTRY__OP_ID_##name: \
+        return number;
+#include "op/versions.def"
+#undef VERSION
+        default: return 1;
+    }
 }

@@ -231,7 +231,7 @@ static bool has_output_list(const gantry__op_def_t *op) {
     return (gantry__op_outputs(op)[0].flags & GANTRY__ARG_LIST) != 0;
 }
 
-static gantry_status_t set_output_count(gantry__infer_t *call) {
+gantry_status_t gantry__op_count_outputs(gantry__infer_t *call) {
     const gantry__op_def_t *op = call->op;
     call->output_count = op->output_count;
     if (!has_output_list(op)) return GANTRY_OK;
@@ -354,7 +354,7 @@ gantry_status_t gantry__op_infer(gantry__infer_t *call, const gantry_attr_value_
             GANTRY__TRY(settle_input(call, i, gantry__op_input_arg(op, call->input_count, i)));
         }
     }
-    GANTRY__TRY(set_output_count(call));
+    GANTRY__TRY(gantry__op_count_outputs(call));
     GANTRY__TRY(settle_rest(call));
     if (has_list(op)) GANTRY__TRY(set_list_length(call, seen));
     gantry_status_t status = op->infer(call);

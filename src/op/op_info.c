@@ -162,6 +162,7 @@ gantry_status_t gantry_op_info(size_t index, gantry_op_info_t *out_info) {
         .has_data_shape = (op->flags & GANTRY__OP_DATA_SHAPE) != 0,
         .is_callable = (op->flags & GANTRY__OP_SEQUENCED) == 0,
         .batch_dependence = batch_dependence_of((gantry__op_id_t)index),
+        .version = gantry__op_version(op),
     };
     return gantry__struct_fill(out_info, &all, sizeof all, "gantry_op_info: out_info");
 }

@@ -84,6 +84,7 @@ gantry_scope_t *gantry_scope_begin_choosing(gantry_scope_t *parent, gantry_devic
             gantry__refuse("gantry_scope_begin_choosing: choose is NULL; a function is accepted"));
         return scope;
     }
+    if (scope->blocks.are_ignored) return scope;
     scope->own_chooser = (gantry__chooser_t){
         .choose = choose, .user = user, .outer_wish = scope->wish, .outer = scope->chooser};
     scope->chooser = &scope->own_chooser;

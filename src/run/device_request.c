@@ -24,17 +24,34 @@ gantry_status_t gantry__scope_request(gantry_scope_t *scope, const gantry__wish_
     scope->wish = outer;
     if (!device) return GANTRY_OK;
     if (strcmp(device, GANTRY_DEVICE_NONE) == 0) {
+        if (scope->blocks.are_ignored) return GANTRY_OK;
         scope->wish = NULL;
         scope->chooser = NULL;
         return GANTRY_OK;
     }
     gantry__device_reference_t reference;
     GANTRY__TRY(gantry__device_reference_from_user(&scope->runtime->devices, device, &reference));
+    if (scope->blocks.are_ignored) return GANTRY_OK;
     if (outer) {
         gantry__device_reference_t inner = reference;
         gantry__device_reference_merge_scope(&outer->reference, &inner, &reference);
     }
     return gantry__runtime_wish(scope->runtime, &reference, &scope->wish);
+}
+
+gantry_status_t gantry__scope_wish_inside(gantry_scope_t *scope, const gantry__wish_t *wish) {
+    const gantry__wish_t *outer = scope->wish;
+    gantry__device_reference_t merged;
+    scope->wish = wish;
+    if (!outer) return GANTRY_OK;
+    gantry__device_reference_merge_scope(&outer->reference, &wish->reference, &merged);
+    return gantry__runtime_wish(scope->runtime, &merged, &scope->wish);
+}
+
+void gantry__scope_fix_wish(gantry_scope_t *scope) {
+    scope->blocks.are_ignored = true;
+    scope->chooser = NULL;
+    scope->related.colocated = NULL;
 }
 
 /* ---- gantry_device_begin and gantry_device_end ---- */

@@ -64,6 +64,16 @@ gantry__philox_t gantry__draws_take(gantry__draws_t *draws, uint64_t blocks) {
     return place;
 }
 
+gantry__draws_state_t gantry__draws_state(gantry__draws_t *draws) {
+    gantry__mutex_lock(&draws->lock);
+    const bool is_new = count_of_restarts(draws) != draws->restarts_seen;
+    const gantry__draws_state_t state = {.begin = draws->begin,
+                                         .place = is_new ? draws->begin : draws->place,
+                                         .restarts = draws->restarts != NULL};
+    gantry__mutex_unlock(&draws->lock);
+    return state;
+}
+
 void gantry__draws_put(gantry__draws_t *draws, gantry__philox_t place) {
     gantry__mutex_lock(&draws->lock);
     draws->place = place;

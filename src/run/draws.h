@@ -27,6 +27,14 @@ void gantry__draws_release(gantry__draws_t *draws); /* NULL is allowed */
 /* Whether there are other references than the caller's. */
 bool gantry__draws_is_shared(const gantry__draws_t *draws);
 
+/* What a stream is: where it begins, where its next draw is, and whether its restarts are
+ * counted. */
+typedef struct gantry__draws_state_t {
+    gantry__philox_t begin, place;
+    bool restarts;
+} gantry__draws_state_t;
+gantry__draws_state_t gantry__draws_state(gantry__draws_t *draws);
+
 /* Returns the position, and advances it by `blocks` counter steps. */
 gantry__philox_t gantry__draws_take(gantry__draws_t *draws, uint64_t blocks);
 void gantry__draws_put(gantry__draws_t *draws, gantry__philox_t place);

@@ -4,7 +4,8 @@
  *   create      options and environment become settings; backends, devices, plans and records are
  *               made on top of each other, and unmade in reverse where one fails
  *   initialise  runtime_tables.c
- *   release     the last reference ends it; like synchronize, it waits for all devices
+ *   release     the last reference ends it; like synchronize, it waits for all devices, and for
+ *               calls that were started
  *
  * runtime_words.c keeps requests and tags. Calls that only read or set something are in src/api. */
 #include <gantry/runtime.h>
@@ -148,12 +149,12 @@ static gantry_status_t init_parts(gantry_runtime_t *runtime,
     gantry__placement_log_init(&runtime->placements);
     status = gantry__random_state_init(&runtime->random, &runtime->heap);
     if (status != GANTRY_OK) goto fail_plans;
-    if (gantry__workers_init(&runtime->workers, &runtime->heap) != 0) {
+    if (gantry__jobs_init(&runtime->jobs, &runtime->heap) != 0) {
         status = gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
         goto fail_random;
     }
     status = gantry__profile_init(&runtime->profile, &runtime->heap, &runtime->devices);
-    if (status != GANTRY_OK) goto fail_workers;
+    if (status != GANTRY_OK) goto fail_jobs;
     status = read_profile(runtime);
     if (status != GANTRY_OK) goto fail_profile;
     if (gantry__mutex_init(&runtime->lock) == 0) {
@@ -163,8 +164,8 @@ static gantry_status_t init_parts(gantry_runtime_t *runtime,
     status = gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
 fail_profile:
     gantry__profile_deinit(&runtime->profile);
-fail_workers:
-    gantry__workers_deinit(&runtime->workers);
+fail_jobs:
+    gantry__jobs_deinit(&runtime->jobs);
 fail_random:
     gantry__random_state_deinit(&runtime->random);
 fail_plans:
@@ -277,7 +278,7 @@ static gantry_status_t tell_faults(gantry_runtime_t *runtime) {
 static void runtime_destroy(gantry_runtime_t *runtime) {
     GANTRY__OWN_FP_MODE(fp);
     gantry_status_t unread;
-    gantry__workers_deinit(&runtime->workers);
+    gantry__jobs_deinit(&runtime->jobs);
     synchronize_all(runtime, &unread);
     release_spare_tensors(runtime);
     gantry__runtime_release_tables(runtime);
@@ -305,6 +306,13 @@ void gantry__runtime_drop(gantry_runtime_t *runtime, uint64_t count) {
 void gantry_runtime_release(gantry_runtime_t *runtime) {
     GANTRY__OWN_FP_MODE(fp);
     if (!runtime || !gantry__fork_guard_ask(&runtime->fork)) return;
+    if (gantry__jobs_are_here(&runtime->jobs)) {
+        (void)gantry__fail(
+            GANTRY_FAILED_PRECONDITION,
+            "gantry_runtime_release: a callback of a started call releases the runtime, which would wait for the callback; another thread is accepted");
+        return;
+    }
+    gantry__jobs_close(&runtime->jobs);
     if (atomic_exchange(&runtime->is_released, true)) return;
     const uint32_t before = gantry__failures();
     gantry_status_t unread; /* errors that no read reported end here */
@@ -319,6 +327,7 @@ gantry_status_t gantry_runtime_synchronize(gantry_runtime_t *runtime) {
     GANTRY__TRY(gantry__runtime_check_well(runtime));
     gantry_status_t first;
     GANTRY__RECORD(recorded, runtime, GANTRY__PROFILE_SYNCHRONIZE, NULL);
+    if (!gantry__jobs_are_here(&runtime->jobs)) gantry__jobs_drain(&runtime->jobs);
     synchronize_all(runtime, &first);
     if (first == GANTRY_OK) first = tell_faults(runtime);
     return first;

@@ -23,9 +23,9 @@
 #include "kernel/view_probe.h"
 #include "place/crossover.h"
 #include "place/placement_log.h"
+#include "run/jobs.h"
 #include "run/profile.h"
 #include "run/random_state.h"
-#include "run/workers.h"
 
 /* The most threads of the CPU backend. */
 #define GANTRY__MOST_THREADS 1024
@@ -68,7 +68,7 @@ struct gantry_runtime_t {
     gantry__plan_cache_t plans;
     gantry__placement_log_t placements;
     gantry__random_state_t random;
-    gantry__workers_t workers; /* threads for functions whose parts run at the same time */
+    gantry__jobs_t jobs;       /* calls of functions that were started, and threads for functions */
     gantry__profile_t profile; /* whether it records: devices.profiling */
     /* Registries by position of the physical device. They are made at initialisation, one for each
      * view. A program cache is made at the first op on the card, for the view that serves it

@@ -40,6 +40,7 @@ typedef struct gantry__device_frame_t {
 typedef struct gantry__device_blocks_t {
     gantry__device_frame_t *innermost; /* heap memory, or NULL */
     uint32_t depth;                    /* calls of gantry_device_begin without their end */
+    bool are_ignored; /* all requests in the scope and in inner ones are read, and ignored */
 } gantry__device_blocks_t;
 
 /* The first error with which a scope inside a lent one ended. */
@@ -66,7 +67,7 @@ struct gantry_scope_t {
     struct gantry__trace_t *trace;      /* NULL: ops run */
     struct gantry_observer_t *observer; /* the innermost to which ops are reported, or NULL */
     gantry_status_t status;
-    uint32_t donated_count;
+    uint32_t donated_count; /* of its tensors, is_donated */
     /* bit i: output i of the next op may take the memory of input i, if nobody else holds that
      * tensor */
     uint32_t overwritten;
@@ -98,8 +99,6 @@ struct gantry_scope_t {
     char *message; /* heap text; NULL without an error, or when there was no memory for it */
     /* from here on a scope of parts is not cleared */
     char next_name[GANTRY__NODE_NAME_BYTES]; /* the name of the next node of a trace; "": none */
-    /* the tensors that end with the op that takes them */
-    const gantry_tensor_t *donated[GANTRY_MAX_DONATED];
     char beginning[512]; /* the beginning of the message, if there was no memory for it */
 };
 
@@ -144,7 +143,10 @@ void gantry__scope_drop_all(gantry_scope_t *scope);
 void gantry__scope_release_tensors(gantry_scope_t *scope);
 
 /* Whether the tensor ends with the op that takes it now. */
-bool gantry__scope_is_donated(const gantry_scope_t *scope, const gantry_tensor_t *tensor);
+static inline bool gantry__scope_is_donated(const gantry_scope_t *scope,
+                                            const gantry_tensor_t *tensor) {
+    return tensor->scope == scope && tensor->is_donated;
+}
 /* Releases, after an op, the tensors that were donated to it. */
 void gantry__scope_end_donated(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                                size_t input_count);
@@ -153,6 +155,10 @@ void gantry__scope_end_donated(gantry_scope_t *scope, const gantry_tensor_t *con
  * says. */
 gantry_status_t gantry__scope_request(gantry_scope_t *scope, const gantry__wish_t *outer,
                                       const char *device);
+/* Puts a request inside that of the scope: its fields win. */
+gantry_status_t gantry__scope_wish_inside(gantry_scope_t *scope, const gantry__wish_t *wish);
+/* From here on, the scope's request is that of all ops in it and in its inner scopes. */
+void gantry__scope_fix_wish(gantry_scope_t *scope);
 /* Ends each gantry_device_begin that the scope has left open, which is its error. */
 void gantry__scope_end_blocks(gantry_scope_t *scope);
 /* The request of an op in this scope: with device functions, as these choose. */

@@ -6,16 +6,9 @@
 
 #include "run/scope_state.h"
 
-static void forget_donated(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
-    for (uint32_t i = 0; i < scope->donated_count; ++i) {
-        if (scope->donated[i] != tensor) continue;
-        scope->donated[i] = scope->donated[--scope->donated_count];
-        return;
-    }
-}
-
 static void unlink_tensor(gantry_scope_t *scope, gantry_tensor_t *tensor) {
-    forget_donated(scope, tensor);
+    scope->donated_count -= tensor->is_donated;
+    tensor->is_donated = false;
     if (tensor->previous) {
         tensor->previous->next = tensor->next;
     } else {
@@ -102,16 +95,9 @@ void gantry_tensor_drop(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
 const gantry_tensor_t *gantry_tensor_donate(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
     if (!scope || !tensor || tensor->scope != scope || !gantry__runtime_is_ours(scope->runtime))
         return tensor;
-    if (scope->donated_count < GANTRY_MAX_DONATED && !gantry__scope_is_donated(scope, tensor))
-        scope->donated[scope->donated_count++] = tensor;
+    scope->donated_count += !tensor->is_donated;
+    as_owned(tensor)->is_donated = true;
     return tensor;
-}
-
-bool gantry__scope_is_donated(const gantry_scope_t *scope, const gantry_tensor_t *tensor) {
-    for (uint32_t i = 0; i < scope->donated_count; ++i) {
-        if (scope->donated[i] == tensor) return true;
-    }
-    return false;
 }
 
 void gantry__scope_end_donated(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,

@@ -119,6 +119,7 @@ static gantry_tensor_t *init_object(gantry_tensor_t *object, gantry_logical_devi
     tensor->next = tensor->previous = NULL;
     tensor->trace = 0;
     tensor->is_symbolic = false;
+    tensor->is_donated = false;
     tensor->is_own = false;
     return tensor;
 }

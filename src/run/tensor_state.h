@@ -43,6 +43,7 @@ struct gantry_tensor_t {
     uint64_t trace;
     uint32_t value;
     bool is_symbolic;
+    bool is_donated; /* it ends with the op of its scope that takes it; of the scope's thread */
     bool is_own; /* made by the library for an op's input, so the device policy does not apply */
     /* aligned as the heap aligns: kernels require no more */
     _Alignas(16) unsigned char inline_data[GANTRY__INLINE_BYTES];

@@ -130,6 +130,15 @@ static worker_t *take_workers(gantry__workers_t *workers, uint32_t count) {
     return taken;
 }
 
+bool gantry__workers_are_here(gantry__workers_t *workers) {
+    bool is_here = false;
+    gantry__mutex_lock(&workers->lock);
+    for (const worker_t *at = workers->all; at && !is_here; at = at->next)
+        is_here = pthread_equal(at->thread, pthread_self());
+    gantry__mutex_unlock(&workers->lock);
+    return is_here;
+}
+
 static void hand_out(worker_t *worker, gantry__work_t *work, uint32_t part) {
     gantry__mutex_lock(&worker->lock);
     worker->work = work;

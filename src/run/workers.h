@@ -37,6 +37,8 @@ int gantry__workers_init(gantry__workers_t *workers, const gantry__heap_t *heap)
 /* Ends the threads; no job runs. */
 void gantry__workers_deinit(gantry__workers_t *workers);
 
+/* Whether the calling thread is one of them. */
+bool gantry__workers_are_here(gantry__workers_t *workers);
 /* Starts fn(context, part) for the parts 1 to count, each on a thread of its own. False, and
  * nothing runs, where there are not as many threads: a part may wait for another. */
 bool gantry__workers_start(gantry__workers_t *workers, uint32_t count, gantry__work_fn fn,

@@ -23,6 +23,7 @@ awk '/^\$ / {
     printf "code=$?; printf \"$ %%s\\n\" \047%s\047; (exit $code)\n%s\n", quoted, command
 }' "$work/shown" >"$work/session.sh"
 mkdir "$work/home" "$work/here"
+cp "${page%/*}/../tests/golden/saved_function_0_1.safetensors" "$work/here/model.safetensors" # for `gantry function`
 cd "$work/here"
 opencl=,opencl code=0
 "$bin/tests/with_opencl" device true >"$work/why" || code=$?

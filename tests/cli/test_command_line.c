@@ -200,6 +200,9 @@ TEST(every_command_speaks_json) {
         "cache clear",
         "convert x.npy",
         "convert x.npy y.npz",
+        "function info f.safetensors",
+        "function run f.safetensors",
+        "function explain f.safetensors",
         "trace t.json",
         "bench --device cpu:0 --seconds 0.01",
         "tune --device cpu:0 --what cpu.matmul.float32.small --seconds 0.01 --dry-run"};
@@ -210,6 +213,8 @@ TEST(every_command_speaks_json) {
                "{ printf '\\223NUMPY\\001\\000\\166\\000'; printf '%-117s\\n' "
                "\"{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }\"; "
                "printf '\\0\\0\\0\\0'; } >x.npy");
+    expect_run(0, "cp \"$(dirname '" GANTRY_COMMAND_PAGE
+                  "')\"/../tests/golden/saved_function_0_1.safetensors f.safetensors");
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; ++i) {
         char line[256];
         (void)snprintf(line, sizeof line,

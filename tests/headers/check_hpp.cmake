@@ -3,6 +3,8 @@
 # g++ and clang++.
 # Promise (headers_hpp): In C++, owners and scopes release what they have, spans and lambdas reach ops and functions, and
 # a failure is an exception, or a status that must be read.
+# Promise (headers_hpp): In C++, a tensor is over a vector's elements, which a lambda gets back, and a mapped tensor is a
+# span.
 # Promise (headers_hpp): Every object of the public headers that has a release has an owner in C++.
 #
 # Compiles use_hpp.cpp with each compiler and standard; the oldest and the newest are linked and run. A file of each kind

@@ -207,6 +207,40 @@ static void test_owners(gantry_runtime_t *runtime) {
     EXPECT_FAILURE(GANTRY_RESOURCE_EXHAUSTED, "", pin_all());
 }
 
+/* ---- memory in and out without a copy ---- */
+
+static int released;
+
+static void test_shared_memory(gantry_runtime_t *runtime) {
+    gantry::owned<gantry_tensor_t> sums;
+    {
+        gantry::scope scope(gantry_scope_begin(runtime, "CPU:0"));
+        std::unique_ptr<std::vector<float>> samples(new std::vector<float>(1000, 2.0f));
+        auto options = gantry::sized<gantry_from_memory_options_t>();
+        options.requires_no_copy = true;
+        options.user = samples.get();
+        options.release = [](void *user) {
+            delete static_cast<std::vector<float> *>(user);
+            ++released;
+        };
+        const gantry_tensor_t *x =
+            gantry_tensor_from_memory(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1000), samples->data(),
+                                      samples->size() * sizeof(float), &options);
+        EXPECT(x != nullptr);
+        if (x) (void)samples.release(); /* the lambda deletes it */
+        sums = gantry::retain(gantry_cumsum(scope, x, 0, nullptr));
+        EXPECT(scope.end() == GANTRY_OK);
+    }
+    EXPECT(released > 0);
+    const void *data = nullptr;
+    EXPECT(gantry::check(gantry_tensor_map(sums.get(), &data)) == GANTRY_OK);
+    const gantry::span<const float> in_place(static_cast<const float *>(data), 1000);
+    EXPECT(in_place[0] == 2.0f && in_place[999] == 2000.0f);
+    EXPECT(gantry::check(gantry_tensor_unmap(sums.get())) == GANTRY_OK);
+    EXPECT_FAILURE(GANTRY_FAILED_PRECONDITION, "the tensor is not mapped",
+                   gantry::check(gantry_tensor_unmap(sums.get())));
+}
+
 static void test_files(const char *path) {
     {
         gantry::new_file never, given_up;
@@ -306,6 +340,35 @@ static void test_training(gantry_runtime_t *runtime) {
     EXPECT(scope.end() == GANTRY_OK);
 }
 
+/* ---- memory and contexts of the program ---- */
+
+static void test_sharing(gantry_runtime_t *runtime) {
+    alignas(64) float samples[] = {1, 2, 3, 4};
+    gantry::scope scope(gantry_scope_begin(runtime, "CPU:0"));
+    auto in = gantry::sized<gantry_from_memory_options_t>();
+    in.requires_no_copy = true;
+    const gantry_tensor_t *x = gantry_tensor_from_memory(scope, GANTRY_FLOAT32, GANTRY_SHAPE(4),
+                                                         samples, sizeof samples, &in);
+    const void *data = nullptr;
+    EXPECT(gantry_tensor_map(x, &data) == GANTRY_OK);
+    EXPECT(data == samples);
+    EXPECT(gantry_tensor_unmap(x) == GANTRY_OK);
+    auto memory = gantry::sized<gantry_device_memory_t>();
+    EXPECT_FAILURE(GANTRY_FAILED_PRECONDITION, "shares no device memory",
+                   gantry::check(gantry_tensor_get_device_memory(x, &memory)));
+    auto adopted = gantry::sized<gantry_adopted_context_t>();
+    adopted.backend = "none";
+    const gantry_adopted_context_t *const list[] = {&adopted};
+    auto options = gantry::sized<gantry_runtime_options_t>();
+    options.backends = "cpu";
+    options.adopted = list;
+    options.adopted_count = 1;
+    gantry::owned<gantry_runtime_t> other;
+    EXPECT_FAILURE(GANTRY_INVALID_ARGUMENT, "backend none is unknown",
+                   gantry::check(gantry_runtime_create(&options, gantry::out(other))));
+    EXPECT(scope.end() == GANTRY_OK);
+}
+
 #ifndef PROGRAM
 #define PROGRAM main
 #endif
@@ -322,8 +385,10 @@ int PROGRAM(int argc, char **argv) {
         test_failures(runtime.get());
         test_unread_error_is_logged(runtime.get());
         test_owners(runtime.get());
+        test_shared_memory(runtime.get());
         test_functions(runtime.get());
         test_training(runtime.get());
+        test_sharing(runtime.get());
     }
     EXPECT(live_blocks == 0);
     test_files(argv[1]);

@@ -66,7 +66,7 @@ follow() {
 has_opencl=no
 [ "$opencl" != yes ] || [ ! -f $icd ] || ! echo '#include <CL/cl.h>' | "$CC" -E - >/dev/null 2>&1 || has_opencl=yes
 [ $has_opencl = yes ] || echo "SKIP: the sessions with OpenCL: there is no OpenCL backend, no PoCL ($icd), or no CL/cl.h"
-for page in README.md docs/first_program.md docs/functions.md docs/placement.md docs/memory.md docs/training.md; do follow $page cpu ""; done
+for page in README.md docs/first_program.md docs/functions.md docs/saved_functions.md docs/placement.md docs/memory.md docs/training.md; do follow $page cpu ""; done
 if [ $has_opencl = yes ]; then follow docs/interop.md cpu,opencl $icd; else follow docs/interop.md cpu ""; fi
 if [ -e "$work/bin/c++" ]; then follow docs/embedding.md cpu ""; else echo "SKIP: docs/embedding.md: no C++ compiler ($CXX)"; fi
 follow docs/write_a_backend.md cpu,small ""

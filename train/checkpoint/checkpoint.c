@@ -9,7 +9,7 @@
 #include "train/base/fail.h"
 #include "train/base/memory.h"
 #include "train/checkpoint/checkpoint_file.h"
-#include "train/checkpoint/safetensors.h"
+#include "train/checkpoint/checkpoint_memory.h"
 
 #define LISTED_NAMES 8  /* of a message */
 #define FRONT_BYTES 512 /* that show what a file is */
@@ -53,8 +53,9 @@ static gantry_status_t checkpoint_read_header(gantry_checkpoint_t *checkpoint,
     gantry_status_t status = gantry_file_read_at(checkpoint->file, checkpoint->path,
                                                  sizeof length_bytes, text, (size_t)length);
     if (status == GANTRY_OK)
-        status = gantry__safetensors_parse(
-            text, (size_t)length, file_bytes - checkpoint->data_offset, &checkpoint->header);
+        status =
+            gantry__safetensors_parse(&gantry__checkpoint_memory, text, (size_t)length,
+                                      file_bytes - checkpoint->data_offset, &checkpoint->header);
     gantry__train_free(text);
     return status;
 }
@@ -207,13 +208,16 @@ gantry_status_t gantry_checkpoint_read(const gantry_checkpoint_t *checkpoint, co
     return read_elements(checkpoint, tensor, out);
 }
 
-/* The library reads the elements by blocks, so that the host never holds those of a device. */
-static const gantry_tensor_t *load_tensor(gantry_scope_t *scope,
-                                          const gantry_checkpoint_t *checkpoint,
-                                          const gantry__safetensors_tensor_t *tensor) {
-    return gantry_load_elements(scope, checkpoint->file, checkpoint->path,
-                                (int64_t)(checkpoint->data_offset + tensor->begin), tensor->dtype,
-                                tensor->shape);
+/* gantry_load_elements or gantry_map_elements. */
+typedef const gantry_tensor_t *(*elements_fn)(gantry_scope_t *scope, int file, const char *path,
+                                              int64_t offset, gantry_dtype_t dtype,
+                                              gantry_shape_t shape);
+
+static const gantry_tensor_t *tensor_by(elements_fn make, gantry_scope_t *scope,
+                                        const gantry_checkpoint_t *checkpoint,
+                                        const gantry__safetensors_tensor_t *tensor) {
+    return make(scope, checkpoint->file, checkpoint->path,
+                (int64_t)(checkpoint->data_offset + tensor->begin), tensor->dtype, tensor->shape);
 }
 
 static gantry_status_t check_scope(const char *call, gantry_scope_t *scope) {
@@ -221,15 +225,26 @@ static gantry_status_t check_scope(const char *call, gantry_scope_t *scope) {
     return gantry__train_fail_null(NULL, call, "scope", "one from gantry_scope_begin");
 }
 
+static const gantry_tensor_t *named_by(elements_fn make, const char *call, gantry_scope_t *scope,
+                                       const gantry_checkpoint_t *checkpoint, const char *name) {
+    const gantry__safetensors_tensor_t *tensor = NULL;
+    if (check_scope(call, scope) != GANTRY_OK) return NULL;
+    const gantry_status_t status = find_tensor(call, checkpoint, name, &tensor);
+    if (status == GANTRY_OK) return tensor_by(make, scope, checkpoint, tensor);
+    (void)gantry__train_hand_on(scope, status);
+    return NULL;
+}
+
 const gantry_tensor_t *gantry_checkpoint_load(gantry_scope_t *scope,
                                               const gantry_checkpoint_t *checkpoint,
                                               const char *name) {
-    const gantry__safetensors_tensor_t *tensor = NULL;
-    if (check_scope("gantry_checkpoint_load", scope) != GANTRY_OK) return NULL;
-    const gantry_status_t status = find_tensor("gantry_checkpoint_load", checkpoint, name, &tensor);
-    if (status == GANTRY_OK) return load_tensor(scope, checkpoint, tensor);
-    (void)gantry__train_hand_on(scope, status);
-    return NULL;
+    return named_by(gantry_load_elements, "gantry_checkpoint_load", scope, checkpoint, name);
+}
+
+const gantry_tensor_t *gantry_checkpoint_map(gantry_scope_t *scope,
+                                             const gantry_checkpoint_t *checkpoint,
+                                             const char *name) {
+    return named_by(gantry_map_elements, "gantry_checkpoint_map", scope, checkpoint, name);
 }
 
 /* ---- restoring variables ---- */
@@ -261,7 +276,8 @@ static const gantry_tensor_t *load_for(gantry_scope_t *scope, const gantry_check
         scope, gantry_logical_device_name(gantry_variable_device(entry->variable)));
     if (!there) return NULL;
     const gantry_tensor_t *tensor =
-        load_tensor(there, checkpoint, gantry__safetensors_find(&checkpoint->header, entry->name));
+        tensor_by(gantry_load_elements, there, checkpoint,
+                  gantry__safetensors_find(&checkpoint->header, entry->name));
     const gantry_tensor_t *kept = tensor ? gantry_scope_keep(there, tensor) : NULL;
     const gantry_status_t status = gantry_scope_status(there);
     char text[GANTRY__TRAIN_MESSAGE_BYTES];

@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include <gantry_train/checkpoint.h>
+#include "shared/safetensors_types.h"
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
 #include "train/base/memory.h"
 #include "train/checkpoint/checkpoint_file.h"
-#include "train/checkpoint/safetensors.h"
-#include "train/checkpoint/safetensors_types.h"
+#include "train/checkpoint/checkpoint_memory.h"
 #include "train/data/element.h"
 
 typedef struct saving_t {
@@ -121,8 +121,8 @@ static gantry_status_t checkpoint_save_take_entry(saving_t *saving, size_t index
 static gantry_status_t check_header(const char *bytes, size_t size, uint64_t data_bytes) {
     gantry__safetensors_t header;
     const size_t front = GANTRY__SAFETENSORS_LENGTH_BYTES;
-    const gantry_status_t status =
-        gantry__safetensors_parse(bytes + front, size - front, data_bytes, &header);
+    const gantry_status_t status = gantry__safetensors_parse(
+        &gantry__checkpoint_memory, bytes + front, size - front, data_bytes, &header);
     gantry__safetensors_deinit(&header);
     if (status == GANTRY_OK || status == GANTRY_RESOURCE_EXHAUSTED) return status;
     char text[GANTRY__TRAIN_MESSAGE_BYTES];
@@ -159,17 +159,28 @@ static gantry_status_t write_file(const saving_t *saving, const char *path, cons
     return status;
 }
 
-static gantry_status_t save_laid_out(const saving_t *saving, const char *path,
-                                     const gantry_checkpoint_text_t *texts, size_t text_count) {
+static gantry_status_t save_with(const saving_t *saving, const char *path,
+                                 const gantry__safetensors_text_t *texts, size_t text_count) {
     const size_t count = saving->count;
     char *front;
-    size_t front_bytes;
-    GANTRY__TRY(
-        gantry__safetensors_write(saving->tensors, count, texts, text_count, &front, &front_bytes));
+    size_t front_bytes, capacity;
+    GANTRY__TRY(gantry__safetensors_write(&gantry__checkpoint_memory, saving->tensors, count, texts,
+                                          text_count, &front, &front_bytes, &capacity));
     gantry_status_t status =
         check_header(front, front_bytes, count > 0 ? saving->tensors[count - 1].end : 0);
     if (status == GANTRY_OK) status = write_file(saving, path, front, front_bytes);
     gantry__train_free(front);
+    return status;
+}
+
+static gantry_status_t save_laid_out(const saving_t *saving, const char *path,
+                                     const gantry_checkpoint_text_t *texts, size_t text_count) {
+    gantry__safetensors_text_t *own = gantry__train_alloc(text_count, sizeof *own);
+    if (!own) return GANTRY_RESOURCE_EXHAUSTED;
+    for (size_t i = 0; i < text_count; ++i)
+        own[i] = (gantry__safetensors_text_t){texts[i].key, texts[i].value};
+    const gantry_status_t status = save_with(saving, path, own, text_count);
+    gantry__train_free(own);
     return status;
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sources of rows: arrays in memory, and .npy files, which are loaded into memory. */
+/* Sources of rows: arrays in memory, and .npy files, which are loaded into tensors that are read in
+ * place. */
+#include <gantry/interop.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +16,7 @@ typedef struct arrays_t {
     gantry__train_rows_t content;
     /* memory of the data set's own, or empty */
     gantry__train_buffer_t owned[GANTRY_MAX_COMPONENTS];
+    const gantry_tensor_t *mapped[GANTRY_MAX_COMPONENTS]; /* of files, or NULL */
 } arrays_t;
 
 typedef struct arrays_stage_t {
@@ -31,7 +34,10 @@ static gantry_status_t arrays_next(gantry__train_stage_t *stage, gantry__train_i
 
 static void arrays_deinit(gantry_dataset_t *dataset) {
     arrays_t *self = (arrays_t *)dataset;
-    for (size_t i = 0; i < GANTRY_MAX_COMPONENTS; ++i) gantry__train_buffer_deinit(&self->owned[i]);
+    for (size_t i = 0; i < GANTRY_MAX_COMPONENTS; ++i) {
+        gantry__train_buffer_deinit(&self->owned[i]);
+        if (self->mapped[i]) (void)gantry_tensor_unmap(self->mapped[i]);
+    }
 }
 
 static const gantry__train_kind_t arrays_kind = {.name = "from_arrays",
@@ -99,7 +105,7 @@ static gantry_status_t copy_array(arrays_t *self, size_t index, size_t bytes) {
     return GANTRY_OK;
 }
 
-/* Takes over the arrays whose memory `self` owns already. */
+/* Takes over the arrays whose memory `self` holds already. */
 static gantry_status_t arrays_fill(arrays_t *self, const gantry_array_t *arrays, size_t count,
                                    bool copy) {
     static const char call[] = "gantry_dataset_from_arrays";
@@ -189,23 +195,20 @@ gantry_status_t gantry_arrays_split(const gantry_array_t *arrays, size_t count,
 /* ---- .npy files ---- */
 
 static gantry_status_t load_file(gantry_scope_t *scope, const char *path,
-                                 gantry__train_buffer_t *buffer, gantry_array_t *out) {
+                                 const gantry_tensor_t **out_mapped, gantry_array_t *out) {
     const gantry_tensor_t *tensor = gantry_load_npy(scope, path);
     if (!tensor) return gantry_scope_status(scope);
-    const size_t bytes = gantry_tensor_bytes(tensor);
-    gantry_status_t status = gantry__train_buffer_reserve(buffer, bytes, 0);
-    if (status == GANTRY_OK) status = gantry_tensor_read(tensor, buffer->bytes, bytes);
-    *out =
-        (gantry_array_t){gantry_tensor_dtype(tensor), *gantry_tensor_shape(tensor), buffer->bytes};
-    gantry_tensor_drop(scope, tensor);
-    return status;
+    *out = (gantry_array_t){gantry_tensor_dtype(tensor), *gantry_tensor_shape(tensor), NULL};
+    GANTRY__TRY(gantry_tensor_map(tensor, &out->data));
+    *out_mapped = tensor;
+    return GANTRY_OK;
 }
 
 static gantry_status_t load_files(gantry_scope_t *scope, const char *const *paths, size_t count,
                                   arrays_t *self) {
     gantry_array_t arrays[GANTRY_MAX_COMPONENTS];
     for (size_t i = 0; i < count; ++i)
-        GANTRY__TRY(load_file(scope, paths[i], &self->owned[i], &arrays[i]));
+        GANTRY__TRY(load_file(scope, paths[i], &self->mapped[i], &arrays[i]));
     return arrays_fill(self, arrays, count, false);
 }
 

@@ -368,13 +368,10 @@ static gantry_variable_t *metric_variable(const gantry_model_t *model, size_t in
 
 /* Validates. An interrupted validation leaves the metrics of the epoch, because the backup keeps
  * them. */
-static gantry_status_t validate_between(fit_t *fit, gantry_scope_t *scope) {
-    enum { MOST = GANTRY__TRAIN_METRIC_VARIABLES * GANTRY_MAX_FUNCTION_VALUES };
-    const gantry_tensor_t *kept[MOST];
-    gantry_variable_t *variable;
-    size_t count = 0;
-    for (; count < MOST && (variable = metric_variable(fit->model, count)); ++count)
-        kept[count] = gantry_variable_read(scope, variable);
+static gantry_status_t validate_between(fit_t *fit, gantry_scope_t *scope,
+                                        const gantry_tensor_t **kept, size_t count) {
+    for (size_t i = 0; i < count; ++i)
+        kept[i] = gantry_variable_read(scope, metric_variable(fit->model, i));
     GANTRY__TRY(gantry_scope_status(scope));
     GANTRY__TRY(run_validation(fit));
     for (size_t i = 0; fit->is_interrupted && i < count; ++i)
@@ -386,7 +383,12 @@ static gantry_status_t validate(fit_t *fit) {
     if (!fit->options.backup) return run_validation(fit);
     gantry_scope_t *scope = gantry__model_scope(fit->model, NULL, 0);
     if (!scope) return gantry__train_no_scope(fit->model->runtime);
-    gantry_status_t status = validate_between(fit, scope);
+    size_t count = 0;
+    while (metric_variable(fit->model, count)) ++count;
+    const gantry_tensor_t **kept = gantry__train_alloc(count, sizeof *kept);
+    gantry_status_t status =
+        kept ? validate_between(fit, scope, kept, count) : GANTRY_RESOURCE_EXHAUSTED;
+    gantry__train_free((void *)kept);
     return gantry__train_close(scope, status);
 }
 

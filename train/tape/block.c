@@ -128,7 +128,10 @@ gantry__body_run_t *gantry__run_make(const gantry__gradient_block_t *block) {
     if (!run) return NULL;
     run->sources = gantry__train_alloc(block->source_count, sizeof *run->sources);
     run->gradients = gantry__train_alloc(block->source_count, sizeof *run->gradients);
-    if (run->sources && run->gradients) return run;
+    run->dy = gantry__train_alloc(block->output_count, sizeof *run->dy);
+    run->y = gantry__train_alloc(block->output_count, sizeof *run->y);
+    run->depends = gantry__train_alloc(block->output_count, sizeof *run->depends);
+    if (run->sources && run->gradients && run->dy && run->y && run->depends) return run;
     gantry__run_free(run);
     return NULL;
 }
@@ -137,6 +140,9 @@ void gantry__run_free(gantry__body_run_t *run) {
     if (!run) return;
     gantry__train_free(run->sources);
     gantry__train_free((void *)run->gradients);
+    gantry__train_free((void *)run->dy);
+    gantry__train_free((void *)run->y);
+    gantry__train_free(run->depends);
     gantry__train_free(run);
 }
 

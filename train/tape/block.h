@@ -67,9 +67,9 @@ void gantry__block_release(gantry__gradient_block_t *block);
 
 /* One run of a body under a tape. */
 typedef struct gantry__body_run_t {
-    const gantry_tensor_t *dy[GANTRY_MAX_FUNCTION_VALUES]; /* of each output, or NULL */
-    const gantry_tensor_t *y[GANTRY_MAX_FUNCTION_VALUES];
-    bool depends[GANTRY_MAX_FUNCTION_VALUES]; /* of each output: on a wanted source */
+    const gantry_tensor_t **dy; /* of each output, or NULL */
+    const gantry_tensor_t **y;
+    bool *depends; /* of each output: on a wanted source */
     gantry_source_t *sources;
     const gantry_tensor_t **gradients; /* of each source, or NULL */
 } gantry__body_run_t;

@@ -7,11 +7,10 @@
 
 const gantry_tensor_t *gantry_stop_gradient(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
     if (gantry__train_check_scope(scope) != GANTRY_OK) return NULL;
-    gantry_scope_t *inner = gantry_scope_begin_unobserved(scope);
-    if (!inner) return gantry__train_no_inner(scope), NULL;
-    const gantry_tensor_t *kept = gantry_scope_keep(inner, gantry_identity(inner, tensor));
-    (void)gantry_scope_end(inner);
-    return kept;
+    const gantry_tensor_t *same = NULL;
+    size_t count = 1;
+    (void)gantry_op_call(scope, "StopGradient", &tensor, 1, NULL, 0, &same, &count);
+    return same;
 }
 
 /* An object of the outer scope's own over each output of forward. */

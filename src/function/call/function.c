@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions: made, kept, released. specializations.c has what is traced of them, function_call.c
- * their calls. */
+ * their calls, function_bind.c inputs that they get once, and clones. */
 #include "function/call/function.h"
 
 #include <stdio.h>
@@ -11,11 +11,11 @@
 #include "base/shape_limit.h"
 #include "shared/struct_size.h"
 
-static gantry_status_t check_input(const gantry_input_spec_t *input, size_t i) {
+gantry_status_t gantry__function_check_input(const char *call, const gantry_input_spec_t *input,
+                                             size_t i) {
     if (gantry_dtype_size(input->dtype) == 0)
-        return gantry__refuse(
-            "gantry_function_trace: input %zu has type %d; a gantry_dtype_t is accepted", i,
-            (int)input->dtype);
+        return gantry__refuse("%s: input %zu has type %d; a gantry_dtype_t is accepted", call, i,
+                              (int)input->dtype);
     gantry_shape_t least = input->shape; /* that the input may have */
     bool is_possible = least.rank >= 0 && least.rank <= GANTRY_MAX_RANK;
     for (int32_t k = 0; is_possible && k < least.rank; ++k) {
@@ -24,46 +24,59 @@ static gantry_status_t check_input(const gantry_input_spec_t *input, size_t i) {
     }
     if (is_possible && gantry_shape_elements(&least) >= 0) return GANTRY_OK;
     return gantry__refuse(
-        "gantry_function_trace: input %zu has a shape of rank %d that is not possible; rank 0 to %d, sizes of 0 or more, -1 or GANTRY_OPEN_SIZE for any, and at most " GANTRY__MOST_ELEMENTS_TEXT
+        "%s: input %zu has a shape of rank %d that is not possible; rank 0 to %d, sizes of 0 or more, -1 or GANTRY_OPEN_SIZE for any, and at most " GANTRY__MOST_ELEMENTS_TEXT
         " elements are accepted",
-        i, input->shape.rank, GANTRY_MAX_RANK);
+        call, i, input->shape.rank, GANTRY_MAX_RANK);
 }
 
-static gantry_status_t check_signature(gantry_function_body_fn body,
-                                       const gantry_input_spec_t *inputs, size_t input_count,
-                                       size_t output_count) {
-    if (!body) return gantry__refuse("gantry_function_trace: body is NULL; a function is accepted");
-    if (!inputs && input_count > 0)
-        return gantry__refuse("gantry_function_trace: inputs is NULL; an array of %zu is accepted",
-                              input_count);
-    if (input_count > GANTRY_MAX_FUNCTION_VALUES || output_count > GANTRY_MAX_FUNCTION_VALUES)
-        return gantry__refuse(
-            "gantry_function_trace: %zu inputs and %zu outputs; at most %d of each are accepted",
-            input_count, output_count, GANTRY_MAX_FUNCTION_VALUES);
-    for (size_t i = 0; i < input_count; ++i) GANTRY__TRY(check_input(&inputs[i], i));
+static gantry_status_t check_signature(const gantry__function_source_t *source) {
+    const size_t inputs = source->input_count, outputs = source->output_count;
+    if (!source->body)
+        return gantry__refuse("%s: body is NULL; a function is accepted", source->call);
+    if (!source->inputs && inputs > 0)
+        return gantry__refuse("%s: inputs is NULL; an array of %zu is accepted", source->call,
+                              inputs);
+    if (inputs > GANTRY_MAX_FUNCTION_VALUES || outputs > GANTRY_MAX_FUNCTION_VALUES)
+        return gantry__refuse("%s: %zu inputs and %zu outputs; at most %d of each are accepted",
+                              source->call, inputs, outputs, GANTRY_MAX_FUNCTION_VALUES);
+    for (size_t i = 0; i < inputs; ++i)
+        GANTRY__TRY(gantry__function_check_input(source->call, &source->inputs[i], i));
     return GANTRY_OK;
 }
 
-static gantry_status_t check_passes(uint32_t off) {
-    if (!(off & ~(uint32_t)GANTRY_PASS_ALL)) return GANTRY_OK;
-    return gantry__refuse(
-        "gantry_function_trace: passes_off is 0x%x; bits of GANTRY_PASS_ALL, 0x%x, are accepted",
-        off, (unsigned)GANTRY_PASS_ALL);
-}
-
-static gantry_status_t check_choice(const char *field, gantry_choice_t choice) {
+static gantry_status_t check_choice(const char *call, const char *field, gantry_choice_t choice) {
     if (choice == GANTRY_DEFAULT || choice == GANTRY_OFF || choice == GANTRY_ON) return GANTRY_OK;
-    return gantry__refuse(
-        "gantry_function_trace: %s is %d; GANTRY_DEFAULT, GANTRY_OFF and GANTRY_ON are accepted",
-        field, (int)choice);
+    return gantry__refuse("%s: %s is %d; GANTRY_DEFAULT, GANTRY_OFF and GANTRY_ON are accepted",
+                          call, field, (int)choice);
 }
 
-static gantry_status_t check_trimmed_with(const gantry_runtime_t *runtime,
-                                          const gantry_function_t *function) {
-    if (!function || function->runtime == runtime) return GANTRY_OK;
+static gantry_status_t check_metadata_option(const char *call,
+                                             const gantry_function_options_t *options) {
+    if (options->metadata_count > 0 && !options->metadata)
+        return gantry__refuse("%s: metadata is NULL; an array of %zu is accepted", call,
+                              options->metadata_count);
+    for (size_t i = 0; i < options->metadata_count; ++i) {
+        const gantry_metadata_t *given = &options->metadata[i];
+        if (given->key && *given->key && given->text) continue;
+        return gantry__refuse("%s: metadata %zu has %s; a key and a text are accepted", call, i,
+                              given->key && *given->key ? "no text" : "no key");
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t check_function_options(const gantry_runtime_t *runtime, const char *call,
+                                              const gantry_function_options_t *options) {
+    const gantry_function_t *with = options->trimmed_with;
+    if (options->passes_off & ~(uint32_t)GANTRY_PASS_ALL)
+        return gantry__refuse("%s: passes_off is 0x%x; bits of GANTRY_PASS_ALL, 0x%x, are accepted",
+                              call, options->passes_off, (unsigned)GANTRY_PASS_ALL);
+    GANTRY__TRY(check_choice(call, "device_graphs", options->device_graphs));
+    GANTRY__TRY(check_choice(call, "batch_invariant", options->batch_invariant));
+    GANTRY__TRY(check_metadata_option(call, options));
+    if (!with || with->runtime == runtime) return GANTRY_OK;
     return gantry__refuse(
-        "gantry_function_trace: trimmed_with is function %s of another runtime; one of this runtime is accepted",
-        function->name);
+        "%s: trimmed_with is function %s of another runtime; one of this runtime is accepted", call,
+        with->name);
 }
 
 /* The texts of names become the runtime's. */
@@ -80,6 +93,53 @@ static gantry_status_t copy_inputs(gantry_function_t *function, const gantry_inp
                 gantry__runtime_word(function->runtime, inputs[i].name, &function->inputs[i].name));
     }
     return GANTRY_OK;
+}
+
+static gantry_status_t copy_function_text(gantry_function_t *function, const char *text,
+                                          const char **out_copy) {
+    *out_copy = text ? gantry__arena_strdup(&function->texts.arena, text) : "";
+    return *out_copy ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+}
+
+static gantry_status_t copy_output_names(gantry_function_t *function, const char *const *names) {
+    if (!names) return GANTRY_OK;
+    function->texts.output_names = gantry__arena_zalloc(
+        &function->texts.arena, function->output_count, sizeof *function->texts.output_names);
+    if (!function->texts.output_names) return GANTRY_RESOURCE_EXHAUSTED;
+    for (uint32_t i = 0; i < function->output_count; ++i)
+        GANTRY__TRY(copy_function_text(function, names[i], &function->texts.output_names[i]));
+    return GANTRY_OK;
+}
+
+/* A key that is there already keeps its text. */
+static gantry_status_t copy_metadata(gantry_function_t *function, const gantry_metadata_t *given,
+                                     size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        gantry_metadata_t *to = &function->texts.metadata[function->texts.metadata_count];
+        size_t k = 0;
+        while (k < function->texts.metadata_count &&
+               strcmp(function->texts.metadata[k].key, given[i].key) != 0)
+            ++k;
+        if (k < function->texts.metadata_count) continue;
+        GANTRY__TRY(copy_function_text(function, given[i].key, &to->key));
+        GANTRY__TRY(copy_function_text(function, given[i].text, &to->text));
+        ++function->texts.metadata_count;
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t copy_source_texts(gantry_function_t *function,
+                                         const gantry__function_source_t *source,
+                                         const gantry_function_options_t *options) {
+    const size_t count = options->metadata_count + source->metadata_count;
+    GANTRY__TRY(copy_output_names(
+        function, options->output_names ? options->output_names : source->output_names));
+    if (count == 0) return GANTRY_OK;
+    function->texts.metadata =
+        gantry__arena_zalloc(&function->texts.arena, count, sizeof *function->texts.metadata);
+    if (!function->texts.metadata) return GANTRY_RESOURCE_EXHAUSTED;
+    GANTRY__TRY(copy_metadata(function, options->metadata, options->metadata_count));
+    return copy_metadata(function, source->metadata, source->metadata_count);
 }
 
 /* The name is written into lines of explanations and logs. */
@@ -112,6 +172,8 @@ static void function_destroy(gantry_function_t *function) {
     }
     gantry__heap_free(&runtime->heap, function->inputs,
                       (function->input_count + 1) * sizeof *function->inputs);
+    gantry__function_free_body(function);
+    gantry__arena_deinit(&function->texts.arena);
     gantry__mutex_deinit(&function->tracing);
     gantry__mutex_deinit(&function->lock);
     gantry__heap_free(&runtime->heap, function, sizeof *function);
@@ -119,9 +181,9 @@ static void function_destroy(gantry_function_t *function) {
 }
 
 /* Makes a function; with: the function that it is trimmed with; NULL: none. */
-static gantry_status_t function_make(gantry_runtime_t *runtime, const gantry_function_t *with,
-                                     size_t input_count, size_t output_count,
-                                     gantry_function_t **out_function) {
+static gantry_status_t function_create(gantry_runtime_t *runtime, const gantry_function_t *with,
+                                       size_t input_count, size_t output_count,
+                                       gantry_function_t **out_function) {
     gantry_function_t *function = gantry__heap_zalloc(&runtime->heap, sizeof *function);
     if (!function) return GANTRY_RESOURCE_EXHAUSTED;
     if (gantry__mutex_init(&function->tracing) != 0) {
@@ -137,9 +199,87 @@ static gantry_status_t function_make(gantry_runtime_t *runtime, const gantry_fun
     function->runtime = gantry__runtime_retain(runtime, 1);
     function->input_count = (uint32_t)input_count;
     function->output_count = (uint32_t)output_count;
+    gantry__arena_init(&function->texts.arena, &runtime->heap);
     function->keeper.give_up = gantry__function_give_up;
     gantry__keepers_add(&runtime->devices.keepers, &function->keeper, with ? &with->keeper : NULL);
     *out_function = function;
+    return GANTRY_OK;
+}
+
+static void take_function_options(gantry_function_t *function,
+                                  const gantry_function_options_t *chosen) {
+    const gantry_function_t *with = chosen->trimmed_with;
+    function->most_traces = chosen->most_traces ? chosen->most_traces : 16;
+    function->runs_eagerly = chosen->runs_eagerly;
+    function->inter_op_threads =
+        chosen->inter_op_threads || !with ? chosen->inter_op_threads : with->inter_op_threads;
+    function->memory_budget_bytes = chosen->memory_budget_bytes;
+    function->passes_off = chosen->passes_off;
+    function->is_never_replayed = chosen->device_graphs == GANTRY_OFF;
+    function->batch_invariant = chosen->batch_invariant == GANTRY_DEFAULT && with
+                                    ? with->batch_invariant
+                                    : chosen->batch_invariant;
+}
+
+static gantry_status_t fill_function(gantry_function_t *function,
+                                     const gantry__function_source_t *source,
+                                     const gantry_function_options_t *options) {
+    function->body.call = source->body;
+    function->body.user = source->user;
+    function->body.record = source->record;
+    function->body.describe = source->describe;
+    take_function_options(function, options);
+    GANTRY__TRY(name_function(function, source->name));
+    GANTRY__TRY(copy_inputs(function, source->inputs));
+    return copy_source_texts(function, source, options);
+}
+
+gantry_status_t gantry__function_begin(gantry_runtime_t *runtime,
+                                       const gantry__function_source_t *source,
+                                       const gantry_function_options_t *options,
+                                       gantry_function_t **out_function) {
+    gantry_function_t *function = NULL;
+    GANTRY__TRY(function_create(runtime, options->trimmed_with, source->input_count,
+                                source->output_count, &function));
+    const gantry_status_t status = fill_function(function, source, options);
+    if (status == GANTRY_OK)
+        *out_function = function;
+    else
+        function_destroy(function);
+    return status;
+}
+
+gantry_status_t gantry__function_finish(gantry_function_t *function, gantry_status_t status,
+                                        gantry_function_t **out_function) {
+    if (status == GANTRY_OK && !function->runs_eagerly && gantry__function_is_known(function))
+        status = gantry__function_trace_known(function);
+    if (status == GANTRY_OK)
+        *out_function = function;
+    else
+        function_destroy(function);
+    return status;
+}
+
+gantry_status_t gantry__function_make(gantry_runtime_t *runtime,
+                                      const gantry__function_source_t *source,
+                                      const gantry_function_options_t *options,
+                                      gantry_function_t **out_function) {
+    gantry_function_options_t chosen;
+    gantry_function_t *function;
+    char what[64];
+    if (!out_function)
+        return gantry__refuse("%s: out_function is NULL; an address is accepted", source->call);
+    *out_function = NULL;
+    GANTRY__TRY(gantry__runtime_check_well(runtime));
+    GANTRY__TRY(check_signature(source));
+    (void)snprintf(what, sizeof what, "%s: options", source->call);
+    GANTRY__TRY(gantry__struct_read(options, 0, &chosen, sizeof chosen, what));
+    GANTRY__TRY(check_function_options(runtime, source->call, &chosen));
+    GANTRY__TRY(gantry__function_begin(runtime, source, &chosen, &function));
+    GANTRY__TRY(gantry__function_finish(
+        function, gantry__function_bind(function, chosen.bound, chosen.bound_count, source->call),
+        out_function));
+    function->body.release_user = source->release_user;
     return GANTRY_OK;
 }
 
@@ -149,44 +289,14 @@ gantry_status_t gantry_function_trace(gantry_runtime_t *runtime, const char *nam
                                       size_t output_count, const gantry_function_options_t *options,
                                       gantry_function_t **out_function) {
     GANTRY__OWN_FP_MODE(fp);
-    gantry_function_options_t chosen;
-    gantry_function_t *function = NULL;
-    if (!out_function)
-        return gantry__refuse(
-            "gantry_function_trace: out_function is NULL; an address is accepted");
-    *out_function = NULL;
-    GANTRY__TRY(gantry__runtime_check_well(runtime));
-    GANTRY__TRY(check_signature(body, inputs, input_count, output_count));
-    GANTRY__TRY(
-        gantry__struct_read(options, 0, &chosen, sizeof chosen, "gantry_function_trace: options"));
-    GANTRY__TRY(check_passes(chosen.passes_off));
-    GANTRY__TRY(check_choice("device_graphs", chosen.device_graphs));
-    GANTRY__TRY(check_choice("batch_invariant", chosen.batch_invariant));
-    GANTRY__TRY(check_trimmed_with(runtime, chosen.trimmed_with));
-    GANTRY__TRY(function_make(runtime, chosen.trimmed_with, input_count, output_count, &function));
-    function->body = body;
-    function->user = user;
-    function->most_traces = chosen.most_traces ? chosen.most_traces : 16;
-    function->runs_eagerly = chosen.runs_eagerly;
-    function->inter_op_threads = chosen.inter_op_threads || !chosen.trimmed_with
-                                     ? chosen.inter_op_threads
-                                     : chosen.trimmed_with->inter_op_threads;
-    function->memory_budget_bytes = chosen.memory_budget_bytes;
-    function->passes_off = chosen.passes_off;
-    function->is_never_replayed = chosen.device_graphs == GANTRY_OFF;
-    function->batch_invariant = chosen.batch_invariant == GANTRY_DEFAULT && chosen.trimmed_with
-                                    ? chosen.trimmed_with->batch_invariant
-                                    : chosen.batch_invariant;
-    gantry_status_t status = name_function(function, name);
-    if (status == GANTRY_OK) status = copy_inputs(function, inputs);
-    if (status == GANTRY_OK && !function->runs_eagerly && gantry__function_is_known(function))
-        status = gantry__function_trace_known(function);
-    if (status == GANTRY_OK) {
-        *out_function = function;
-    } else {
-        function_destroy(function);
-    }
-    return status;
+    const gantry__function_source_t source = {.call = "gantry_function_trace",
+                                              .name = name,
+                                              .body = body,
+                                              .user = user,
+                                              .inputs = inputs,
+                                              .input_count = input_count,
+                                              .output_count = output_count};
+    return gantry__function_make(runtime, &source, options, out_function);
 }
 
 gantry_function_t *gantry_function_retain(gantry_function_t *function) {

@@ -10,6 +10,7 @@
 
 #include <gantry/function.h>
 
+#include "base/arena.h"
 #include "device/keeper.h"
 #include "function/frame/frame.h"
 #include "shared/thread.h"
@@ -26,6 +27,7 @@ typedef struct gantry__specialization_t {
     gantry__call_request_t request;
     uint32_t losses;        /* the device table's count of losses when it was placed */
     gantry_shape_t *shapes; /* those of the inputs, then of the outputs; -1: open in the trace */
+    gantry_dtype_t *output_dtypes; /* in the graph's arena */
     gantry__graph_t graph;
     gantry__schedule_t schedule;
     /* The graph went through the passes and is placed. A trace of gantry_function_trace waits for
@@ -42,14 +44,50 @@ typedef struct gantry__attached_t {
     gantry_release_fn release;
 } gantry__attached_t;
 
+/* Records a trace without the body, from user; *out_is_recorded false: the body must run. */
+typedef gantry_status_t (*gantry__record_fn)(void *user, gantry__specialization_t *specialization,
+                                             bool *out_is_recorded);
+/* The graph that the function was made of, which user owns. */
+typedef gantry_status_t (*gantry__describe_fn)(void *user, struct gantry_graph_t **out_graph);
+
+/* A body, and what it gets in addition to the inputs of a call. */
+typedef struct gantry__function_body_t {
+    gantry_function_body_fn call;
+    void *user;
+    gantry_release_fn release_user; /* gets user at the end; NULL: the program's */
+    gantry__record_fn record;       /* NULL: each trace runs the body */
+    gantry__describe_fn describe;   /* NULL: it was traced from a body */
+    gantry_function_t *owner;       /* of a clone, whose body it is; a reference; else NULL */
+    /* its own inputs, and for each its value, a reference, or NULL where it is the next input of
+     * the function; NULL: its inputs are those of the function */
+    gantry_input_spec_t *inputs;
+    gantry_tensor_t **bound;
+    uint32_t input_count;       /* of inputs and bound */
+    const gantry__wish_t *wish; /* goes before that of a call; NULL: none */
+    bool replaces_devices;      /* what the body requests is ignored */
+} gantry__function_body_t;
+
+/* Whether the function computes what its body says: no input is bound, and no device is given. */
+static inline bool gantry__function_body_is_whole(const gantry__function_body_t *body) {
+    return !body->bound && !body->wish && !body->replaces_devices;
+}
+
+/* The names of outputs and the metadata of a function. */
+typedef struct gantry__function_texts_t {
+    gantry__arena_t arena;     /* what the others point to */
+    const char **output_names; /* NULL: none */
+    gantry_metadata_t *metadata;
+    size_t metadata_count;
+} gantry__function_texts_t;
+
 struct gantry_function_t {
     atomic_uint references;
     gantry_runtime_t *runtime;
     gantry__keeper_t keeper; /* keeps the idle frames */
     const char *name;        /* the runtime's copy */
-    gantry_function_body_fn body;
-    void *user;
+    gantry__function_body_t body;
     gantry_input_spec_t *inputs;
+    gantry__function_texts_t texts;
     uint32_t input_count, output_count, most_traces;
     bool runs_eagerly;
     int32_t inter_op_threads;
@@ -65,11 +103,76 @@ struct gantry_function_t {
     pthread_t tracer;                    /* the thread that runs the body, while is_tracing */
 };
 
+/* ---- making: function.c, function_bind.c ---- */
+
+/* What a function is made of. */
+typedef struct gantry__function_source_t {
+    const char *call; /* the public call, in front of messages */
+    const char *name; /* NULL: "function" */
+    gantry_function_body_fn body;
+    void *user;
+    gantry_release_fn release_user; /* NULL: none; not called if the function is not made */
+    gantry__record_fn record;       /* NULL: none */
+    gantry__describe_fn describe;   /* NULL: none */
+    const gantry_input_spec_t *inputs;
+    size_t input_count, output_count;
+    const char *const *output_names; /* NULL: none */
+    const gantry_metadata_t *metadata;
+    size_t metadata_count;
+} gantry__function_source_t;
+
+/* Makes a function, as gantry_function_trace. The options' names and texts of metadata go before
+ * those of the source. */
+gantry_status_t gantry__function_make(gantry_runtime_t *runtime,
+                                      const gantry__function_source_t *source,
+                                      const gantry_function_options_t *options,
+                                      gantry_function_t **out_function);
+
+/* InvalidArgument, with `call` in front, for an input, number i, that is not possible. */
+gantry_status_t gantry__function_check_input(const char *call, const gantry_input_spec_t *input,
+                                             size_t i);
+/* Makes a function of the source, without a trace. */
+gantry_status_t gantry__function_begin(gantry_runtime_t *runtime,
+                                       const gantry__function_source_t *source,
+                                       const gantry_function_options_t *options,
+                                       gantry_function_t **out_function);
+/* Traces the function if it can be traced now. A failure, which may be that of the steps before,
+ * ends it; *out_function is NULL then. */
+gantry_status_t gantry__function_finish(gantry_function_t *function, gantry_status_t status,
+                                        gantry_function_t **out_function);
+/* Gives the function's body these inputs, and takes them from its signature. by: the public
+ * call. */
+gantry_status_t gantry__function_bind(gantry_function_t *function,
+                                      const gantry_bound_input_t *bound, size_t count,
+                                      const char *by);
+/* Gives a clone what the body of the other function has. */
+gantry_status_t gantry__function_copy_body(gantry_function_t *clone, gantry_function_t *function);
+void gantry__function_free_body(gantry_function_t *function);
+/* Calls the body in a scope that is only for it. */
+gantry_status_t gantry__function_call_body(const gantry_function_t *function, gantry_scope_t *scope,
+                                           const gantry_tensor_t *const *inputs,
+                                           const gantry_tensor_t **outputs);
+/* Refuses a tensor that does not fit the input. */
+gantry_status_t gantry__function_fail_fit(const gantry_function_t *function, uint32_t input,
+                                          const gantry_tensor_t *tensor);
+/* Whether a tensor has type and shape of the input. */
+static inline gantry_status_t gantry__function_check_fit(const gantry_function_t *function,
+                                                         uint32_t i,
+                                                         const gantry_tensor_t *tensor) {
+    const gantry_input_spec_t *input = &function->inputs[i];
+    bool fits = tensor->dtype == input->dtype && tensor->shape.rank == input->shape.rank;
+    for (int32_t k = 0; fits && k < input->shape.rank; ++k)
+        fits = input->shape.dims[k] < 0 || input->shape.dims[k] == tensor->shape.dims[k];
+    return fits ? GANTRY_OK : gantry__function_fail_fit(function, i, tensor);
+}
+
 /* Whether rows of the function's results do not depend on the batch, in a scope of this kind. */
 static inline bool gantry__function_keeps_rows(const gantry_function_t *function, bool of_scope) {
     return function->batch_invariant == GANTRY_DEFAULT ? of_scope
                                                        : function->batch_invariant == GANTRY_ON;
 }
+/* ---- traces ---- */
+
 /* Whether the signature leaves no size open. */
 bool gantry__function_is_known(const gantry_function_t *function);
 /* Makes the trace for the shapes of the signature, which are known. */
@@ -92,6 +195,13 @@ gantry_status_t gantry__specialization_plan(const gantry_function_t *function,
  * that logs placements, is warned of them or has a callback for them gets them with the trace. */
 bool gantry__specialization_may_wait(const gantry_function_t *function,
                                      const gantry__specialization_t *specialization);
+/* Traces the body once more, for the sizes of the newest trace and without a request, under an
+ * observer, and shows the graph before any pass, which ends with the call. FailedPrecondition
+ * without a trace. */
+gantry_status_t gantry__function_trace_again(
+    gantry_function_t *function, struct gantry_observer_t *observer,
+    gantry_status_t (*show)(const gantry__specialization_t *specialization, void *user),
+    void *user);
 /* The keeper's function destroys its frames with blocks on the device that no call runs. */
 uint64_t gantry__function_give_up(gantry__keeper_t *keeper, const gantry_logical_device_t *device);
 
@@ -99,6 +209,28 @@ uint64_t gantry__function_give_up(gantry__keeper_t *keeper, const gantry_logical
  * itself is named once. Returns status. */
 gantry_status_t gantry__function_fail(const gantry_function_t *function, gantry_status_t status);
 
+/* ---- calls: function_call.c ---- */
+
+/* Whether the function may be called in the scope with these inputs and so many outputs. */
+gantry_status_t gantry__function_check_call(const gantry_scope_t *scope,
+                                            const gantry_function_t *function,
+                                            const gantry_tensor_t *const *inputs,
+                                            size_t input_count, size_t output_count);
+/* What a call in the scope requests. */
+static inline gantry_status_t gantry__function_request(const gantry_scope_t *scope,
+                                                       const gantry_function_t *function,
+                                                       gantry__call_request_t *out_request) {
+    const gantry_device_choice_t choice = {
+        .op = "PartitionedCall", .node = function->name, .output_count = function->output_count};
+    out_request->batch_invariant = gantry__function_keeps_rows(function, scope->batch_invariant);
+    return gantry__scope_wish(scope, &choice, &out_request->wish);
+}
+/* Runs the function in the scope, which owns the outputs. specialization: the one that serves,
+ * whose reference the call ends; NULL: the call finds it. */
+gantry_status_t gantry__function_run(gantry_scope_t *scope, gantry_function_t *function,
+                                     gantry__specialization_t *specialization,
+                                     const gantry_tensor_t *const *inputs,
+                                     const gantry_tensor_t **outputs);
 /* Runs the body in a scope and checks the tensors that it sets. */
 gantry_status_t gantry__function_run_body(const gantry_function_t *function, gantry_scope_t *scope,
                                           const gantry_tensor_t *const *inputs,

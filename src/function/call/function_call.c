@@ -34,8 +34,7 @@ static gantry_status_t check_body_output(const gantry_function_t *function,
 gantry_status_t gantry__function_run_body(const gantry_function_t *function, gantry_scope_t *scope,
                                           tensor *const *inputs, tensor **outputs) {
     const uint32_t failures = gantry__failures();
-    GANTRY__TRY(gantry__body_call(function->body, function->user, scope, inputs, outputs,
-                                  function->output_count));
+    GANTRY__TRY(gantry__function_call_body(function, scope, inputs, outputs));
     for (uint32_t i = 0; i < function->output_count; ++i)
         GANTRY__TRY(check_body_output(function, scope, outputs[i], i, failures));
     return GANTRY_OK;
@@ -43,21 +42,9 @@ gantry_status_t gantry__function_run_body(const gantry_function_t *function, gan
 
 /* ---- calling ---- */
 
-static gantry_status_t check_argument(const gantry_function_t *function,
-                                      const gantry_scope_t *scope, tensor *argument, uint32_t i) {
+gantry_status_t gantry__function_fail_fit(const gantry_function_t *function, uint32_t i,
+                                          tensor *argument) {
     const gantry_input_spec_t *input = &function->inputs[i];
-    if (!argument || argument->runtime != function->runtime)
-        return gantry__refuse("function %s: input %u is %s; a tensor of its runtime is accepted",
-                              function->name, i, argument ? "of another runtime" : "NULL");
-    if (argument->is_symbolic &&
-        gantry__trace_check_input(scope, argument, function->name, i) != GANTRY_OK)
-        return gantry__refuse(
-            "function %s: input %u is the symbolic tensor %s of another function; a tensor with elements, or one of the function that is traced in this scope, is accepted",
-            function->name, i, (const char *)argument->inline_data);
-    bool fits = argument->dtype == input->dtype && argument->shape.rank == input->shape.rank;
-    for (int32_t k = 0; fits && k < input->shape.rank; ++k)
-        fits = input->shape.dims[k] < 0 || input->shape.dims[k] == argument->shape.dims[k];
-    if (fits) return GANTRY_OK;
     char given[GANTRY_MAX_RANK * 21 + 3], accepted[GANTRY_MAX_RANK * 21 + 3];
     gantry_shape_t any = input->shape;
     for (int32_t k = 0; k < any.rank; ++k) any.dims[k] = any.dims[k] < 0 ? -1 : any.dims[k];
@@ -68,13 +55,23 @@ static gantry_status_t check_argument(const gantry_function_t *function,
                           gantry_dtype_name(input->dtype), accepted);
 }
 
-static gantry_status_t function_check_call(const gantry_scope_t *scope,
-                                           const gantry_function_t *function, tensor *const *inputs,
-                                           size_t input_count, tensor *const *outputs,
-                                           size_t output_count) {
-    if (!function)
+static gantry_status_t check_argument(const gantry_function_t *function,
+                                      const gantry_scope_t *scope, tensor *argument, uint32_t i) {
+    if (!argument || argument->runtime != function->runtime)
+        return gantry__refuse("function %s: input %u is %s; a tensor of its runtime is accepted",
+                              function->name, i, argument ? "of another runtime" : "NULL");
+    if (argument->is_symbolic &&
+        gantry__trace_check_input(scope, argument, function->name, i) != GANTRY_OK)
         return gantry__refuse(
-            "gantry_function_call: the function is NULL; one from gantry_function_trace is accepted");
+            "function %s: input %u is the symbolic tensor %s of another function; a tensor with elements, or one of the function that is traced in this scope, is accepted",
+            function->name, i, (const char *)argument->inline_data);
+    return gantry__function_check_fit(function, i, argument);
+}
+
+gantry_status_t gantry__function_check_call(const gantry_scope_t *scope,
+                                            const gantry_function_t *function,
+                                            tensor *const *inputs, size_t input_count,
+                                            size_t output_count) {
     if (function->runtime != scope->runtime)
         return gantry__refuse("function %s belongs to another runtime than the scope",
                               function->name);
@@ -83,13 +80,26 @@ static gantry_status_t function_check_call(const gantry_scope_t *scope,
             "function %s is called with %zu inputs and %zu outputs; %u and %u are accepted",
             function->name, input_count, output_count, function->input_count,
             function->output_count);
-    if ((!inputs && input_count > 0) || (!outputs && output_count > 0))
-        return gantry__refuse("function %s: the array of %s is NULL; an array of %zu is accepted",
-                              function->name, inputs ? "outputs" : "inputs",
-                              inputs ? output_count : input_count);
+    if (!inputs && input_count > 0)
+        return gantry__refuse(
+            "function %s: the array of inputs is NULL; an array of %zu is accepted", function->name,
+            input_count);
     for (uint32_t i = 0; i < function->input_count; ++i)
         GANTRY__TRY(check_argument(function, scope, inputs[i], i));
     return GANTRY_OK;
+}
+
+static gantry_status_t function_check(const gantry_scope_t *scope,
+                                      const gantry_function_t *function, tensor *const *inputs,
+                                      size_t input_count, tensor *const *outputs,
+                                      size_t output_count) {
+    if (!function)
+        return gantry__refuse(
+            "gantry_function_call: the function is NULL; one from gantry_function_trace is accepted");
+    GANTRY__TRY(gantry__function_check_call(scope, function, inputs, input_count, output_count));
+    if (outputs || output_count == 0) return GANTRY_OK;
+    return gantry__refuse("function %s: the array of outputs is NULL; an array of %zu is accepted",
+                          function->name, output_count);
 }
 
 /* An object of the scope's own over the result's memory: the body may return an input. */
@@ -164,60 +174,78 @@ static void return_frame(gantry_function_t *function, gantry__specialization_t *
     gantry__mutex_unlock(&function->lock);
 }
 
-static gantry_status_t call_specialization(gantry_scope_t *scope, gantry_function_t *function,
-                                           tensor *const *inputs, tensor **outputs) {
-    gantry_tensor_t *made[GANTRY_MAX_FUNCTION_VALUES];
-    gantry__specialization_t *specialization;
-    gantry__frame_t *frame;
-    gantry__call_request_t request = {
-        .batch_invariant = gantry__function_keeps_rows(function, scope->batch_invariant)};
-    const gantry_device_choice_t choice = {
-        .op = "PartitionedCall", .node = function->name, .output_count = function->output_count};
-    GANTRY__TRY(gantry__scope_wish(scope, &choice, &request.wish));
-    GANTRY__TRY(gantry__function_find(function, &request, inputs, &specialization));
-    gantry_status_t status = take_frame(function, specialization, &frame);
-    if (status == GANTRY_OK) {
-        const uint64_t begun_ns =
-            gantry__device_timeline(&function->runtime->devices) ? gantry__event_ns() : 0;
-        status = gantry__frame_run(frame, scope, inputs, made);
-        if (begun_ns)
-            gantry__host_times_function(&function->runtime->devices, function->name, begun_ns);
-        /* a function may be named inside: an earlier call made a bad argument */
-        if (status != GANTRY_OK && !gantry__frame_is_placed(frame))
-            (void)gantry__fail_prefix(status, "function %s: ", function->name);
-        return_frame(function, specialization, frame);
-    } else {
-        (void)gantry__function_fail(function, status);
-    }
-    for (uint32_t i = 0; status == GANTRY_OK && i < function->output_count; ++i) {
-        /* The frame has set it. NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage) */
-        gantry__scope_adopt(scope, made[i]);
-        outputs[i] = made[i];
-    }
-    if (status == GANTRY_OK && scope->observer)
+/* Hands the scope what the frame made; outputs may be the array of inputs. */
+static gantry_status_t hand_out_results(gantry_scope_t *scope, gantry_function_t *function,
+                                        const gantry__specialization_t *specialization,
+                                        tensor *const *inputs, gantry_tensor_t *const *made,
+                                        tensor **outputs) {
+    gantry_status_t status = GANTRY_OK;
+    /* The frame has set them. NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage) */
+    for (uint32_t i = 0; i < function->output_count; ++i) gantry__scope_adopt(scope, made[i]);
+    if (scope->observer)
         status = gantry__observe(
             scope, &(gantry_observation_t){
                        .struct_size = sizeof(gantry_observation_t),
                        .op = "PartitionedCall",
                        .inputs = inputs,
                        .input_count = function->input_count,
-                       .outputs = outputs,
+                       .outputs = (tensor *const *)made,
                        .output_count = function->output_count,
                        .function = function,
                        .effect = gantry__graph_effect(&specialization->graph),
                        .input_shapes = specialization->shapes,
                        .output_shapes = specialization->shapes + function->input_count});
+    for (uint32_t i = 0; i < function->output_count; ++i) outputs[i] = made[i];
+    return status;
+}
+
+static gantry_status_t find_specialization(const gantry_scope_t *scope, gantry_function_t *function,
+                                           tensor *const *inputs,
+                                           gantry__specialization_t **out_specialization) {
+    gantry__call_request_t request;
+    GANTRY__TRY(gantry__function_request(scope, function, &request));
+    return gantry__function_find(function, &request, inputs, out_specialization);
+}
+
+/* Ends the caller's reference to the specialization. */
+static gantry_status_t call_specialization(gantry_scope_t *scope, gantry_function_t *function,
+                                           gantry__specialization_t *specialization,
+                                           tensor *const *inputs, tensor **outputs) {
+    gantry__frame_t *frame;
+    gantry_status_t status = take_frame(function, specialization, &frame);
+    if (status == GANTRY_OK) {
+        const uint64_t begun_ns =
+            gantry__device_timeline(&function->runtime->devices) ? gantry__event_ns() : 0;
+        status = gantry__frame_run(frame, scope, inputs, frame->block_results);
+        if (begun_ns)
+            gantry__host_times_function(&function->runtime->devices, function->name, begun_ns);
+        /* a function may be named inside: an earlier call made a bad argument */
+        if (status != GANTRY_OK && !gantry__frame_is_placed(frame))
+            (void)gantry__fail_prefix(status, "function %s: ", function->name);
+        if (status == GANTRY_OK)
+            status = hand_out_results(scope, function, specialization, inputs, frame->block_results,
+                                      outputs);
+        return_frame(function, specialization, frame);
+    } else {
+        (void)gantry__function_fail(function, status);
+    }
     gantry__function_leave(function, specialization);
     return status;
 }
 
 /* The body may know the scope of the call by other ways, and may not end it either. */
-static gantry_status_t call_lent(gantry_scope_t *scope, gantry_function_t *function,
-                                 tensor *const *inputs, tensor **outputs) {
+gantry_status_t gantry__function_run(gantry_scope_t *scope, gantry_function_t *function,
+                                     gantry__specialization_t *specialization,
+                                     tensor *const *inputs, tensor **outputs) {
+    const bool is_inline = scope->trace || function->runs_eagerly;
+    gantry_status_t status = GANTRY_OK;
     ++scope->loans;
-    gantry_status_t status = scope->trace || function->runs_eagerly
-                                 ? call_inline(scope, function, inputs, outputs)
-                                 : call_specialization(scope, function, inputs, outputs);
+    if (is_inline)
+        status = call_inline(scope, function, inputs, outputs);
+    else if (!specialization)
+        status = find_specialization(scope, function, inputs, &specialization);
+    if (status == GANTRY_OK && !is_inline)
+        status = call_specialization(scope, function, specialization, inputs, outputs);
     gantry__scope_end_loan(scope);
     if (status != GANTRY_OK || scope->status == GANTRY_OK) return status;
     (void)gantry__fail(scope->status, "%s", gantry_scope_message(scope));
@@ -230,10 +258,10 @@ gantry_status_t gantry_function_call(gantry_scope_t *scope, gantry_function_t *f
     GANTRY__OWN_FP_MODE(fp);
     gantry_status_t status = gantry__scope_check(scope);
     if (status == GANTRY_OK)
-        status = function_check_call(scope, function, inputs, input_count, outputs, output_count);
+        status = function_check(scope, function, inputs, input_count, outputs, output_count);
     if (status == GANTRY_OK) {
         atomic_fetch_add(&function->references, 1); /* a release meanwhile ends nothing */
-        status = call_lent(scope, function, inputs, outputs);
+        status = gantry__function_run(scope, function, NULL, inputs, outputs);
         /* an op that failed in the scope, for a variable, did not know its node */
         if (status != GANTRY_OK) gantry_scope_clear(scope);
         gantry_function_release(function);

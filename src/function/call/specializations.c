@@ -3,6 +3,9 @@
  * when there are too many. specialization_plan.c plans them. */
 
 #include <stddef.h>
+#include <string.h>
+
+#include <gantry/observe.h>
 
 #include "device/logical_device.h"
 #include "function/call/function.h"
@@ -78,51 +81,70 @@ static gantry_status_t add_outputs(const gantry_function_t *function, const gant
     return GANTRY_OK;
 }
 
-static void note_output_shapes(const gantry_function_t *function,
-                               gantry__specialization_t *specialization) {
-    const gantry__graph_t *graph = &specialization->graph;
-    for (uint32_t i = 0; i < graph->output_count; ++i)
-        specialization->shapes[function->input_count + i] = graph->values[graph->outputs[i]].shape;
+static gantry_status_t note_outputs(const gantry_function_t *function,
+                                    gantry__specialization_t *specialization) {
+    gantry__graph_t *graph = &specialization->graph;
+    specialization->output_dtypes = gantry__arena_zalloc(&graph->arena, graph->output_count,
+                                                         sizeof *specialization->output_dtypes);
+    if (!specialization->output_dtypes) return GANTRY_RESOURCE_EXHAUSTED;
+    for (uint32_t i = 0; i < graph->output_count; ++i) {
+        const gantry__value_t *value = &graph->values[graph->outputs[i]];
+        specialization->shapes[function->input_count + i] = value->shape;
+        specialization->output_dtypes[i] = value->dtype;
+    }
+    return GANTRY_OK;
 }
 
-/* Tensors of a body. Bodies may be traced inside each other: not on the stack. */
-typedef struct body_values_t {
-    const gantry_tensor_t *inputs[GANTRY_MAX_FUNCTION_VALUES], *outputs[GANTRY_MAX_FUNCTION_VALUES];
-} body_values_t;
-
+/* values: room for inputs and outputs. */
 static gantry_status_t record_with(const gantry_function_t *function, gantry_scope_t *scope,
                                    gantry__specialization_t *specialization,
-                                   body_values_t *values) {
-    GANTRY__TRY(add_inputs(function, scope, specialization, values->inputs));
-    GANTRY__TRY(gantry__function_run_body(function, scope, values->inputs, values->outputs));
-    return add_outputs(function, scope, &specialization->graph, values->outputs);
+                                   const gantry_tensor_t **values) {
+    const gantry_tensor_t **outputs = values + function->input_count;
+    GANTRY__TRY(add_inputs(function, scope, specialization, values));
+    GANTRY__TRY(gantry__function_run_body(function, scope, values, outputs));
+    return add_outputs(function, scope, &specialization->graph, outputs);
 }
 
 static gantry_status_t record_body(const gantry_function_t *function, gantry_scope_t *scope,
                                    gantry__specialization_t *specialization) {
     const gantry__heap_t *heap = &function->runtime->heap;
-    body_values_t *values = gantry__heap_zalloc(heap, sizeof *values);
+    const size_t bytes =
+        (function->input_count + function->output_count + (size_t)1) * sizeof(gantry_tensor_t *);
+    const gantry_tensor_t **values = gantry__heap_zalloc(heap, bytes);
     if (!values) return GANTRY_RESOURCE_EXHAUSTED;
     gantry_status_t status = record_with(function, scope, specialization, values);
-    gantry__heap_free(heap, values, sizeof *values);
+    gantry__heap_free(heap, (void *)values, bytes);
     return status;
 }
 
-static gantry_status_t record(const gantry_function_t *function,
-                              gantry__specialization_t *specialization) {
+/* observer NULL: none. */
+static gantry_status_t record_in_scope(const gantry_function_t *function,
+                                       gantry__specialization_t *specialization,
+                                       gantry_observer_t *observer) {
     gantry_runtime_t *runtime = function->runtime;
     gantry__trace_t trace;
-    GANTRY__TRY(gantry__runtime_initialize(runtime, function->name));
     gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
     if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
     gantry__trace_init(&trace, runtime, &specialization->graph, NULL);
     scope->trace = &trace;
     scope->wish = specialization->request.wish;
     scope->batch_invariant = specialization->request.batch_invariant;
-    gantry_status_t status =
-        gantry__scope_end_body(scope, record_body(function, scope, specialization));
+    gantry_status_t status = observer ? gantry_scope_observe(scope, observer) : GANTRY_OK;
+    if (status == GANTRY_OK) status = record_body(function, scope, specialization);
+    status = gantry__scope_end_body(scope, status);
     gantry__trace_deinit(&trace);
     return status;
+}
+
+/* An observer sees the calls of a body. */
+static gantry_status_t record(const gantry_function_t *function,
+                              gantry__specialization_t *specialization,
+                              gantry_observer_t *observer) {
+    bool is_recorded = false;
+    GANTRY__TRY(gantry__runtime_initialize(function->runtime, function->name));
+    if (function->body.record && gantry__function_body_is_whole(&function->body) && !observer)
+        GANTRY__TRY(function->body.record(function->body.user, specialization, &is_recorded));
+    return is_recorded ? GANTRY_OK : record_in_scope(function, specialization, observer);
 }
 
 /* ---- the list ---- */
@@ -220,8 +242,8 @@ static gantry_status_t make_specialization(gantry_function_t *function,
         specialization->shapes[i] = shape_to_trace(function, inputs, i);
     specialization->graph.passes_off = function->passes_off;
     specialization->graph.is_never_replayed = function->is_never_replayed;
-    if (status == GANTRY_OK) status = record(function, specialization);
-    if (status == GANTRY_OK) note_output_shapes(function, specialization);
+    if (status == GANTRY_OK) status = record(function, specialization, NULL);
+    if (status == GANTRY_OK) status = note_outputs(function, specialization);
     if (status == GANTRY_OK &&
         !(waits && gantry__specialization_may_wait(function, specialization)))
         status = gantry__specialization_plan(function, specialization);
@@ -350,6 +372,53 @@ gantry_status_t gantry__function_newest(gantry_function_t *function,
     const gantry_status_t status = plan_now(function, out_specialization);
     end_tracing(function);
     return status;
+}
+
+/* ---- one more trace ---- */
+
+/* The sizes of the newest trace, in an array of the caller's; false: there is none. */
+static bool copy_newest_shapes(gantry_function_t *function, gantry_shape_t *shapes) {
+    gantry__mutex_lock(&function->lock);
+    const gantry__specialization_t *newest = function->specialization;
+    if (newest) memcpy(shapes, newest->shapes, bytes_of_shapes(function));
+    gantry__mutex_unlock(&function->lock);
+    return newest != NULL;
+}
+
+static gantry_status_t trace_and_show(
+    gantry_function_t *function, gantry__specialization_t *specialization,
+    gantry_observer_t *observer,
+    gantry_status_t (*show)(const gantry__specialization_t *specialization, void *user),
+    void *user) {
+    specialization->shapes =
+        gantry__heap_zalloc(&function->runtime->heap, bytes_of_shapes(function));
+    if (!specialization->shapes) return GANTRY_RESOURCE_EXHAUSTED;
+    if (!copy_newest_shapes(function, specialization->shapes)) {
+        if (function->runs_eagerly || !gantry__function_is_known(function))
+            return gantry__fail(GANTRY_FAILED_PRECONDITION,
+                                "it has no trace; one that was called is accepted");
+        for (uint32_t i = 0; i < function->input_count; ++i)
+            specialization->shapes[i] = shape_to_trace(function, NULL, i);
+    }
+    GANTRY__TRY(record(function, specialization, observer));
+    return show(specialization, user);
+}
+
+gantry_status_t gantry__function_trace_again(
+    gantry_function_t *function, gantry_observer_t *observer,
+    gantry_status_t (*show)(const gantry__specialization_t *specialization, void *user),
+    void *user) {
+    const gantry__heap_t *heap = &function->runtime->heap;
+    GANTRY__TRY(begin_tracing(function));
+    gantry__specialization_t *specialization = gantry__heap_zalloc(heap, sizeof *specialization);
+    gantry_status_t status = GANTRY_RESOURCE_EXHAUSTED;
+    if (specialization) {
+        gantry__graph_init(&specialization->graph, heap);
+        status = trace_and_show(function, specialization, observer, show, user);
+        specialization_destroy(function, specialization);
+    }
+    end_tracing(function);
+    return status == GANTRY_OK ? GANTRY_OK : gantry__function_fail(function, status);
 }
 
 /* ---- idle frames ---- */

@@ -54,7 +54,7 @@ typedef struct gantry__frame_t {
     struct gantry__frame_t ***blocks;        /* one for each block and each of its bodies */
     gantry_tensor_t **block_inputs;          /* room for those of one block */
     const gantry_tensor_t **block_arguments; /* for a body, room for those that its block gives */
-    gantry_tensor_t **block_results;         /* for a body, room for those that its block gets */
+    gantry_tensor_t **block_results;         /* room for those that its block or its call gets */
     gantry__replay_t *replay;                /* graphs of devices: frame_replay.c; NULL: none */
     /* the variables of the loop while its body runs; else NULL */
     const gantry__loop_values_t *loop;

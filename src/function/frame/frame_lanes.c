@@ -76,8 +76,8 @@ bool gantry__frame_run_lanes(gantry__frame_t *frame, const gantry_tensor_t *cons
                              gantry_status_t *out_status) {
     lanes_run_t run = {.frame = frame, .arguments = arguments};
     gantry__work_t work;
-    if (!gantry__workers_start(&frame->schedule->runtime->workers, frame->schedule->lane_count - 1,
-                               run_lane, &run, &work))
+    if (!gantry__workers_start(&frame->schedule->runtime->jobs.workers,
+                               frame->schedule->lane_count - 1, run_lane, &run, &work))
         return false;
     run_lane(&run, 0);
     gantry__workers_wait(&work);

@@ -78,27 +78,38 @@ static bool graph_add_value(gantry__graph_t *graph, uint32_t node, gantry_dtype_
     return true;
 }
 
+static gantry_status_t fail_to_add(const gantry__node_t *node) {
+    gantry_tensor_release(node->tensor);
+    gantry_variable_release(node->variable);
+    gantry__draws_release(node->draws);
+    return GANTRY_RESOURCE_EXHAUSTED;
+}
+
+gantry_status_t gantry__graph_add_kept(gantry__graph_t *graph, const gantry__node_t *node,
+                                       const gantry_dtype_t *dtypes, const gantry_shape_t *shapes,
+                                       uint32_t *out_node) {
+    const uint32_t index = (uint32_t)graph->node_count, first_output = (uint32_t)graph->value_count;
+    bool is_added = gantry__heap_grow(graph->heap, &graph->nodes, graph->node_count,
+                                      &graph->node_capacity, sizeof *graph->nodes);
+    for (uint32_t i = 0; is_added && i < node->output_count; ++i)
+        is_added = graph_add_value(graph, index, dtypes[i], &shapes[i]);
+    if (!is_added) {
+        graph->value_count = first_output;
+        return fail_to_add(node);
+    }
+    graph->nodes[graph->node_count++] = *node;
+    graph->nodes[index].first_output = first_output;
+    *out_node = index;
+    return GANTRY_OK;
+}
+
 gantry_status_t gantry__graph_add(gantry__graph_t *graph, const gantry__node_t *node,
                                   const gantry_dtype_t *dtypes, const gantry_shape_t *shapes,
                                   uint32_t *out_node) {
     gantry__node_t kept = *node;
-    const uint32_t index = (uint32_t)graph->node_count;
-    kept.first_output = (uint32_t)graph->value_count;
-    bool is_kept = gantry__heap_grow(graph->heap, &graph->nodes, graph->node_count,
-                                     &graph->node_capacity, sizeof *graph->nodes) &&
-                   graph_keep_node(&graph->arena, &kept);
-    for (uint32_t i = 0; is_kept && i < kept.output_count; ++i)
-        is_kept = graph_add_value(graph, index, dtypes[i], &shapes[i]);
-    if (!is_kept) {
-        graph->value_count = kept.first_output;
-        gantry_tensor_release(node->tensor);
-        gantry_variable_release(node->variable);
-        gantry__draws_release(node->draws);
-        return GANTRY_RESOURCE_EXHAUSTED;
-    }
-    graph->nodes[graph->node_count++] = kept;
-    *out_node = index;
-    return GANTRY_OK;
+    return graph_keep_node(&graph->arena, &kept)
+               ? gantry__graph_add_kept(graph, &kept, dtypes, shapes, out_node)
+               : fail_to_add(node);
 }
 
 /* ---- needed nodes ---- */

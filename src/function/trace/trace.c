@@ -35,8 +35,20 @@ void gantry__trace_deinit(gantry__trace_t *trace) {
     gantry__id_map_deinit(&trace->captured);
     gantry__id_map_deinit(&trace->last_use);
     gantry__trace_forget_known(trace);
+    while (trace->kept) {
+        gantry__trace_kept_t *kept = trace->kept;
+        trace->kept = kept->next;
+        kept->release(kept);
+    }
     gantry__heap_free(&trace->runtime->heap, trace->captures,
                       trace->capture_capacity * sizeof *trace->captures);
+}
+
+void gantry__trace_keep(const gantry_scope_t *scope, gantry__trace_kept_t *kept) {
+    gantry__trace_t *trace = scope->trace;
+    while (trace->outer) trace = trace->outer;
+    kept->next = trace->kept;
+    trace->kept = kept;
 }
 
 /* ---- names ---- */

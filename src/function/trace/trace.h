@@ -22,6 +22,13 @@ typedef struct gantry__trace_capture_t {
     uint32_t outer, inner;
 } gantry__trace_capture_t;
 
+/* What bodies of branches and loops get as user data, which an observer of the trace may run
+ * again: it ends with the outermost trace. */
+typedef struct gantry__trace_kept_t {
+    struct gantry__trace_kept_t *next;
+    void (*release)(struct gantry__trace_kept_t *kept);
+} gantry__trace_kept_t;
+
 typedef struct gantry__trace_t {
     struct gantry__trace_t *outer; /* of the body of a branch or a loop; NULL: of a function */
     gantry__trace_capture_t *captures;
@@ -35,11 +42,23 @@ typedef struct gantry__trace_t {
     gantry__id_map_t knowable; /* by value + 1: its place in known + 2; 1: it is not known */
     gantry_tensor_t **known;   /* values that constants decide; references of the trace's own */
     size_t known_count, known_capacity;
+    gantry__trace_kept_t *kept; /* of the outermost trace */
 } gantry__trace_t;
 
 void gantry__trace_init(gantry__trace_t *trace, gantry_runtime_t *runtime, gantry__graph_t *graph,
                         gantry__trace_t *outer);
 void gantry__trace_deinit(gantry__trace_t *trace);
+
+/* Keeps the object until the outermost trace of the scope ends, and then calls its release. */
+void gantry__trace_keep(const gantry_scope_t *scope, gantry__trace_kept_t *kept);
+
+/* Ops of the scope come after those that made the tensors, which the trace must know; the caller
+ * restores scope->related. */
+gantry_status_t gantry__trace_follow(gantry_scope_t *scope, const gantry_tensor_t *const *tensors,
+                                     size_t count);
+/* Ops of the scope, which has no request, run on the device of the op that made the tensor, as
+ * gantry_scope_begin_with; the caller restores scope->related, wish and chooser. */
+gantry_status_t gantry__scope_colocate(gantry_scope_t *scope, const gantry_tensor_t *tensor);
 
 /* Adds an argument of the function; the symbolic tensor belongs to the scope. name "": one is
  * made. */

@@ -16,10 +16,10 @@ typedef struct block_record_t {
     uint32_t *inputs;       /* values of the outer trace; heap memory */
     size_t input_count, input_capacity;
     uint32_t output_count;
-    gantry_dtype_t dtypes[GANTRY_MAX_FUNCTION_VALUES]; /* of outputs */
-    gantry_shape_t shapes[GANTRY_MAX_FUNCTION_VALUES];
-    /* the body that is traced; here, because bodies are traced inside each other */
-    const gantry_tensor_t *given[GANTRY_MAX_FUNCTION_VALUES], *made[GANTRY_MAX_FUNCTION_VALUES];
+    /* of outputs; this and the next three are in the outer graph's arena */
+    gantry_dtype_t *dtypes;
+    gantry_shape_t *shapes;
+    const gantry_tensor_t **given, **made; /* of the body that is traced */
     bool has_state;
 } block_record_t;
 
@@ -141,11 +141,23 @@ static gantry_status_t trace_record_body(block_record_t *record, uint32_t index)
     return status;
 }
 
+static gantry_status_t make_lists(block_record_t *record) {
+    const gantry__block_call_t *call = record->call;
+    gantry__arena_t *arena = &record->scope->trace->graph->arena;
+    const uint32_t outputs = call->output_count > 0 ? call->output_count : 1; /* a condition's */
+    record->bodies = gantry__arena_zalloc(arena, call->body_count, sizeof *record->bodies);
+    record->dtypes = gantry__arena_zalloc(arena, outputs, sizeof *record->dtypes);
+    record->shapes = gantry__arena_zalloc(arena, outputs, sizeof *record->shapes);
+    record->given = gantry__arena_zalloc(arena, call->input_count, sizeof(gantry_tensor_t *));
+    record->made = gantry__arena_zalloc(arena, outputs, sizeof(gantry_tensor_t *));
+    return record->bodies && record->dtypes && record->shapes && record->given && record->made
+               ? GANTRY_OK
+               : GANTRY_RESOURCE_EXHAUSTED;
+}
+
 static gantry_status_t record_all(block_record_t *record) {
     const gantry__block_call_t *call = record->call;
-    gantry__graph_t *graph = record->scope->trace->graph;
-    record->bodies = gantry__arena_zalloc(&graph->arena, call->body_count, sizeof *record->bodies);
-    if (!record->bodies) return GANTRY_RESOURCE_EXHAUSTED;
+    GANTRY__TRY(make_lists(record));
     for (uint32_t i = 0; !call->selector && i < call->input_count; ++i) {
         record->dtypes[i] = call->inputs[i]->dtype;
         record->shapes[i] = call->inputs[i]->shape;

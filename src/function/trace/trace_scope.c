@@ -24,8 +24,8 @@ gantry_status_t gantry_scope_name_next(gantry_scope_t *scope, const char *name) 
     return GANTRY_OK;
 }
 
-static gantry_status_t add_controls(gantry_scope_t *scope, const gantry_tensor_t *const *tensors,
-                                    size_t count) {
+gantry_status_t gantry__trace_follow(gantry_scope_t *scope, const gantry_tensor_t *const *tensors,
+                                     size_t count) {
     gantry__graph_t *graph = scope->trace->graph;
     gantry__controls_t *controls = gantry__arena_zalloc(
         &graph->arena, 1, sizeof *controls + count * sizeof controls->nodes[0]);
@@ -64,7 +64,7 @@ gantry_scope_t *gantry_scope_begin_after(gantry_scope_t *parent,
     gantry_scope_t *scope = gantry_scope_begin_in(parent, NULL);
     if (!scope || scope->status != GANTRY_OK) return scope;
     gantry_status_t status = check_tensors(scope, tensors, count);
-    if (status == GANTRY_OK && scope->trace) status = add_controls(scope, tensors, count);
+    if (status == GANTRY_OK && scope->trace) status = gantry__trace_follow(scope, tensors, count);
     (void)gantry__scope_fail(scope, status);
     return scope;
 }
@@ -116,16 +116,17 @@ static gantry_status_t colocate_node(gantry_scope_t *scope, const gantry_tensor_
     return GANTRY_OK;
 }
 
-static gantry_status_t begin_with(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
+gantry_status_t gantry__scope_colocate(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
     if (!tensor || tensor->runtime != scope->runtime)
         return gantry__refuse(
             "gantry_scope_begin_with: the tensor is %s; a tensor of the scope's runtime is accepted",
             tensor ? "of another runtime" : "NULL");
     if (tensor->is_symbolic) {
-        if (!scope->trace)
+        if (!scope->trace || scope->blocks.are_ignored)
             return gantry__trace_check_input(scope, tensor, "gantry_scope_begin_with", 0);
         return colocate_node(scope, tensor);
     }
+    if (scope->blocks.are_ignored) return GANTRY_OK;
     gantry__device_reference_t reference;
     GANTRY__TRY(gantry__device_reference_from_user(&scope->runtime->devices,
                                                    tensor->device->full_name, &reference));
@@ -135,7 +136,7 @@ static gantry_status_t begin_with(gantry_scope_t *scope, const gantry_tensor_t *
 gantry_scope_t *gantry_scope_begin_with(gantry_scope_t *parent, const gantry_tensor_t *tensor) {
     gantry_scope_t *scope = gantry_scope_begin_in(parent, GANTRY_DEVICE_NONE);
     if (!scope || scope->status != GANTRY_OK) return scope;
-    (void)gantry__scope_fail(scope, begin_with(scope, tensor));
+    (void)gantry__scope_fail(scope, gantry__scope_colocate(scope, tensor));
     return scope;
 }
 

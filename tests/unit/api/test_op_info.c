@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The host inputs that gantry_op_info names are those that kernels take in host memory,
- * and an op gives the same result whichever device they are on. */
+ * and an op gives the same result whichever device they are on.
+ * Promise: Every op has a version, which is 1 where no row says more. */
 #define _XOPEN_SOURCE 700
 
 #include "device/logical_device.h"
@@ -57,6 +58,15 @@ TEST(host_input_on_another_device_gives_the_same_result) {
     }
     expect_ended_well(scope);
     runtime_fixture_close(&f);
+}
+
+TEST(every_op_has_a_version) {
+    for (size_t i = 0; i < gantry_op_count(); ++i) {
+        gantry_op_info_t info = {.struct_size = sizeof info};
+        assert_int_equal(gantry_op_info(i, &info), GANTRY_OK);
+        assert_int_equal(info.version, gantry__op_version(gantry__op_get((gantry__op_id_t)i)));
+        assert_true(info.version >= 1);
+    }
 }
 
 int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A runtime over a program's CUDA context and stream computes with the program's memory,
  * and gives its own, without a copy and in order, and no thread waits for it.
+ * Promise: CUDA memory comes in by one question to the driver.
  * Promise: The release of adopted CUDA memory comes once, after the last work with it has ended.
  * Promise: Threads share CUDA memory while the program submits to the adopted stream.
  * Promise: A function's CUDA graph has the values of the pointer that each call passes.
@@ -86,6 +87,24 @@ static void natives(machine_t *m) {
 }
 
 TEST(natives_are_the_programs) { on_machine("devices=1", natives); }
+
+/* One question about the address, and nothing at the end, when no work used it. */
+static void few_calls(machine_t *m) {
+    door_t d;
+    open_door(&d, m);
+    const uint64_t memory = cuda_caller_make_memory(&d.c, BYTES);
+    gantry_tensor_drop(d.scope, adopt(&d, memory, NULL));
+    const uint64_t before = d.c.control->calls(NULL);
+    for (int i = 0; i < 10; ++i) gantry_tensor_drop(d.scope, adopt(&d, memory, NULL));
+    EXPECT(d.c.control->calls(NULL) - before == 40, "%llu calls",
+           (unsigned long long)(d.c.control->calls(NULL) - before));
+    EXPECT(d.c.control->calls("cuPointerGetAttributes") == 11, "other calls");
+    EXPECT(atomic_load(&d.released) == 11, "released %d times", atomic_load(&d.released));
+    EXPECT(cuda_caller_free(&d.c, memory) == 0, "gone");
+    close_door(&d);
+}
+
+TEST(memory_comes_in_by_one_question) { on_machine("devices=1", few_calls); }
 
 static void primary(machine_t *m) {
     door_t d;

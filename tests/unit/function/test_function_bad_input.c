@@ -31,12 +31,12 @@ TEST(impossible_signatures_are_refused) {
         expect_refusal(gantry_function_trace(f.runtime, "f", negating, NULL, &cases[i].input, 1, 1,
                                              NULL, &function),
                        GANTRY_INVALID_ARGUMENT, cases[i].text);
-    expect_refusal(gantry_function_trace(f.runtime, "f", negating, NULL, &cases[0].input, 257, 1,
+    expect_refusal(gantry_function_trace(f.runtime, "f", negating, NULL, &cases[0].input, 65537, 1,
                                          NULL, &function),
-                   GANTRY_INVALID_ARGUMENT, "257 inputs and 1 outputs; at most 256 of each");
-    expect_refusal(gantry_function_trace(f.runtime, "f", negating, NULL, &cases[0].input, 1, 257,
+                   GANTRY_INVALID_ARGUMENT, "65537 inputs and 1 outputs; at most 65536 of each");
+    expect_refusal(gantry_function_trace(f.runtime, "f", negating, NULL, &cases[0].input, 1, 65537,
                                          NULL, &function),
-                   GANTRY_INVALID_ARGUMENT, "1 inputs and 257 outputs; at most 256 of each");
+                   GANTRY_INVALID_ARGUMENT, "1 inputs and 65537 outputs; at most 65536 of each");
     expect_refusal(gantry_function_trace(f.runtime, "f", NULL, NULL, NULL, 0, 1, NULL, &function),
                    GANTRY_INVALID_ARGUMENT, "body is NULL; a function is accepted");
     expect_refusal(

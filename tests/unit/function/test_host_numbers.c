@@ -111,8 +111,9 @@ static void about_body(gantry_scope_t *scope, tensor *const *inputs, tensor **ou
 
 static void itself_body(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
                         void *user) {
-    const size_t count = run_op(scope, user, inputs, outputs);
-    if (count > 0) outputs[0] = outputs[count - 1];
+    tensor *made[GANTRY_MAX_OP_OUTPUTS];
+    const size_t count = run_op(scope, user, inputs, made);
+    if (count > 0) outputs[0] = made[count - 1];
 }
 
 /* ---- one call ---- */

@@ -206,18 +206,6 @@ TEST(donated_tensor_that_is_kept_or_dropped_is_no_gift_any_more) {
     end(&t);
 }
 
-TEST(donated_tensors_beyond_the_most_stay_the_scopes) {
-    test_t t;
-    begin(&t, "CPU:0");
-    for (int i = 0; i < GANTRY_MAX_DONATED; ++i)
-        (void)gantry_tensor_donate(t.scope, make_steps(t.scope, 3));
-    (void)gantry_tensor_donate(t.scope, t.x);
-    const gantry_tensor_t *sum = gantry_add(t.scope, t.x, t.y);
-    assert_true(place_of(sum) != t.place);
-    expect_steps(t.x, 1);
-    end(&t);
-}
-
 TEST(donated_operand_ends_with_an_op_that_fails) {
     test_t t;
     begin(&t, "CPU:0");

@@ -51,6 +51,7 @@ struct null_call_t {
     gantry_variable_t *variable, *variables[2];
     gantry_generator_t *generator;
     gantry_function_t *traced;
+    gantry_graph_t *graph;
     gantry_claim_t *claim;
     null_result_t gives;
     gantry_status_t status;
@@ -92,6 +93,7 @@ static inline gantry_scope_t *well_begun(gantry_scope_t *scope) {
 #define RESULT_const_gantry_fp_mode_t_p_p(call) ((void)(call))
 #define RESULT_gantry_runtime_t_p(call) ((void)(call))
 #define RESULT_gantry_function_t_p(call) gantry_function_release(call)
+#define RESULT_gantry_graph_t_p(call) gantry_graph_release(call)
 #define RESULT_gantry_tensor_t_p(call) ((void)(call))
 
 /* ---- objects ---- */
@@ -176,6 +178,30 @@ static inline gantry_function_t *given_function(null_call_t *c) {
     return c->traced;
 }
 
+/* Has two inputs, its values 0 and 1. */
+static inline gantry_graph_t *given_graph(null_call_t *c) {
+    gantry_graph_value_t value;
+    if (c->graph) return c->graph;
+    if (gantry_graph_create(given_runtime(c), NULL, &c->graph) != GANTRY_OK ||
+        gantry_graph_add_input(c->graph, &given_inputs[0], &value) != GANTRY_OK ||
+        gantry_graph_add_input(c->graph, &given_inputs[1], &value) != GANTRY_OK ||
+        gantry_graph_add_output(c->graph, NULL, value) != GANTRY_OK)
+        abort();
+    return c->graph;
+}
+
+static inline gantry_graph_t *const *given_graphs(null_call_t *c) {
+    static gantry_graph_t *graphs[2];
+    graphs[0] = graphs[1] = given_graph(c);
+    return graphs;
+}
+
+static const gantry_graph_value_t given_values_of_graph[2] = {0, 1};
+static const gantry_graph_node_t given_node = {.struct_size = sizeof given_node,
+                                               .op = "Add",
+                                               .inputs = given_values_of_graph,
+                                               .input_count = 2};
+
 /* Ends the turn of the claim before it, which its call may have begun. */
 static inline gantry_claim_t *given_claim(null_call_t *c) {
     static gantry_claim_t *before;
@@ -221,6 +247,16 @@ static inline gantry_read_t *given_read(null_call_t *c) {
     return read;
 }
 
+static inline gantry_call_t *given_call(null_call_t *c) {
+    gantry_scope_t *scope = gantry_scope_begin(given_runtime(c), NULL);
+    const gantry_tensor_t *inputs[] = {given_tensor(c), given_tensor(c)};
+    gantry_call_t *call;
+    if (gantry_function_start(scope, given_function(c), inputs, 2, NULL, &call) != GANTRY_OK)
+        abort();
+    (void)gantry_scope_end(scope);
+    return call;
+}
+
 #define given_gantry_runtime_t_p(c, name) given_runtime(c)
 #define given_const_gantry_runtime_t_p(c, name) given_runtime(c)
 #define given_gantry_scope_t_p(c, name) given_scope(c)
@@ -235,10 +271,16 @@ static inline gantry_read_t *given_read(null_call_t *c) {
 #define given_gantry_claim_t_p(c, name) given_claim(c)
 #define given_gantry_new_file_t_p(c, name) given_new_file(name)
 #define given_gantry_function_t_p(c, name) given_function(c)
+#define given_gantry_graph_t_p(c, name) given_graph(c)
+#define given_const_gantry_graph_t_p(c, name) given_graph(c)
+#define given_gantry_graph_t_p_const_p(c, name) given_graphs(c)
+#define given_const_gantry_graph_node_t_p(c, name) (&given_node)
 #define given_const_gantry_function_t_p(c, name) given_function(c)
 #define given_const_gantry_physical_device_t_p(c, name) given_physical(c)
 #define given_const_struct_gantry_physical_device_t_p(c, name) given_physical(c)
 #define given_const_gantry_logical_device_t_p(c, name) given_logical(c)
+#define given_gantry_call_t_p(c, name) given_call(c)
+#define given_const_gantry_call_t_p(c, name) given_call(c)
 #define given_gantry_read_t_p(c, name) given_read(c)
 #define given_const_gantry_read_t_p(c, name) given_read(c)
 #define given_gantry_prepared_op_t_p(c, name) given_prepared(c)
@@ -254,6 +296,9 @@ static inline gantry_read_t *given_read(null_call_t *c) {
     }
 GIVEN_PLACE(size_t, 1)
 GIVEN_PLACE(uint64_t, 4)
+GIVEN_PLACE(uint32_t, 4)
+GIVEN_PLACE(gantry_input_spec_t, 1)
+GIVEN_PLACE(gantry_metadata_t, 1)
 GIVEN_PLACE(bool, 1)
 
 /* A struct that the call fills. */
@@ -269,6 +314,8 @@ GIVEN_STRUCT(gantry_device_details_t)
 GIVEN_STRUCT(gantry_device_process_t)
 GIVEN_STRUCT(gantry_device_telemetry_t)
 GIVEN_STRUCT(gantry_function_memory_t)
+GIVEN_STRUCT(gantry_function_value_t)
+GIVEN_STRUCT(gantry_graph_node_info_t)
 GIVEN_STRUCT(gantry_memory_info_t)
 GIVEN_STRUCT(gantry_op_info_t)
 GIVEN_STRUCT(gantry_placement_record_t)
@@ -281,6 +328,8 @@ GIVEN_STRUCT(gantry_setting_t)
 #define given_gantry_device_process_t_p(c, name) given_gantry_device_process_t_p_()
 #define given_gantry_device_telemetry_t_p(c, name) given_gantry_device_telemetry_t_p_()
 #define given_gantry_function_memory_t_p(c, name) given_gantry_function_memory_t_p_()
+#define given_gantry_function_value_t_p(c, name) given_gantry_function_value_t_p_()
+#define given_gantry_graph_node_info_t_p(c, name) given_gantry_graph_node_info_t_p_()
 #define given_gantry_memory_info_t_p(c, name) given_gantry_memory_info_t_p_()
 #define given_gantry_op_info_t_p(c, name) given_gantry_op_info_t_p_()
 #define given_gantry_placement_record_t_p(c, name) given_gantry_placement_record_t_p_()
@@ -302,6 +351,9 @@ static inline void *given_pointers(void) {
 
 #define given_size_t_p(c, name) given_count_place(name)
 #define given_uint64_t_p(c, name) given_place_of_uint64_t()
+#define given_gantry_graph_value_t_p(c, name) given_place_of_uint32_t()
+#define given_gantry_input_spec_t_p(c, name) given_place_of_gantry_input_spec_t()
+#define given_gantry_metadata_t_p(c, name) given_place_of_gantry_metadata_t()
 #define given_bool_p(c, name) given_place_of_bool()
 #define given_void_p(c, name) ((void *)(c)->text)
 #define given_gantry_release_fn(c, name) given_release
@@ -313,12 +365,14 @@ static inline void *given_pointers(void) {
 #define given_gantry_runtime_t_p_p(c, name) ((gantry_runtime_t **)given_pointers())
 #define given_gantry_claim_t_p_p(c, name) ((gantry_claim_t **)given_pointers())
 #define given_gantry_generator_t_p_p(c, name) ((gantry_generator_t **)given_pointers())
+#define given_gantry_call_t_p_p(c, name) ((gantry_call_t **)given_pointers())
 #define given_gantry_read_t_p_p(c, name) ((gantry_read_t **)given_pointers())
 #define given_gantry_prepared_op_t_p_p(c, name) ((gantry_prepared_op_t **)given_pointers())
 #define given_struct_DLManagedTensor_p_p(c, name) ((struct DLManagedTensor **)given_pointers())
 #define given_struct_DLManagedTensorVersioned_p_p(c, name) \
     ((struct DLManagedTensorVersioned **)given_pointers())
 #define given_gantry_function_t_p_p(c, name) ((gantry_function_t **)given_pointers())
+#define given_gantry_graph_t_p_p(c, name) ((gantry_graph_t **)given_pointers())
 #define given_const_gantry_tensor_t_p_p(c, name) ((const gantry_tensor_t **)given_pointers())
 #define given_const_gantry_logical_device_t_p_p(c, name) \
     ((const gantry_logical_device_t **)given_pointers())
@@ -445,8 +499,16 @@ static inline const struct DLPackExchangeAPI *given_exchange(void) {
                                  .backends = "cpu"})
 #define given_const_gantry_while_options_t_p(c, name) \
     (&(gantry_while_options_t){.struct_size = sizeof(gantry_while_options_t), .most_steps = 2})
+#define given_const_gantry_clone_options_t_p(c, name) \
+    (&(gantry_clone_options_t){.struct_size = sizeof(gantry_clone_options_t)})
+#define given_const_gantry_start_options_t_p(c, name) \
+    (&(gantry_start_options_t){.struct_size = sizeof(gantry_start_options_t)})
 #define given_const_gantry_function_options_t_p(c, name) \
     (&(gantry_function_options_t){.struct_size = sizeof(gantry_function_options_t)})
+#define given_const_gantry_function_save_options_t_p(c, name) \
+    (&(gantry_function_save_options_t){.struct_size = sizeof(gantry_function_save_options_t)})
+#define given_const_gantry_function_load_options_t_p(c, name) \
+    (&(gantry_function_load_options_t){.struct_size = sizeof(gantry_function_load_options_t)})
 #define given_const_gantry_format_options_t_p(c, name) \
     (&(gantry_format_options_t){.struct_size = sizeof(gantry_format_options_t)})
 #define given_const_gantry_from_memory_options_t_p(c, name) \
@@ -536,6 +598,8 @@ static inline gantry_dtype_t *given_gantry_dtype_t_p(null_call_t *c, const char 
 #define given_double(c, name) 0.5
 #define given_gantry_shape_t(c, name) given_two
 #define given_gantry_dtype_t(c, name) GANTRY_FLOAT32
+#define given_gantry_assign_mode_t(c, name) GANTRY_ASSIGN_SET
+#define given_gantry_graph_value_t(c, name) 0
 #define given_gantry_status_t(c, name) GANTRY_NOT_FOUND
 #define given_gantry_log_level_t(c, name) GANTRY_LEVEL_INFO
 #define given_gantry_device_policy_t(c, name) GANTRY_POLICY_SILENT

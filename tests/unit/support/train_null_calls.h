@@ -238,7 +238,7 @@ static const gantry_communicator_t given_communicator = {.struct_size = sizeof g
                                                          .size = 1,
                                                          .all_reduce = given_all_reduce,
                                                          .broadcast = given_broadcast};
-static const gantry_layer_call_t given_call;
+static const gantry_layer_call_t given_layer_argument;
 static const char *const given_devices[2] = {"CPU:0", "CPU:0"};
 
 /* Sizes that a call checks before it reads. */
@@ -298,7 +298,7 @@ GIVEN(gantry_variable_t **, gantry_variable_t_p_p, (gantry_variable_t **)given_p
 GIVEN(const gantry_checkpoint_entry_t *, const_gantry_checkpoint_entry_t_p, given_entries)
 GIVEN(const gantry_checkpoint_text_t *, const_gantry_checkpoint_text_t_p, given_texts)
 GIVEN(const gantry_compile_options_t *, const_gantry_compile_options_t_p, given_compile_options())
-GIVEN(const gantry_layer_call_t *, const_gantry_layer_call_t_p, &given_call)
+GIVEN(const gantry_layer_call_t *, const_gantry_layer_call_t_p, &given_layer_argument)
 GIVEN(const char *const *, const_char_p_const_p, given_devices)
 
 static inline double *given_double_p(null_call_t *c, const char *name) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Data sets give the right elements in the right order, count them, and refuse wrong
- * arguments. */
+ * arguments.
+ * Promise: A data set of .npy files holds their elements once, and outlives the runtime. */
 #include "dataset_case.h"
 #include "test.h"
 
@@ -520,6 +521,49 @@ TEST(npy_files_are_sources) {
     assert_non_null(strstr(gantry_scope_message(scope), "17 paths are given"));
     (void)gantry_scope_end(scope);
     gantry_runtime_release(runtime);
+}
+
+TEST(npy_files_are_held_once) {
+    enum { ROWS = 1 << 18 }; /* of 4 bytes */
+    gantry_runtime_t *runtime;
+    const gantry_runtime_options_t options = {.struct_size = sizeof options, .backends = "cpu"};
+    gantry_memory_info_t info = {.struct_size = sizeof info};
+    const char *const paths[] = {"test_dataset_large.npy", "test_dataset_none.npy"};
+    int64_t first = -1;
+    assert_int_equal(gantry_runtime_create(&options, &runtime), GANTRY_OK);
+    gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
+    const gantry_tensor_t *zeros = gantry_zeros(scope, GANTRY_INT32, GANTRY_SHAPE(ROWS));
+    assert_int_equal(gantry_save_npy(scope, zeros, paths[0]), GANTRY_OK);
+    gantry_tensor_drop(scope, zeros);
+    train_heap_reset(-1);
+    assert_null(gantry_dataset_from_npy(scope, paths, 2)); /* the second file is missing */
+    gantry_scope_clear(scope);
+    assert_int_equal(gantry_get_memory_info(runtime, "CPU:0", &info), GANTRY_OK);
+    assert_true(info.current_bytes < ROWS);
+    gantry_dataset_t *dataset = gantry_dataset_from_npy(scope, paths, 1);
+    assert_non_null(dataset);
+    assert_int_equal(remove(paths[0]), 0);
+    assert_int_equal(gantry_get_memory_info(runtime, "CPU:0", &info), GANTRY_OK);
+    assert_true(info.current_bytes < 4 * ROWS + 4096);
+    assert_true(train_heap_peak_bytes() < ROWS);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+    gantry_runtime_release(runtime);
+    gantry_dataset_iterator_t *iterator;
+    assert_int_equal(gantry_dataset_iterator_create(dataset, &iterator), GANTRY_OK);
+    for (int64_t row = 0; row < ROWS; ++row) {
+        const gantry_array_t *components;
+        size_t count = 0;
+        bool end;
+        assert_int_equal(gantry_dataset_iterator_next(iterator, &components, &count, &end),
+                         GANTRY_OK);
+        assert_false(end);
+        first = *(const int32_t *)components[0].data;
+        if (first != 0) break;
+    }
+    assert_int_equal(first, 0);
+    gantry_dataset_iterator_release(iterator);
+    gantry_dataset_release(dataset);
+    assert_int_equal(train_heap_live(), 0);
 }
 
 int main(void) { return test_main(); }

@@ -3,12 +3,15 @@
  * follow Keras's: on the CPU and on PoCL, eagerly and as a function, in float64 and in float32.
  * Promise: Accumulated gradients and averages of weights follow Keras, with clips, decay and
  * missing gradients.
- * Promise: Adadelta and Ftrl follow Keras's formulas with all their options. */
+ * Promise: Adadelta and Ftrl follow Keras's formulas with all their options.
+ * Promise: Each optimizer steps from weights and gradients in memory that cannot be written. */
 #define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "locked_memory.h"
 #include "test.h"
 #include "train_runtime.h"
 
@@ -29,15 +32,16 @@ static double gradient_at(size_t step, size_t j) {
     return ((double)((step * 7 + j * 13 + j * j * 5) % 31) - 15) / 16;
 }
 
+static locked_constant_fn *constant = gantry_constant;
+
 static const gantry_tensor_t *make_part(gantry_scope_t *scope, gantry_dtype_t dtype,
                                         const double *values, size_t variable) {
     float narrow[ELEMENTS];
     const size_t first = firsts[variable], count = firsts[variable + 1] - first;
     for (size_t i = 0; i < count; ++i) narrow[i] = (float)values[first + i];
     return dtype == GANTRY_FLOAT64
-               ? gantry_constant(scope, dtype, shapes[variable], values + first,
-                                 count * sizeof *values)
-               : gantry_constant(scope, dtype, shapes[variable], narrow, count * sizeof *narrow);
+               ? constant(scope, dtype, shapes[variable], values + first, count * sizeof *values)
+               : constant(scope, dtype, shapes[variable], narrow, count * sizeof *narrow);
 }
 
 /* ---- one run ---- */
@@ -175,6 +179,16 @@ TEST(optimizers_follow_keras_on_the_cpu){
     EACH_RUN(name, "/CPU:0", skips, call, wide, narrow, true, true)
 #include "optimizer_trajectories.inc"
 #undef OPTIMIZER_ROW
+}
+
+TEST(optimizers_write_nothing_into_the_programs_memory) {
+    constant = locked_constant;
+#define OPTIMIZER_ROW(name, skips, call, wide, narrow) \
+    EACH_RUN(name, "/CPU:0", skips, call, wide, narrow, true, true)
+#include "optimizer_trajectories.inc"
+#undef OPTIMIZER_ROW
+    constant = gantry_constant;
+    assert_int_equal(atomic_load(&locked_live), 0);
 }
 
 /* Whether PoCL is there as a GPU; else the test is skipped. One type after the other, because each

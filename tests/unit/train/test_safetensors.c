@@ -9,7 +9,7 @@
 #include <gantry/gantry.h>
 
 #include "test.h"
-#include "train/checkpoint/safetensors.h"
+#include "train/checkpoint/checkpoint_memory.h"
 #include "train_heap.h"
 
 typedef struct header_row_t {
@@ -124,7 +124,8 @@ static gantry_status_t parse_exact(const void *header, size_t size, uint64_t dat
     assert_non_null(block);
     memcpy(block, header, size);
     gantry__safetensors_t parsed;
-    const gantry_status_t status = gantry__safetensors_parse(block, size, data_bytes, &parsed);
+    const gantry_status_t status =
+        gantry__safetensors_parse(&gantry__checkpoint_memory, block, size, data_bytes, &parsed);
     memset(block, 'x', size ? size : 1); /* the result has copies */
     for (size_t i = 0; status == GANTRY_OK && i < parsed.count; ++i) {
         const gantry__safetensors_tensor_t *tensor = &parsed.tensors[i];

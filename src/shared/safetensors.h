@@ -10,16 +10,31 @@
  * The parser trusts nothing. It is stricter than JSON: no duplicate keys, no other keys and kinds
  * of values than these. Owner: the caller has a parsed header, and must call deinit. Threads:
  * externally synchronised. Format: https://huggingface.co/docs/safetensors */
-#ifndef GANTRY_TRAIN_SAFETENSORS_H
-#define GANTRY_TRAIN_SAFETENSORS_H
+#ifndef GANTRY_SHARED_SAFETENSORS_H
+#define GANTRY_SHARED_SAFETENSORS_H
 
 #include <stdbool.h>
 
-#include <gantry_train/checkpoint.h>
+#include <gantry/types.h>
+
+#include "shared/fail.h"
 
 #define GANTRY__SAFETENSORS_LENGTH_BYTES 8
 /* The longest header, as the format's authors have it. */
 #define GANTRY__SAFETENSORS_HEADER_BYTES UINT64_C(100000000)
+
+/* Host memory for headers, as the heap of each library gives it. ptr NULL: allocate; new_bytes 0:
+ * free, returns NULL; else resize, or return NULL, with ptr as before and ResourceExhausted as the
+ * thread's last message. */
+typedef struct gantry__safetensors_memory_t {
+    void *(*reallocate)(void *user, void *ptr, size_t old_bytes, size_t new_bytes);
+    void *user;
+} gantry__safetensors_memory_t;
+
+/* An entry of __metadata__. */
+typedef struct gantry__safetensors_text_t {
+    const char *key, *value;
+} gantry__safetensors_text_t;
 
 /* A tensor of a file. begin and end count from the first element. */
 typedef struct gantry__safetensors_tensor_t {
@@ -36,9 +51,11 @@ typedef struct gantry__safetensors_tensor_t {
 typedef struct gantry__safetensors_t {
     gantry__safetensors_tensor_t *tensors;
     size_t count, capacity;
-    gantry_checkpoint_text_t *texts;
+    gantry__safetensors_text_t *texts;
     size_t text_count, text_capacity;
     char *strings; /* all names, keys and texts */
+    size_t string_bytes;
+    gantry__safetensors_memory_t memory;
 } gantry__safetensors_t;
 
 /* Returns Unimplemented on a big-endian machine. */
@@ -49,7 +66,8 @@ gantry_status_t gantry__safetensors_length(const unsigned char bytes[8], uint64_
                                            uint64_t *out_header_bytes);
 /* Parses a header, which data_bytes of elements follow. A tensor of a foreign type does not hide
  * the others. The caller must call deinit after a failure, too. */
-gantry_status_t gantry__safetensors_parse(const char *header, size_t header_bytes,
+gantry_status_t gantry__safetensors_parse(const gantry__safetensors_memory_t *memory,
+                                          const char *header, size_t header_bytes,
                                           uint64_t data_bytes, gantry__safetensors_t *out);
 void gantry__safetensors_deinit(gantry__safetensors_t *header);
 /* Returns Unimplemented, with the reason, for a tensor of a type or a rank that Gantry does not
@@ -66,10 +84,12 @@ size_t gantry__safetensors_utf8(const char *text, size_t left);
 /* Sorts tensors as the format's authors do, by type and then by name, so that each is aligned to
  * its elements, and sets their offsets. */
 void gantry__safetensors_lay_out(gantry__safetensors_tensor_t *tensors, size_t count);
-/* Makes the first bytes of a file, up to the elements. The caller must free *out_bytes with
- * gantry__train_free. */
-gantry_status_t gantry__safetensors_write(const gantry__safetensors_tensor_t *tensors, size_t count,
-                                          const gantry_checkpoint_text_t *texts, size_t text_count,
-                                          char **out_bytes, size_t *out_size);
+/* Makes the first bytes of a file, up to the elements. The caller must free *out_bytes, memory of
+ * *out_capacity bytes. */
+gantry_status_t gantry__safetensors_write(const gantry__safetensors_memory_t *memory,
+                                          const gantry__safetensors_tensor_t *tensors, size_t count,
+                                          const gantry__safetensors_text_t *texts,
+                                          size_t text_count, char **out_bytes, size_t *out_size,
+                                          size_t *out_capacity);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The element types of safetensors, and their names there. Owner: constant data. Threads:
  * thread-safe. */
-#ifndef GANTRY_TRAIN_SAFETENSORS_TYPES_H
-#define GANTRY_TRAIN_SAFETENSORS_TYPES_H
+#ifndef GANTRY_SHARED_SAFETENSORS_TYPES_H
+#define GANTRY_SHARED_SAFETENSORS_TYPES_H
 
 #include <stddef.h>
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/checkpoint/safetensors_types.h"
+#include "shared/safetensors_types.h"
 
 #include <string.h>
 
-#include "train/base/fail.h"
-#include "train/checkpoint/safetensors.h"
+#include "shared/safetensors.h"
 
 #include "ops/type_rows.h"
 
@@ -39,7 +38,6 @@ gantry_status_t gantry__safetensors_check_machine(void) {
     unsigned char first;
     memcpy(&first, &one, 1);
     if (first == 1) return GANTRY_OK;
-    return gantry__train_fail(
-        GANTRY_UNIMPLEMENTED,
-        "a checkpoint's numbers are little-endian; this machine is big-endian");
+    return gantry__fail(GANTRY_UNIMPLEMENTED,
+                        "a checkpoint's numbers are little-endian; this machine is big-endian");
 }

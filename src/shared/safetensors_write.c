@@ -5,10 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "train/base/fail.h"
-#include "train/base/memory.h"
-#include "train/checkpoint/safetensors.h"
-#include "train/checkpoint/safetensors_types.h"
+#include "shared/safetensors.h"
+#include "shared/safetensors_types.h"
 
 #define HEADER_ALIGNMENT 8
 
@@ -38,19 +36,19 @@ typedef struct header_text_t {
     char *bytes;
     size_t size, capacity;
     gantry_status_t status;
+    const gantry__safetensors_memory_t *memory;
 } header_text_t;
 
 static void safetensors_write_put_bytes(header_text_t *text, const char *bytes, size_t size) {
     if (text->status != GANTRY_OK) return;
     if (size > text->capacity - text->size) {
         const size_t wanted = 2 * text->capacity + size + 256;
-        char *grown = gantry__train_alloc(wanted, 1);
+        char *grown =
+            text->memory->reallocate(text->memory->user, text->bytes, text->capacity, wanted);
         if (!grown) {
             text->status = GANTRY_RESOURCE_EXHAUSTED;
             return;
         }
-        if (text->size > 0) memcpy(grown, text->bytes, text->size);
-        gantry__train_free(text->bytes);
         text->bytes = grown;
         text->capacity = wanted;
     }
@@ -90,7 +88,7 @@ static void put_string(header_text_t *text, const char *string) {
 
 /* ---- the header ---- */
 
-static void put_texts(header_text_t *text, const gantry_checkpoint_text_t *texts, size_t count) {
+static void put_texts(header_text_t *text, const gantry__safetensors_text_t *texts, size_t count) {
     if (count == 0) return;
     put_format(text, "\"__metadata__\":{");
     for (size_t i = 0; i < count; ++i) {
@@ -118,20 +116,21 @@ static gantry_status_t put_length(header_text_t *text) {
     if (text->status != GANTRY_OK) return text->status;
     const uint64_t length = text->size - GANTRY__SAFETENSORS_LENGTH_BYTES;
     if (length > GANTRY__SAFETENSORS_HEADER_BYTES) {
-        return gantry__train_refuse(NULL,
-                                    "the checkpoint's names and texts take %" PRIu64
-                                    " bytes; at most %" PRIu64 " are accepted",
-                                    length, GANTRY__SAFETENSORS_HEADER_BYTES);
+        return gantry__refuse("the file's names and texts take %" PRIu64 " bytes; at most %" PRIu64
+                              " are accepted",
+                              length, GANTRY__SAFETENSORS_HEADER_BYTES);
     }
     for (int i = 0; i < GANTRY__SAFETENSORS_LENGTH_BYTES; ++i)
         text->bytes[i] = (char)(length >> (8 * i) & 0xff);
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__safetensors_write(const gantry__safetensors_tensor_t *tensors, size_t count,
-                                          const gantry_checkpoint_text_t *texts, size_t text_count,
-                                          char **out_bytes, size_t *out_size) {
-    header_text_t text = {.status = GANTRY_OK};
+gantry_status_t gantry__safetensors_write(const gantry__safetensors_memory_t *memory,
+                                          const gantry__safetensors_tensor_t *tensors, size_t count,
+                                          const gantry__safetensors_text_t *texts,
+                                          size_t text_count, char **out_bytes, size_t *out_size,
+                                          size_t *out_capacity) {
+    header_text_t text = {.status = GANTRY_OK, .memory = memory};
     safetensors_write_put_bytes(&text, "\0\0\0\0\0\0\0\0{", GANTRY__SAFETENSORS_LENGTH_BYTES + 1);
     put_texts(&text, texts, text_count);
     for (size_t i = 0; i < count; ++i) {
@@ -142,8 +141,9 @@ gantry_status_t gantry__safetensors_write(const gantry__safetensors_tensor_t *te
     const gantry_status_t status = put_length(&text);
     *out_bytes = text.bytes;
     *out_size = text.size;
+    *out_capacity = text.capacity;
     if (status == GANTRY_OK) return GANTRY_OK;
-    gantry__train_free(text.bytes);
+    if (text.bytes) (void)memory->reallocate(memory->user, text.bytes, text.capacity, 0);
     *out_bytes = NULL;
     return status;
 }

@@ -7,10 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "train/base/fail.h"
-#include "train/base/memory.h"
-#include "train/checkpoint/safetensors.h"
-#include "train/checkpoint/safetensors_types.h"
+#include "shared/safetensors.h"
+#include "shared/safetensors_types.h"
 
 #define QUOTED_BYTES 24 /* of the header in a message */
 #define NAME_FORMAT "%.200s"
@@ -20,6 +18,28 @@ typedef struct json_t {
     char *strings; /* the next free byte */
     gantry__safetensors_t *out;
 } json_t;
+
+/* ---- memory ---- */
+
+static void safetensors_parse_free(const gantry__safetensors_t *header, void *ptr, size_t bytes) {
+    if (ptr) (void)header->memory.reallocate(header->memory.user, ptr, bytes, 0);
+}
+
+/* Makes room for one more item in a growing array, by doubling. */
+static bool safetensors_parse_grow(const gantry__safetensors_t *header, void *items_ptr,
+                                   size_t count, size_t *capacity, size_t item_bytes) {
+    const gantry__safetensors_memory_t *memory = &header->memory;
+    const size_t wanted = *capacity ? 2 * *capacity : 8;
+    void *items;
+    if (count < *capacity) return true;
+    memcpy(&items, items_ptr, sizeof items);
+    void *grown =
+        memory->reallocate(memory->user, items, *capacity * item_bytes, wanted * item_bytes);
+    if (!grown) return false;
+    memcpy(items_ptr, &grown, sizeof grown);
+    *capacity = wanted;
+    return true;
+}
 
 /* ---- tokens ---- */
 
@@ -51,10 +71,10 @@ static gantry_status_t json_fail(json_t *json, const char *wanted) {
     }
     found[length] = '\0';
     if (length == 0)
-        return gantry__train_fail(GANTRY_DATA_LOSS, "the header ends at byte %zu; %s is expected",
-                                  place, wanted);
-    return gantry__train_fail(GANTRY_DATA_LOSS, "the header has '%s' at byte %zu; %s is expected",
-                              found, place, wanted);
+        return gantry__fail(GANTRY_DATA_LOSS, "the header ends at byte %zu; %s is expected", place,
+                            wanted);
+    return gantry__fail(GANTRY_DATA_LOSS, "the header has '%s' at byte %zu; %s is expected", found,
+                        place, wanted);
 }
 
 static gantry_status_t json_expect(json_t *json, char wanted, const char *name) {
@@ -207,16 +227,16 @@ static gantry_status_t parse_dtype(json_t *json, gantry__safetensors_tensor_t *t
 
 gantry_status_t gantry__safetensors_check_readable(const gantry__safetensors_tensor_t *tensor) {
     if (tensor->dtype == GANTRY_DTYPE_NONE) {
-        return gantry__train_fail(
+        return gantry__fail(
             GANTRY_UNIMPLEMENTED,
             "the dtype of tensor '" NAME_FORMAT
             "' is %.20s; BOOL, U8 to U64, I8 to I64, F16, BF16, F32, F64 and C64 are accepted",
             tensor->name, tensor->type_name);
     }
     if (!tensor->has_more_dims) return GANTRY_OK;
-    return gantry__train_fail(GANTRY_UNIMPLEMENTED,
-                              "tensor '" NAME_FORMAT "' has more than the %d dimensions accepted",
-                              tensor->name, GANTRY_MAX_RANK);
+    return gantry__fail(GANTRY_UNIMPLEMENTED,
+                        "tensor '" NAME_FORMAT "' has more than the %d dimensions accepted",
+                        tensor->name, GANTRY_MAX_RANK);
 }
 
 static gantry_status_t parse_shape(json_t *json, gantry__safetensors_tensor_t *tensor) {
@@ -249,7 +269,7 @@ static gantry_status_t parse_field(json_t *json, gantry__safetensors_tensor_t *t
                          : strcmp(key, "data_offsets") == 0 ? HAS_OFFSETS
                                                             : 0;
     if (bit == 0 || (*seen & bit)) {
-        return gantry__train_fail(
+        return gantry__fail(
             GANTRY_DATA_LOSS,
             "tensor '" NAME_FORMAT
             "' has %s key '%.20s'; dtype, shape and data_offsets are accepted, once each",
@@ -264,11 +284,10 @@ static gantry_status_t parse_field(json_t *json, gantry__safetensors_tensor_t *t
 static gantry_status_t safetensors_parse_check_tensor(const gantry__safetensors_tensor_t *tensor,
                                                       unsigned seen) {
     if (seen != HAS_EVERYTHING) {
-        return gantry__train_fail(GANTRY_DATA_LOSS, "tensor '" NAME_FORMAT "' has no %s",
-                                  tensor->name,
-                                  !(seen & HAS_DTYPE)   ? "dtype"
-                                  : !(seen & HAS_SHAPE) ? "shape"
-                                                        : "data_offsets");
+        return gantry__fail(GANTRY_DATA_LOSS, "tensor '" NAME_FORMAT "' has no %s", tensor->name,
+                            !(seen & HAS_DTYPE)   ? "dtype"
+                            : !(seen & HAS_SHAPE) ? "shape"
+                                                  : "data_offsets");
     }
     /* a size that Gantry does not know */
     const bool is_foreign = tensor->dtype == GANTRY_DTYPE_NONE || tensor->has_more_dims;
@@ -280,16 +299,16 @@ static gantry_status_t safetensors_parse_check_tensor(const gantry__safetensors_
         return GANTRY_OK;
     char shape[GANTRY_MAX_RANK * 24];
     (void)gantry_shape_format(&tensor->shape, shape, sizeof shape);
-    return gantry__train_fail(GANTRY_DATA_LOSS,
-                              "the data_offsets of tensor '" NAME_FORMAT "' are %" PRIu64
-                              " and %" PRIu64
-                              "; offsets that differ by the size of %s %s are accepted",
-                              tensor->name, tensor->begin, tensor->end, tensor->type_name, shape);
+    return gantry__fail(GANTRY_DATA_LOSS,
+                        "the data_offsets of tensor '" NAME_FORMAT "' are %" PRIu64 " and %" PRIu64
+                        "; offsets that differ by the size of %s %s are accepted",
+                        tensor->name, tensor->begin, tensor->end, tensor->type_name, shape);
 }
 
 static gantry_status_t parse_tensor(json_t *json, const char *name) {
     gantry__safetensors_t *out = json->out;
-    if (!gantry__train_grow(&out->tensors, out->count, &out->capacity, sizeof out->tensors[0]))
+    if (!safetensors_parse_grow(out, &out->tensors, out->count, &out->capacity,
+                                sizeof out->tensors[0]))
         return GANTRY_RESOURCE_EXHAUSTED;
     gantry__safetensors_tensor_t *tensor = &out->tensors[out->count];
     *tensor = (gantry__safetensors_tensor_t){.name = name};
@@ -315,10 +334,10 @@ static gantry_status_t parse_texts(json_t *json) {
     for (;; ++out->text_count) {
         GANTRY__TRY(json_more(json, '}', out->text_count == 0, &more));
         if (!more) return GANTRY_OK;
-        if (!gantry__train_grow(&out->texts, out->text_count, &out->text_capacity,
-                                sizeof out->texts[0]))
+        if (!safetensors_parse_grow(out, &out->texts, out->text_count, &out->text_capacity,
+                                    sizeof out->texts[0]))
             return GANTRY_RESOURCE_EXHAUSTED;
-        gantry_checkpoint_text_t *text = &out->texts[out->text_count];
+        gantry__safetensors_text_t *text = &out->texts[out->text_count];
         GANTRY__TRY(json_string(json, "a key", &text->key));
         GANTRY__TRY(json_expect(json, ':', "':'"));
         GANTRY__TRY(json_string(json, "a text", &text->value));
@@ -337,7 +356,7 @@ static gantry_status_t parse_object(json_t *json) {
         if (strcmp(name, "__metadata__") != 0) {
             GANTRY__TRY(parse_tensor(json, name));
         } else if (has_texts) {
-            return gantry__train_fail(GANTRY_DATA_LOSS, "the header has two keys '__metadata__'");
+            return gantry__fail(GANTRY_DATA_LOSS, "the header has two keys '__metadata__'");
         } else {
             has_texts = true;
             GANTRY__TRY(parse_texts(json));
@@ -361,7 +380,7 @@ static int safetensors_parse_compare_names(const void *left, const void *right) 
 }
 
 static int safetensors_parse_compare_keys(const void *left, const void *right) {
-    const gantry_checkpoint_text_t *a = left, *b = right;
+    const gantry__safetensors_text_t *a = left, *b = right;
     return strcmp(a->key, b->key);
 }
 
@@ -373,28 +392,27 @@ static gantry_status_t check_offsets(gantry__safetensors_t *header, uint64_t dat
     for (size_t i = 0; i < header->count; ++i) {
         const gantry__safetensors_tensor_t *tensor = &header->tensors[i];
         if (tensor->end > data_bytes) {
-            return gantry__train_fail(GANTRY_DATA_LOSS,
-                                      "tensor '" NAME_FORMAT "' ends at byte %" PRIu64
-                                      " of the data, which has %" PRIu64
-                                      " bytes: the file is truncated",
-                                      tensor->name, tensor->end, data_bytes);
+            return gantry__fail(GANTRY_DATA_LOSS,
+                                "tensor '" NAME_FORMAT "' ends at byte %" PRIu64
+                                " of the data, which has %" PRIu64 " bytes: the file is truncated",
+                                tensor->name, tensor->end, data_bytes);
         }
         if (tensor->begin != at) {
-            return gantry__train_fail(
-                GANTRY_DATA_LOSS,
-                tensor->begin < at ? "tensor '" NAME_FORMAT "' begins at byte %" PRIu64
-                                     " of the data, inside of another one, which ends at %" PRIu64
-                                   : "tensor '" NAME_FORMAT "' begins at byte %" PRIu64
-                                     " of the data, and no tensor has the bytes from %" PRIu64
-                                     " on",
-                tensor->name, tensor->begin, at);
+            return gantry__fail(GANTRY_DATA_LOSS,
+                                tensor->begin < at
+                                    ? "tensor '" NAME_FORMAT "' begins at byte %" PRIu64
+                                      " of the data, inside of another one, which ends at %" PRIu64
+                                    : "tensor '" NAME_FORMAT "' begins at byte %" PRIu64
+                                      " of the data, and no tensor has the bytes from %" PRIu64
+                                      " on",
+                                tensor->name, tensor->begin, at);
         }
         at = tensor->end;
     }
     if (at == data_bytes) return GANTRY_OK;
-    return gantry__train_fail(GANTRY_DATA_LOSS,
-                              "%" PRIu64 " bytes follow the last tensor, and belong to none",
-                              data_bytes - at);
+    return gantry__fail(GANTRY_DATA_LOSS,
+                        "%" PRIu64 " bytes follow the last tensor, and belong to none",
+                        data_bytes - at);
 }
 
 static gantry_status_t safetensors_parse_check_names(gantry__safetensors_t *header) {
@@ -407,13 +425,13 @@ static gantry_status_t safetensors_parse_check_names(gantry__safetensors_t *head
     for (size_t i = 1; i < header->count; ++i) {
         if (safetensors_parse_compare_names(&header->tensors[i - 1], &header->tensors[i]) != 0)
             continue;
-        return gantry__train_fail(GANTRY_DATA_LOSS, "two tensors have the name '" NAME_FORMAT "'",
-                                  header->tensors[i].name);
+        return gantry__fail(GANTRY_DATA_LOSS, "two tensors have the name '" NAME_FORMAT "'",
+                            header->tensors[i].name);
     }
     for (size_t i = 1; i < header->text_count; ++i) {
         if (safetensors_parse_compare_keys(&header->texts[i - 1], &header->texts[i]) != 0) continue;
-        return gantry__train_fail(GANTRY_DATA_LOSS, "two texts have the key '" NAME_FORMAT "'",
-                                  header->texts[i].key);
+        return gantry__fail(GANTRY_DATA_LOSS, "two texts have the key '" NAME_FORMAT "'",
+                            header->texts[i].key);
     }
     return GANTRY_OK;
 }
@@ -425,25 +443,24 @@ gantry_status_t gantry__safetensors_length(const unsigned char bytes[8], uint64_
         length |= (uint64_t)bytes[i] << (8 * i);
     *out_header_bytes = length;
     if (length > GANTRY__SAFETENSORS_HEADER_BYTES) {
-        return gantry__train_refuse(NULL,
-                                    "it is no safetensors file: it begins with a length of %" PRIu64
-                                    " bytes; a header of at most %" PRIu64 " bytes is accepted",
-                                    length, GANTRY__SAFETENSORS_HEADER_BYTES);
+        return gantry__refuse("it is no safetensors file: it begins with a length of %" PRIu64
+                              " bytes; a header of at most %" PRIu64 " bytes is accepted",
+                              length, GANTRY__SAFETENSORS_HEADER_BYTES);
     }
     if (length <= file_bytes - GANTRY__SAFETENSORS_LENGTH_BYTES) return GANTRY_OK;
-    return gantry__train_fail(GANTRY_DATA_LOSS,
-                              "the header has %" PRIu64 " bytes, but only %" PRIu64
-                              " follow: the file is truncated",
-                              length, file_bytes - GANTRY__SAFETENSORS_LENGTH_BYTES);
+    return gantry__fail(GANTRY_DATA_LOSS,
+                        "the header has %" PRIu64 " bytes, but only %" PRIu64
+                        " follow: the file is truncated",
+                        length, file_bytes - GANTRY__SAFETENSORS_LENGTH_BYTES);
 }
 
-gantry_status_t gantry__safetensors_parse(const char *header, size_t header_bytes,
+gantry_status_t gantry__safetensors_parse(const gantry__safetensors_memory_t *memory,
+                                          const char *header, size_t header_bytes,
                                           uint64_t data_bytes, gantry__safetensors_t *out) {
-    *out = (gantry__safetensors_t){.count = 0};
+    *out = (gantry__safetensors_t){.memory = *memory, .string_bytes = header_bytes};
     if (header_bytes == 0 || header[0] != '{')
-        return gantry__train_refuse(
-            NULL, "it is no safetensors file: its header does not begin with '{'");
-    out->strings = gantry__train_alloc(header_bytes, 1);
+        return gantry__refuse("it is no safetensors file: its header does not begin with '{'");
+    out->strings = memory->reallocate(memory->user, NULL, 0, header_bytes);
     if (!out->strings) return GANTRY_RESOURCE_EXHAUSTED;
     json_t json = {header, header, header + header_bytes, out->strings, out};
     GANTRY__TRY(parse_object(&json));
@@ -452,9 +469,9 @@ gantry_status_t gantry__safetensors_parse(const char *header, size_t header_byte
 }
 
 void gantry__safetensors_deinit(gantry__safetensors_t *header) {
-    gantry__train_free(header->tensors);
-    gantry__train_free(header->texts);
-    gantry__train_free(header->strings);
+    safetensors_parse_free(header, header->tensors, header->capacity * sizeof *header->tensors);
+    safetensors_parse_free(header, header->texts, header->text_capacity * sizeof *header->texts);
+    safetensors_parse_free(header, header->strings, header->string_bytes);
     *header = (gantry__safetensors_t){.count = 0};
 }
 

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gantry_function_load: the header is parsed, the graph's bytes are read, and its weights are
+ * loaded as the reader comes upon them. What the header says was checked by its parser; that the
+ * graph wants just that is checked here. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <gantry/io.h>
+
+#include "base/files.h"
+#include "base/fp_mode.h"
+#include "device/device_open.h"
+#include "function/call/function.h"
+#include "function/saved/saved_format.h"
+#include "function/saved/saved_memory.h"
+#include "io/file_kind.h"
+#include "run/runtime_state.h"
+#include "run/scope_state.h"
+#include "shared/printable.h"
+#include "shared/struct_size.h"
+
+#define FRONT_BYTES 512 /* that show what a file is */
+#define MOST_FILE_BYTES ((size_t)1 << (sizeof(size_t) > 4 ? 46 : 30))
+
+typedef struct loading_t {
+    gantry_runtime_t *runtime;
+    const char *path;
+    int file;
+    uint64_t size, data_offset;
+    gantry__safetensors_t header;
+    uint32_t flags;               /* of the graph */
+    bool *is_taken;               /* by tensor of the header */
+    gantry_scope_t *scope, *host; /* of weights, and of those in host memory */
+} loading_t;
+
+/* ---- the header ---- */
+
+static gantry_status_t check_kind(const loading_t *loading) {
+    unsigned char front[FRONT_BYTES];
+    const size_t bytes = loading->size < sizeof front ? (size_t)loading->size : sizeof front;
+    GANTRY__TRY(gantry__file_read_at(loading->file, loading->path, 0, front, bytes));
+    const char *kind = gantry__file_kind(front, bytes);
+    if (kind) return gantry__refuse("it is no safetensors file: %s", kind);
+    if (loading->size >= GANTRY__SAFETENSORS_LENGTH_BYTES) return GANTRY_OK;
+    return gantry__refuse("it is no safetensors file: it has %" PRIu64
+                          " bytes; at least 8 are accepted",
+                          loading->size);
+}
+
+static gantry_status_t load_header(loading_t *loading) {
+    const gantry__safetensors_memory_t memory = gantry__saved_memory(&loading->runtime->heap);
+    const gantry__heap_t *heap = &loading->runtime->heap;
+    unsigned char bytes[GANTRY__SAFETENSORS_LENGTH_BYTES];
+    uint64_t length;
+    GANTRY__TRY(check_kind(loading));
+    GANTRY__TRY(gantry__file_read_at(loading->file, loading->path, 0, bytes, sizeof bytes));
+    GANTRY__TRY(gantry__safetensors_length(bytes, loading->size, &length));
+    loading->data_offset = sizeof bytes + length;
+    char *text = gantry__heap_alloc(heap, (size_t)length);
+    if (!text) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status =
+        gantry__file_read_at(loading->file, loading->path, sizeof bytes, text, (size_t)length);
+    if (status == GANTRY_OK)
+        status = gantry__safetensors_parse(&memory, text, (size_t)length,
+                                           loading->size - loading->data_offset, &loading->header);
+    gantry__heap_free(heap, text, (size_t)length);
+    return status;
+}
+
+static const char *text_of(const loading_t *loading, const char *key) {
+    for (size_t i = 0; i < loading->header.text_count; ++i) {
+        if (strcmp(loading->header.texts[i].key, key) == 0) return loading->header.texts[i].value;
+    }
+    return NULL;
+}
+
+/* A newer file is refused by its metadata, whatever else it has. */
+static gantry_status_t check_format(const loading_t *loading) {
+    const char *kind = text_of(loading, "format"), *format = text_of(loading, "gantry_format");
+    const char *version = text_of(loading, "gantry_version");
+    const gantry__graph_label_t label = gantry__graph_label(kind ? kind : "missing");
+    const gantry__graph_label_t number = gantry__graph_label(format ? format : "missing");
+    const gantry__graph_label_t writer = gantry__graph_label(version ? version : "?");
+    if (!kind || strcmp(kind, GANTRY__SAVED_KIND) != 0)
+        return gantry__refuse(
+            "it is a safetensors file, and no saved function: the format in its metadata is %s; " GANTRY__SAVED_KIND
+            " is accepted",
+            label.text);
+    if (!format) return gantry__fail(GANTRY_DATA_LOSS, "its metadata has no gantry_format");
+    if (strcmp(format, "1") == 0) return GANTRY_OK;
+    return gantry__fail(
+        GANTRY_UNIMPLEMENTED,
+        "its gantry_format is \"%s\", and Gantry %s wrote it; this library, Gantry %s, reads formats 1 to %d",
+        number.text, writer.text, gantry_version(), GANTRY_SAVED_FORMAT);
+}
+
+/* ---- weights ---- */
+
+static gantry_status_t find_weight(loading_t *loading, const gantry__saved_weight_t *weight,
+                                   const gantry__safetensors_tensor_t **out) {
+    char wanted[GANTRY_MAX_RANK * 24], stored[GANTRY_MAX_RANK * 24];
+    const gantry__graph_label_t label = gantry__graph_label(weight->name);
+    const gantry__safetensors_tensor_t *tensor =
+        gantry__safetensors_find(&loading->header, weight->name);
+    if (!tensor)
+        return gantry__fail(GANTRY_DATA_LOSS, "it has no tensor \"%s\", which its graph needs",
+                            label.text);
+    const size_t index = (size_t)(tensor - loading->header.tensors);
+    if (loading->is_taken[index])
+        return gantry__fail(GANTRY_DATA_LOSS, "its graph has the tensor \"%s\" twice", label.text);
+    loading->is_taken[index] = true;
+    *out = tensor;
+    if (tensor->dtype == weight->dtype && !tensor->has_more_dims &&
+        gantry_shape_equal(&tensor->shape, &weight->shape))
+        return GANTRY_OK;
+    (void)gantry_shape_format(&weight->shape, wanted, sizeof wanted);
+    (void)gantry_shape_format(&tensor->shape, stored, sizeof stored);
+    return gantry__fail(GANTRY_DATA_LOSS, "tensor \"%s\" is %s %s; its graph accepts %s %s",
+                        label.text, tensor->type_name, stored, gantry_dtype_name(weight->dtype),
+                        wanted);
+}
+
+/* Loads in a scope of its own, which does not keep a failure. */
+static gantry_status_t load_in(gantry_scope_t *scope, const loading_t *loading,
+                               const gantry__safetensors_tensor_t *tensor,
+                               gantry__saved_weight_t *weight) {
+    const gantry_tensor_t *loaded = gantry_load_elements(
+        scope, loading->file, loading->path, (int64_t)(loading->data_offset + tensor->begin),
+        tensor->dtype, tensor->shape);
+    if (!loaded) return gantry_scope_status(scope);
+    if (!(weight->flags & GANTRY__SAVED_IS_VARIABLE)) {
+        weight->tensor = gantry_tensor_retain(loaded);
+        return GANTRY_OK;
+    }
+    weight->variable = gantry_variable_create(scope, loaded, weight->name);
+    return weight->variable ? GANTRY_OK : gantry_scope_status(scope);
+}
+
+static gantry_status_t load_weight(void *user, gantry__saved_weight_t *weight) {
+    loading_t *loading = user;
+    const gantry__safetensors_tensor_t *tensor;
+    GANTRY__TRY(find_weight(loading, weight, &tensor));
+    const bool is_on_host = weight->flags & GANTRY__SAVED_ON_HOST && loading->host;
+    gantry_scope_t *scope =
+        gantry_scope_begin_in(is_on_host ? loading->host : loading->scope, NULL);
+    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    return gantry__scope_end_body(scope, load_in(scope, loading, tensor, weight));
+}
+
+/* ---- the graph ---- */
+
+static void saved_destroy(gantry__saved_t *saved) {
+    const gantry__heap_t *heap = saved->arena.heap;
+    gantry_graph_release(saved->graph);
+    for (uint32_t i = 0; i < saved->weight_count; ++i) {
+        gantry_tensor_release(saved->weights[i].tensor);
+        gantry_variable_release(saved->weights[i].variable);
+    }
+    for (uint32_t i = 0; i < saved->stream_count; ++i) gantry__draws_release(saved->streams[i]);
+    gantry__heap_free(heap, saved->bytes, saved->size);
+    gantry__arena_deinit(&saved->arena);
+    gantry__mutex_deinit(&saved->lock);
+    gantry__heap_free(heap, saved, sizeof *saved);
+}
+
+static gantry_status_t saved_make(gantry_runtime_t *runtime, gantry__saved_t **out_saved) {
+    gantry__saved_t *saved = gantry__heap_zalloc(&runtime->heap, sizeof *saved);
+    if (!saved) return GANTRY_RESOURCE_EXHAUSTED;
+    if (gantry__mutex_init(&saved->lock) != 0) {
+        gantry__heap_free(&runtime->heap, saved, sizeof *saved);
+        return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+    }
+    saved->runtime = runtime;
+    gantry__arena_init(&saved->arena, &runtime->heap);
+    *out_saved = saved;
+    return GANTRY_OK;
+}
+
+/* The header ends before the function. */
+static gantry_status_t keep_metadata(const loading_t *loading, gantry__saved_t *saved) {
+    const size_t prefix = sizeof GANTRY__SAVED_USER - 1, count = loading->header.text_count;
+    saved->metadata = gantry__arena_zalloc(&saved->arena, count, sizeof *saved->metadata);
+    if (!saved->metadata) return GANTRY_RESOURCE_EXHAUSTED;
+    for (size_t i = 0; i < count; ++i) {
+        const gantry__safetensors_text_t *text = &loading->header.texts[i];
+        if (strncmp(text->key, GANTRY__SAVED_USER, prefix) != 0) continue;
+        gantry_metadata_t *kept = &saved->metadata[saved->metadata_count++];
+        kept->key = gantry__arena_strdup(&saved->arena, text->key + prefix);
+        kept->text = gantry__arena_strdup(&saved->arena, text->value);
+        if (!kept->key || !kept->text) return GANTRY_RESOURCE_EXHAUSTED;
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t load_bytes(loading_t *loading, gantry__saved_t *saved) {
+    const gantry__heap_t *heap = &loading->runtime->heap;
+    const gantry__safetensors_tensor_t *tensor =
+        gantry__safetensors_find(&loading->header, GANTRY__SAVED_TENSOR);
+    if (!tensor || tensor->dtype != GANTRY_UINT8)
+        return gantry__fail(GANTRY_DATA_LOSS,
+                            "its tensor \"" GANTRY__SAVED_TENSOR "\" is %s; one of U8 is accepted",
+                            tensor ? tensor->type_name : "missing");
+    saved->size = (size_t)(tensor->end - tensor->begin);
+    saved->bytes = gantry__heap_alloc(heap, saved->size);
+    if (!saved->bytes) return GANTRY_RESOURCE_EXHAUSTED;
+    return gantry__file_read_at(loading->file, loading->path, loading->data_offset + tensor->begin,
+                                saved->bytes, saved->size);
+}
+
+static gantry_status_t load_graph(loading_t *loading, gantry__saved_t *saved) {
+    const gantry__heap_t *heap = &loading->runtime->heap;
+    const size_t count = loading->header.count;
+    GANTRY__TRY(load_bytes(loading, saved));
+    GANTRY__TRY(keep_metadata(loading, saved));
+    GANTRY__TRY(gantry__logical_device_open(loading->runtime->host));
+    loading->is_taken = gantry__heap_zalloc(heap, count);
+    if (!loading->is_taken) return GANTRY_RESOURCE_EXHAUSTED;
+    const gantry_status_t status = gantry__saved_read_tables(saved, load_weight, loading);
+    gantry__heap_free(heap, loading->is_taken, count);
+    return status;
+}
+
+static gantry_status_t load_scoped(loading_t *loading, const char *device, gantry__saved_t *saved) {
+    GANTRY__TRY(load_header(loading));
+    GANTRY__TRY(check_format(loading));
+    GANTRY__TRY(gantry__runtime_initialize(loading->runtime, "gantry_function_load"));
+    loading->scope = gantry_scope_begin(loading->runtime, device);
+    loading->host = device ? NULL : gantry_scope_begin(loading->runtime, "CPU:0");
+    gantry_status_t status = loading->scope && (device || loading->host)
+                                 ? gantry_scope_status(loading->scope)
+                                 : GANTRY_RESOURCE_EXHAUSTED;
+    if (status == GANTRY_OK) status = load_graph(loading, saved);
+    if (loading->host) status = gantry__scope_end_body(loading->host, status);
+    return loading->scope ? gantry__scope_end_body(loading->scope, status) : status;
+}
+
+static gantry_status_t load_file(gantry_runtime_t *runtime, const char *path, const char *device,
+                                 gantry__saved_t *saved) {
+    loading_t loading = {.runtime = runtime, .path = path};
+    GANTRY__TRY(gantry__safetensors_check_machine());
+    GANTRY__TRY(gantry__file_open(path, MOST_FILE_BYTES, &loading.file, &loading.size));
+    const gantry_status_t status = load_scoped(&loading, device, saved);
+    gantry__safetensors_deinit(&loading.header);
+    gantry__file_close(loading.file);
+    return status;
+}
+
+/* ---- the function ---- */
+
+static void saved_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                       const gantry_tensor_t **outputs, void *user) {
+    gantry_graph_t *graph;
+    const gantry_status_t status = gantry__saved_describe(user, &graph);
+    if (status == GANTRY_OK)
+        gantry__graph_body(scope, inputs, outputs, graph);
+    else
+        (void)gantry__scope_fail(scope, status);
+}
+
+static gantry_status_t saved_record(void *user, gantry__specialization_t *specialization,
+                                    bool *out_is_recorded) {
+    return gantry__saved_record(user, specialization, out_is_recorded);
+}
+
+static gantry_status_t saved_describe(void *user, gantry_graph_t **out_graph) {
+    return gantry__saved_describe(user, out_graph);
+}
+
+static void saved_release(void *user) { saved_destroy(user); }
+
+/* A function that is not traced yet is checked by its description. */
+static gantry_status_t check_untraced(const gantry_function_t *function, gantry__saved_t *saved) {
+    gantry_graph_t *graph;
+    return !function->runs_eagerly && gantry__function_is_known(function)
+               ? GANTRY_OK
+               : gantry__saved_describe(saved, &graph);
+}
+
+static gantry_status_t make_function(gantry__saved_t *saved,
+                                     const gantry_function_options_t *options,
+                                     gantry_function_t **out_function) {
+    const gantry__saved_body_t *body = &saved->body;
+    const gantry__graph_label_t name = gantry__graph_label(body->name);
+    const gantry__function_source_t source = {.call = "gantry_function_load",
+                                              .name = name.text,
+                                              .body = saved_body,
+                                              .user = saved,
+                                              .release_user = saved_release,
+                                              .record = saved_record,
+                                              .describe = saved_describe,
+                                              .inputs = body->inputs,
+                                              .input_count = body->input_count,
+                                              .output_count = body->output_count,
+                                              .output_names = body->output_names,
+                                              .metadata = saved->metadata,
+                                              .metadata_count = saved->metadata_count};
+    GANTRY__TRY(gantry__function_make(saved->runtime, &source, options, out_function));
+    const gantry_status_t status = check_untraced(*out_function, saved);
+    if (status == GANTRY_OK) return GANTRY_OK;
+    (*out_function)->body.release_user = NULL; /* the caller has it */
+    gantry_function_release(*out_function);
+    *out_function = NULL;
+    return status;
+}
+
+static gantry_status_t fail_load(const char *path, gantry_status_t status) {
+    char text[GANTRY__MESSAGE_BYTES];
+    (void)snprintf(text, sizeof text, "%s", gantry__message());
+    gantry__make_printable(text, '\n');
+    return gantry__fail(status, "cannot load the function of '%s': %s", path, text);
+}
+
+static gantry_status_t load_function(gantry_runtime_t *runtime, const char *path,
+                                     const gantry_function_load_options_t *options,
+                                     gantry_function_t **out_function) {
+    gantry__saved_t *saved = NULL;
+    GANTRY__TRY(saved_make(runtime, &saved));
+    gantry_status_t status = load_file(runtime, path, options->device, saved);
+    if (status == GANTRY_OK) status = make_function(saved, options->function, out_function);
+    if (status == GANTRY_OK) return GANTRY_OK;
+    saved_destroy(saved);
+    return fail_load(path, status);
+}
+
+gantry_status_t gantry_function_load(gantry_runtime_t *runtime, const char *path,
+                                     const gantry_function_load_options_t *options,
+                                     gantry_function_t **out_function) {
+    GANTRY__OWN_FP_MODE(fp);
+    gantry_function_load_options_t chosen;
+    if (!out_function)
+        return gantry__refuse("gantry_function_load: out_function is NULL; an address is accepted");
+    *out_function = NULL;
+    GANTRY__TRY(gantry__runtime_check_well(runtime));
+    if (!path) return gantry__refuse("gantry_function_load: the path is NULL; a path is accepted");
+    GANTRY__TRY(
+        gantry__struct_read(options, 0, &chosen, sizeof chosen, "gantry_function_load: options"));
+    return load_function(runtime, path, &chosen, out_function);
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Promise: A saved function loads without its body: with its names, metadata, open sizes, branches,
+ * Promise: loops and calls, and its variables are the loaded function's own, by name.
+ * Promise: The streams of a saved function go on where they were, and begin again with a seed.
+ * Promise: A damaged, truncated or newer saved function is refused by what it is, leaks nothing,
+ * Promise: and never crashes: each byte changed, each length, and each allocation that fails.
+ */
+#define _XOPEN_SOURCE 700
+
+#include "function_fixture.h"
+#include "sanitized.h"
+#include "saved_file.h"
+#include "test.h"
+
+typedef struct world_t {
+    runtime_fixture_t f;
+    saved_file_t file;
+    gantry_scope_t *scope;
+    gantry_variable_t *weights, *counter;
+} world_t;
+
+static void world_open(world_t *w) {
+    float numbers[32];
+    for (int i = 0; i < 32; ++i) numbers[i] = (float)(i % 5) - 2;
+    runtime_fixture_open(&w->f, 0);
+    saved_file_init(&w->file);
+    w->scope = runtime_fixture_scope(&w->f, NULL);
+    w->weights = gantry_variable_create(
+        w->scope,
+        gantry_constant(w->scope, GANTRY_FLOAT32, GANTRY_SHAPE(4, 8), numbers, sizeof numbers),
+        "dense/kernel");
+    w->counter = gantry_variable_create(w->scope, F32(w->scope, 0), "counter");
+}
+
+static void world_close(world_t *w) {
+    gantry_variable_release(w->weights);
+    gantry_variable_release(w->counter);
+    expect_ended_well(w->scope);
+    saved_file_deinit(&w->file);
+    runtime_fixture_close(&w->f);
+}
+
+/* y = relu(x * weights + bias), and counts its calls; bias is larger than what a graph holds. */
+static void dense(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                  const gantry_tensor_t **outputs, void *user) {
+    const world_t *w = user;
+    static const float bias[32] = {1, 2, 3, 4, 5, 6, 7, 8, 1, 1, 1, 1, 1, 1, 1, 1};
+    const gantry_tensor_t *all =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(4, 8), bias, sizeof bias);
+    const gantry_tensor_t *sum =
+        gantry_matmul(scope, inputs[0], gantry_variable_read(scope, w->weights), NULL);
+    sum = gantry_add(scope, sum, gantry_mean(scope, all, NULL));
+    (void)gantry_variable_assign_add(scope, w->counter, F32(scope, 1));
+    outputs[0] = gantry_relu(scope, sum);
+    outputs[1] = gantry_variable_read(scope, w->counter);
+}
+
+static gantry_function_t *trace_dense(world_t *w) {
+    static const gantry_metadata_t metadata[] = {{"author", "a test"}, {"empty", ""}};
+    const gantry_input_spec_t input = {"pixels", GANTRY_FLOAT32, GANTRY_SHAPE(2, 4)};
+    const char *const names[] = {"scores", NULL};
+    const gantry_function_options_t options = {.struct_size = sizeof options,
+                                               .output_names = names,
+                                               .metadata = metadata,
+                                               .metadata_count = 2};
+    return function_fixture_trace(w->f.runtime, dense, w, &input, 1, 2, &options);
+}
+
+static void call_dense(world_t *w, gantry_function_t *function, float out[16], float *calls) {
+    gantry_scope_t *scope = runtime_fixture_scope(&w->f, NULL);
+    const float pixels[] = {1, 2, 3, 4, -1, 0.5f, 2, 8};
+    const gantry_tensor_t *outputs[2],
+        *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 4), pixels, sizeof pixels);
+    function_fixture_call(scope, function, &x, 1, outputs, 2);
+    assert_int_equal(gantry_tensor_read(outputs[0], out, 16 * sizeof *out), GANTRY_OK);
+    assert_int_equal(gantry_tensor_read(outputs[1], calls, sizeof *calls), GANTRY_OK);
+    expect_ended_well(scope);
+}
+
+TEST(loaded_function_is_the_one_that_was_saved) {
+    world_t w;
+    float traced[16], loaded[16], calls;
+    gantry_graph_t *graph;
+    world_open(&w);
+    gantry_function_t *function = trace_dense(&w);
+    call_dense(&w, function, traced, &calls);
+    saved_file_save(function, &w.file);
+    gantry_function_release(function);
+    function = saved_file_load(w.f.runtime, &w.file, NULL);
+    assert_string_equal(gantry_function_name(function), "f");
+    call_dense(&w, function, loaded, &calls);
+    assert_memory_equal(traced, loaded, sizeof traced);
+    assert_true(calls > 1.5f && calls < 2.5f); /* the saved count goes on */
+    gantry_function_value_t value = {.struct_size = sizeof value};
+    assert_int_equal(gantry_function_get_input(function, 0, &value), GANTRY_OK);
+    assert_string_equal(value.name, "pixels");
+    assert_int_equal(gantry_function_get_output(function, 0, &value), GANTRY_OK);
+    assert_string_equal(value.name, "scores");
+    assert_int_equal(gantry_function_metadata_count(function), 2);
+    assert_int_equal(gantry_function_get_graph(function, &graph), GANTRY_OK);
+    assert_int_equal(gantry_graph_variable_count(graph), 2);
+    gantry_variable_t *counter = gantry_graph_find_variable(graph, "counter");
+    assert_non_null(counter);
+    assert_ptr_not_equal(counter, w.counter);
+    assert_non_null(gantry_graph_find_variable(graph, "dense/kernel"));
+    assert_null(gantry_graph_find_variable(graph, "bias"));
+    EXPECT_F32(gantry_variable_read(w.scope, counter), 2);
+    EXPECT_F32(gantry_variable_read(w.scope, w.counter), 1);
+    gantry_graph_release(graph);
+    /* and once more, from the loaded one */
+    saved_file_save(function, &w.file);
+    gantry_function_release(function);
+    function = saved_file_load(w.f.runtime, &w.file, NULL);
+    call_dense(&w, function, loaded, &calls);
+    assert_memory_equal(traced, loaded, sizeof traced);
+    assert_true(calls > 2.5f && calls < 3.5f);
+    gantry_function_release(function);
+    world_close(&w);
+}
+
+/* ---- sizes, branches, loops ---- */
+
+static void halve(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                  const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    outputs[0] = gantry_mul(scope, inputs[0], gantry_scalar_f32(scope, 0.5f));
+}
+
+static void is_large(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                     const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    outputs[0] =
+        gantry_greater(scope, gantry_max(scope, inputs[0], NULL), gantry_scalar_f32(scope, 1));
+}
+
+static void controlled(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                       const gantry_tensor_t **outputs, void *user) {
+    const gantry_tensor_t *half, *sum = gantry_sum(scope, inputs[0], NULL);
+    (void)user;
+    (void)gantry_while(scope, is_large, halve, NULL, inputs, 1, NULL, &half);
+    (void)gantry_cond(scope, gantry_greater(scope, sum, gantry_scalar_f32(scope, 0)), halve,
+                      negating, NULL, &half, 1, outputs, 1);
+}
+
+static void check_sizes(int64_t size) {
+    world_t w;
+    world_open(&w);
+    const gantry_input_spec_t input = {NULL, GANTRY_FLOAT32, GANTRY_SHAPE(size)};
+    gantry_function_t *function =
+        function_fixture_trace(w.f.runtime, controlled, NULL, &input, 1, 1, NULL);
+    const gantry_tensor_t *given[] = {F32(w.scope, 3, 8), F32(w.scope, -3, -8)}, *out;
+    for (int i = 0; i < 2; ++i) function_fixture_call(w.scope, function, &given[i], 1, &out, 1);
+    saved_file_save(function, &w.file);
+    gantry_function_release(function);
+    function = saved_file_load(w.f.runtime, &w.file, NULL);
+    function_fixture_call(w.scope, function, &given[0], 1, &out, 1);
+    EXPECT_F32(out, 0.1875f, 0.5f);
+    function_fixture_call(w.scope, function, &given[1], 1, &out, 1);
+    EXPECT_F32(out, 3, 8);
+    if (size == GANTRY_OPEN_SIZE) {
+        const gantry_tensor_t *three = F32(w.scope, 1, 2, 4);
+        function_fixture_call(w.scope, function, &three, 1, &out, 1);
+        EXPECT_F32(out, 0.125f, 0.25f, 0.5f);
+    }
+    gantry_function_release(function);
+    world_close(&w);
+}
+
+TEST(branches_and_loops_are_saved) { check_sizes(2); }
+
+TEST(open_sizes_are_saved) { check_sizes(GANTRY_OPEN_SIZE); }
+
+/* ---- draws ---- */
+
+static void drawing(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                    const gantry_tensor_t **outputs, void *user) {
+    static const int64_t seed = 17;
+    (void)inputs;
+    outputs[0] = gantry_generator_uniform(scope, user, GANTRY_SHAPE(2), GANTRY_FLOAT32);
+    outputs[1] = gantry_random_uniform(scope, GANTRY_SHAPE(2), GANTRY_FLOAT32, &seed);
+}
+
+static void call_drawing(world_t *w, gantry_function_t *function, float out[4]) {
+    gantry_scope_t *scope = runtime_fixture_scope(&w->f, NULL);
+    const gantry_tensor_t *outputs[2];
+    function_fixture_call(scope, function, NULL, 0, outputs, 2);
+    for (int i = 0; i < 2; ++i)
+        assert_int_equal(gantry_tensor_read(outputs[i], out + 2 * i, 2 * sizeof *out), GANTRY_OK);
+    expect_ended_well(scope);
+}
+
+TEST(streams_go_on_where_they_were) {
+    world_t w;
+    gantry_generator_t *generator;
+    float first[4], next[4], loaded[4];
+    world_open(&w);
+    assert_int_equal(gantry_generator_from_seed(w.f.runtime, 5, GANTRY_RANDOM_PHILOX, &generator),
+                     GANTRY_OK);
+    assert_int_equal(gantry_set_seed(w.f.runtime, 3), GANTRY_OK);
+    gantry_function_t *function =
+        function_fixture_trace(w.f.runtime, drawing, generator, NULL, 0, 2, NULL);
+    call_drawing(&w, function, first);
+    saved_file_save(function, &w.file);
+    call_drawing(&w, function, next);
+    gantry_function_t *again = saved_file_load(w.f.runtime, &w.file, NULL);
+    call_drawing(&w, again, loaded);
+    assert_memory_equal(loaded, next, sizeof next);
+    assert_int_equal(gantry_set_seed(w.f.runtime, 3), GANTRY_OK);
+    call_drawing(&w, again, loaded);
+    assert_memory_equal(loaded + 2, first + 2, 2 * sizeof *first); /* the op's stream began again */
+    gantry_function_release(again);
+    gantry_function_release(function);
+    gantry_generator_release(generator);
+    world_close(&w);
+}
+
+/* ---- bad files ---- */
+
+static gantry_status_t try_load(const world_t *w) {
+    gantry_function_t *function;
+    const gantry_status_t status =
+        gantry_function_load(w->f.runtime, w->file.path, NULL, &function);
+    if (status == GANTRY_OK)
+        gantry_function_release(function);
+    else
+        assert_null(function);
+    return status;
+}
+
+static void save_dense(world_t *w) {
+    world_open(w);
+    gantry_function_t *function = trace_dense(w);
+    saved_file_save(function, &w->file);
+    gantry_function_release(function);
+    saved_file_read(&w->file);
+}
+
+/* Each byte of the header and of the graph; elements of weights may be any. */
+TEST(each_changed_byte_is_refused_or_harmless) {
+    static const unsigned char changes[] = {0x01, 0x80, 0xff};
+    world_t w;
+    size_t refused = 0;
+    save_dense(&w);
+    const size_t graph = saved_file_find(&w.file, "GTRYGRPH", 8);
+    for (size_t at = 0; at < w.file.size; at += FEWER_FOR_SANITIZERS(1, 3)) {
+        const unsigned char change = changes[at % sizeof changes];
+        w.file.bytes[at] ^= change;
+        saved_file_write(&w.file, w.file.bytes, w.file.size);
+        const bool is_refused = try_load(&w) != GANTRY_OK;
+        refused += is_refused;
+        if (is_refused && !strstr(gantry_last_message(), w.file.path))
+            fail_msg("byte %zu: %s", at, gantry_last_message());
+        w.file.bytes[at] ^= change;
+    }
+    assert_true(refused > FEWER_FOR_SANITIZERS(1, 0) * (w.file.size - graph) / 2);
+    world_close(&w);
+}
+
+TEST(each_length_is_refused) {
+    world_t w;
+    save_dense(&w);
+    for (size_t size = 0; size < w.file.size; size += FEWER_FOR_SANITIZERS(1, 7)) {
+        saved_file_write(&w.file, w.file.bytes, size);
+        assert_int_not_equal(try_load(&w), GANTRY_OK);
+    }
+    world_close(&w);
+}
+
+/* Writes the file with other bytes at the first place of some, and expects a refusal. */
+static void expect_refused(world_t *w, const void *bytes, const void *others, size_t size,
+                           gantry_status_t status, const char *text) {
+    unsigned char *at = w->file.bytes + saved_file_find(&w->file, bytes, size);
+    memcpy(at, others, size);
+    saved_file_write(&w->file, w->file.bytes, w->file.size);
+    expect_refusal(try_load(w), status, text);
+    memcpy(at, bytes, size);
+}
+
+TEST(newer_and_wrong_files_are_refused_by_name) {
+    world_t w;
+    save_dense(&w);
+    expect_refused(&w, "gantry_format\":\"1", "gantry_format\":\"2", 17, GANTRY_UNIMPLEMENTED,
+                   "its gantry_format is \"2\", and Gantry " GANTRY_VERSION " wrote it");
+    expect_refused(&w, "\"gantry_function\"", "\"gantry_funktion\"", 17, GANTRY_INVALID_ARGUMENT,
+                   "no saved function: the format in its metadata is gantry_funktion");
+    expect_refused(&w, "GTRYGRPH\1\0\0\0", "GTRYGRPH\2\0\0\0", 12, GANTRY_UNIMPLEMENTED,
+                   "its format is 2; this library, Gantry " GANTRY_VERSION
+                   ", reads formats 1 to 1");
+    expect_refused(&w, "\6\0MatMul\0\1\0\0", "\6\0MatMul\0\3\0\0", 12, GANTRY_UNIMPLEMENTED,
+                   "op MatMul is of version 3; this library, Gantry " GANTRY_VERSION
+                   ", knows versions up to 1");
+    expect_refused(&w, "\6\0MatMul\0", "\6\0MutMal\0", 9, GANTRY_UNIMPLEMENTED,
+                   "op MutMal is not in this library");
+    expect_refused(&w, "\"dense/kernel\"", "\"dense/karnel\"", 14, GANTRY_DATA_LOSS,
+                   "it has no tensor \"dense/kernel\"");
+    expect_refused(&w, "[4,8],\"data_offsets\":[0", "[8,4],\"data_offsets\":[0", 23,
+                   GANTRY_DATA_LOSS, "is F32 [8,4]; its graph accepts float32 [4,8]");
+    world_close(&w);
+}
+
+TEST(other_files_are_refused) {
+    static const char empty[] = "\x02\0\0\0\0\0\0\0{}";
+    world_t w;
+    world_open(&w);
+    expect_refusal(try_load(&w), GANTRY_NOT_FOUND, w.file.path);
+    saved_file_write(&w.file, empty, sizeof empty - 1);
+    expect_refusal(try_load(&w), GANTRY_INVALID_ARGUMENT,
+                   "no saved function: the format in its metadata is missing");
+    saved_file_write(&w.file, "<html>no weights</html>", 23);
+    expect_refusal(try_load(&w), GANTRY_INVALID_ARGUMENT, "HTML");
+    world_close(&w);
+}
+
+/* ---- saving ---- */
+
+TEST(what_cannot_be_saved_is_refused_by_name) {
+    static const gantry_metadata_t metadata = {"key", "\xff"};
+    const gantry_function_save_options_t options = {
+        .struct_size = sizeof options, .metadata = &metadata, .metadata_count = 1};
+    world_t w;
+    world_open(&w);
+    const gantry_input_spec_t input = {NULL, GANTRY_FLOAT32, GANTRY_SHAPE(-1)};
+    gantry_function_t *function =
+        function_fixture_trace(w.f.runtime, negating, NULL, &input, 1, 1, NULL);
+    expect_refusal(gantry_function_save(function, w.file.path, NULL), GANTRY_FAILED_PRECONDITION,
+                   "cannot save function f to");
+    gantry_function_release(function);
+    function = trace_dense(&w);
+    expect_refusal(gantry_function_save(function, w.file.path, &options), GANTRY_INVALID_ARGUMENT,
+                   "the text \"?\" of metadata is no UTF-8");
+    expect_refusal(gantry_function_save(function, "/no/folder/f.safetensors", NULL),
+                   GANTRY_NOT_FOUND, "/no/folder/f.safetensors");
+    gantry_function_release(function);
+    assert_int_equal(access(w.file.path, F_OK), -1);
+    world_close(&w);
+}
+
+/* Each allocation of saving and loading fails in turn; nothing leaks, and the old file stays. */
+TEST(allocations_that_fail_leave_nothing) {
+    world_t w;
+    gantry_function_t *function, *loaded;
+    save_dense(&w);
+    function = trace_dense(&w);
+    for (long at = 0, ended = 0; ended < 2; ++at) {
+        w.f.heap.inner.calls = 0;
+        w.f.heap.inner.fail_at = at;
+        const gantry_status_t status =
+            ended == 0 ? gantry_function_save(function, w.file.path, NULL)
+                       : gantry_function_load(w.f.runtime, w.file.path, NULL, &loaded);
+        w.f.heap.inner.fail_at = -1;
+        if (status != GANTRY_OK) {
+            assert_int_equal(status, GANTRY_RESOURCE_EXHAUSTED);
+            continue;
+        }
+        if (ended++ == 1) gantry_function_release(loaded);
+        at = -1;
+    }
+    gantry_function_release(function);
+    world_close(&w);
+}
+
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }
