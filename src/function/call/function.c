@@ -227,8 +227,7 @@ static gantry_status_t fill_function(gantry_function_t *function,
                                      const gantry_function_options_t *chosen) {
     function->body = source->body;
     function->user = source->user;
-    function->record = source->record;
-    function->describe = source->describe;
+    function->origin = source->origin;
     take_function_options(function, chosen);
     GANTRY__TRY(name_function(function, source->name));
     GANTRY__TRY(copy_inputs(function, source->inputs));

@@ -52,11 +52,14 @@ typedef struct gantry__function_texts_t {
     size_t metadata_count;
 } gantry__function_texts_t;
 
-/* Records a trace without the body, from user; *out_is_recorded false: the body must run. */
-typedef gantry_status_t (*gantry__record_fn)(void *user, gantry__specialization_t *specialization,
-                                             bool *out_is_recorded);
-/* The graph that the function was made of, which user owns. */
-typedef gantry_status_t (*gantry__describe_fn)(void *user, struct gantry_graph_t **out_graph);
+/* What a function of a graph knows without running its body. */
+typedef struct gantry__function_origin_t {
+    /* Records a trace from user; *out_is_recorded false: the body must run. NULL: it does. */
+    gantry_status_t (*record)(void *user, gantry__specialization_t *specialization,
+                              bool *out_is_recorded);
+    /* The graph that the function was made of, which user owns. */
+    gantry_status_t (*describe)(void *user, struct gantry_graph_t **out_graph);
+} gantry__function_origin_t;
 
 struct gantry_function_t {
     atomic_uint references;
@@ -65,9 +68,8 @@ struct gantry_function_t {
     const char *name;        /* the runtime's copy */
     gantry_function_body_fn body;
     void *user;
-    gantry_release_fn release_user; /* gets user at the end; NULL: the program's */
-    gantry__record_fn record;       /* NULL: each trace runs the body */
-    gantry__describe_fn describe;   /* NULL: it was traced from a body */
+    gantry_release_fn release_user;          /* gets user at the end; NULL: the program's */
+    const gantry__function_origin_t *origin; /* NULL: it was traced from a body */
     gantry_input_spec_t *inputs;
     gantry__function_texts_t texts;
     uint32_t input_count, output_count, most_traces;
@@ -92,8 +94,7 @@ typedef struct gantry__function_source_t {
     gantry_function_body_fn body;
     void *user;
     gantry_release_fn release_user; /* NULL: none; not called if the function is not made */
-    gantry__record_fn record;       /* NULL: none */
-    gantry__describe_fn describe;   /* NULL: none */
+    const gantry__function_origin_t *origin; /* NULL: a body */
     const gantry_input_spec_t *inputs;
     size_t input_count, output_count;
     const char *const *output_names; /* NULL: none */

@@ -142,8 +142,8 @@ static gantry_status_t record(const gantry_function_t *function,
                               gantry_observer_t *observer) {
     bool is_recorded = false;
     GANTRY__TRY(gantry__runtime_initialize(function->runtime, function->name));
-    if (function->record && !observer)
-        GANTRY__TRY(function->record(function->user, specialization, &is_recorded));
+    if (function->origin && function->origin->record && !observer)
+        GANTRY__TRY(function->origin->record(function->user, specialization, &is_recorded));
     return is_recorded ? GANTRY_OK : record_in_scope(function, specialization, observer);
 }
 
