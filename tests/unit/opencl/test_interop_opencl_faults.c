@@ -3,7 +3,8 @@
  * value and what is accepted.
  * Promise: References to the program's context, queue, buffers and events are exact, also when any
  * allocation or any OpenCL call fails.
- * Promise: A device over the program's context is not tried by another process.
+ * Promise: A device over the program's context is not tried by another process, and is the one that
+ * "auto" takes.
  * Promise: A lost device and a child of fork leave the program's objects as they were, and what a
  * lost device holds is released once. */
 #define _XOPEN_SOURCE 700
@@ -136,6 +137,38 @@ TEST(device_that_becomes_invisible_is_refused) {
     assert_int_equal(gantry_runtime_initialize(runtime), GANTRY_INVALID_ARGUMENT);
     assert_non_null(strstr(gantry_last_message(), "has a context of the program and is not"));
     gantry_runtime_release(runtime);
+    program_end(&p);
+}
+
+/* Of equal cards, "auto" would take the first. */
+TEST(auto_takes_the_card_of_the_context) {
+    char setting[96];
+    const char *const extra[] = {setting, NULL};
+    opencl_program_t p;
+    icd_folder_t claims;
+    cl_int error;
+    program_begin(&p);
+    icd_folder_make(&claims);
+    (void)snprintf(setting, sizeof setting, "GANTRY_CLAIMS_DIR=%s", claims.path);
+    gantry_adopted_context_t adopted = program_adopted(&p);
+    adopted.context = cl.clCreateContext(NULL, 1, p.devices + 1, NULL, NULL, &error);
+    CL_OK(error);
+    adopted.device = p.devices[1];
+    adopted.queue = NULL;
+    const gantry_adopted_context_t *const list[] = {&adopted};
+    gantry_runtime_options_t options = program_options(&p, list, 1);
+    options.visible_devices = "auto";
+    options.extra = extra;
+    program_open_with(&p, &options);
+    gantry_native_t native = {.struct_size = sizeof native};
+    assert_int_equal(gantry_device_get_native(p.gpu, &native), GANTRY_OK);
+    assert_ptr_equal(native.context, adopted.context);
+    assert_ptr_equal(native.device, p.devices[1]);
+    const gantry_logical_device_t *none;
+    assert_int_equal(gantry_find_logical_device(p.runtime, "GPU:1", &none), GANTRY_NOT_FOUND);
+    program_close_runtime(&p);
+    CL_OK(cl.clReleaseContext(adopted.context));
+    icd_folder_remove(&claims);
     program_end(&p);
 }
 
@@ -379,10 +412,8 @@ static void share(opencl_program_t *p, cl_mem from, cl_event done) {
 }
 
 static void check_clean(opencl_program_t *p, cl_mem from, cl_event done) {
-    cl_uint count = 0;
     CL_OK(cl.clFinish(p->queue));
-    CL_OK(cl.clGetEventInfo(done, CL_EVENT_REFERENCE_COUNT, sizeof count, &count, NULL));
-    assert_int_equal(count, 1);
+    assert_int_equal(program_event_references(done), 1);
     assert_int_equal(program_memory_references(from), 1);
 }
 
