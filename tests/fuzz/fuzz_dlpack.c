@@ -14,7 +14,7 @@
 enum { FUZZ_BYTES = 4096 };
 
 static _Alignas(64) unsigned char fuzz_memory[FUZZ_BYTES];
-static int fuzz_deleted;
+static int fuzz_deleted, fuzz_taken;
 
 static void fuzz_delete(struct DLManagedTensorVersioned *self) {
     (void)self;
@@ -64,6 +64,7 @@ static void fuzz_take(struct DLManagedTensorVersioned *managed, const gantry__me
     const gantry_tensor_t *tensor = gantry_tensor_from_dlpack(scope, managed, NULL);
     if (!tensor) abort();
     fuzz_compare(tensor, memory, strides);
+    ++fuzz_taken;
     if (gantry_scope_end(scope) != GANTRY_OK || fuzz_deleted != 1) abort();
 }
 
