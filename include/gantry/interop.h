@@ -21,7 +21,7 @@ typedef struct gantry_from_memory_options_t {
     uint32_t struct_size; /**< Its sizeof. */
     /** Refuses memory that cannot be used in place with FailedPrecondition; false: it is copied. */
     bool requires_no_copy;
-    /** Results may be written to the memory when nobody else uses the tensor (gantry_donate);
+    /** Results may be written to the memory when nobody else uses it (gantry_tensor_donate);
      * false: Gantry only reads it. */
     bool is_writable;
     /** Is called once, when no tensor and no work uses the memory any more, by the thread that ends
@@ -108,7 +108,7 @@ GANTRY_API gantry_status_t gantry_device_get_native(const gantry_logical_device_
 /** Options of gantry_tensor_from_device_memory. */
 typedef struct gantry_from_device_memory_options_t {
     uint32_t struct_size; /**< Its sizeof. */
-    /** Results may be written to the memory when nobody else uses the tensor (gantry_donate);
+    /** Results may be written to the memory when nobody else uses it (gantry_tensor_donate);
      * false: Gantry only reads it. */
     bool is_writable;
     /** cl_event or CUevent after which the elements are there: Gantry's work waits for it on the

@@ -68,7 +68,7 @@ expect("${report}" "# STAND-IN: no figures of a card" "| card | Stand-in for an 
        "| random functions on cuda:0 | passed |" "| products with bias and Relu on cuda:0 | passed |"
        "| shapes that depend on data on cuda:0 | passed |" "| bad data in functions on cuda:0 | passed |" "| fused programs on cuda:0 | passed |"
        "| float32 functions: the CPU's bits, 1 of 4096 parts of all inputs | passed |" "| example functions | passed |"
-       "| conformance on cuda:0 | passed |" "| two processes, 0.4 of the card each | passed |"
+       "| conformance on cuda:0 | passed |" "| conformance over a context and queue of the program | passed |" "| two processes, 0.4 of the card each | passed |"
        "| without cuBLASLt: products on cuda:0 | passed |" "| the second of two logical devices | passed |"
        "reason: GANTRY_CUDA_LIBRARY cannot be opened"
        "| example memory_control | passed |" "None is judged on the stand-in." "| `unset` | 2 cards |" "| `0` | 1 cards |" "| `-1` | 0 cards |"

@@ -2,6 +2,7 @@
 /* Promise: A runtime over a program's CUDA context and stream computes with the program's memory,
  * and gives its own, without a copy and in order, and no thread waits for it.
  * Promise: CUDA memory comes in by one question to the driver.
+ * Promise: Nothing is written to adopted CUDA memory that was not given as writable.
  * Promise: The release of adopted CUDA memory comes once, after the last work with it has ended.
  * Promise: Threads share CUDA memory while the program submits to the adopted stream.
  * Promise: A function's CUDA graph has the values of the pointer that each call passes.
@@ -215,6 +216,47 @@ static void released_late(machine_t *m) {
 }
 
 TEST(release_comes_after_the_last_work) { on_machine("devices=1", released_late); }
+
+/* A donated tensor's result is written to memory that was given as writable, and only there. */
+static void expect_donated(door_t *d, bool is_writable, uint64_t memory, bool is_in_place) {
+    const gantry_from_device_memory_options_t options = {.struct_size = sizeof options,
+                                                         .is_writable = is_writable};
+    EXPECT(cuda_caller_fill(&d->c, d->queue, memory, TWO, WORDS) == 0, "not filled");
+    const gantry_tensor_t *x =
+        gantry_tensor_from_device_memory(d->scope, d->gpu, GANTRY_FLOAT32, GANTRY_SHAPE(WORDS),
+                                         (void *)(uintptr_t)memory, 0, &options);
+    const gantry_tensor_t *y = gantry_neg(d->scope, gantry_tensor_donate(d->scope, x));
+    expect_well(d);
+    EXPECT((address_of(y) == memory) == is_in_place, "writable %d, in place %d", is_writable,
+           !is_in_place);
+    expect_content(d, d->queue, memory, is_in_place ? -2 : 2);
+    expect_tensor(y, -2);
+    gantry_tensor_drop(d->scope, y);
+}
+
+/* Also a variable that begins with the program's memory, and is assigned. */
+static void written(machine_t *m) {
+    door_t d;
+    open_door(&d, m);
+    const uint64_t memory = cuda_caller_make_memory(&d.c, 2 * BYTES);
+    expect_donated(&d, true, memory, true);
+    expect_donated(&d, false, memory, false);
+    expect_donated(&d, true, memory + 4, false); /* a result begins aligned */
+    EXPECT(cuda_caller_fill(&d.c, d.queue, memory, TWO, WORDS) == 0, "not filled");
+    const gantry_tensor_t *x = adopt(&d, memory, NULL);
+    gantry_variable_t *variable = gantry_variable_create(d.scope, x, "v");
+    EXPECT(gantry_variable_assign_add(d.scope, variable, x) == GANTRY_OK, "%s",
+           gantry_last_message());
+    expect_tensor(gantry_variable_read(d.scope, variable), 4);
+    expect_content(&d, d.queue, memory, 2);
+    gantry_tensor_drop(d.scope, x);
+    gantry_variable_release(variable);
+    close_runtime(&d);
+    EXPECT(cuda_caller_free(&d.c, memory) == 0, "gone");
+    end_program(&d);
+}
+
+TEST(only_writable_memory_is_written) { on_machine("devices=1", written); }
 
 /* ---- devices ---- */
 

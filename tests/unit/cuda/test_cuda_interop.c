@@ -424,27 +424,14 @@ static int32_t use_door(door_t *d, void *native) {
     return status;
 }
 
-typedef struct fault_t {
-    long left;
-    int32_t code;
-} fault_t;
-
-/* Without its context the backend ends no object, and without a pop none is left. */
-static int32_t fail_one(void *self, const char *function) {
-    fault_t *fault = self;
-    if (strcmp(function, "cuCtxPopCurrent_v2") == 0 || strcmp(function, "cuCtxPushCurrent_v2") == 0)
-        return 0;
-    return fault->left-- == 0 ? fault->code : 0;
-}
-
 static long fail_each_call(int32_t code) {
     long failures = 0;
     for (long at = 0;; ++at) {
         door_t d;
-        fault_t fault = {at, code};
+        cuda_fault_t fault = {at, code};
         door_open_program(&d);
         void *native = cuda_caller_make_event(&d.caller, d.queue);
-        d.caller.control->watch(fail_one, &fault);
+        d.caller.control->watch(cuda_fault_at, &fault);
         fixture_error[0] = '\0';
         const int32_t status = use_door(&d, native);
         d.caller.control->watch(NULL, NULL);

@@ -185,4 +185,18 @@ static inline int cuda_caller_read(const cuda_caller_t *c, void *stream, void *t
     return code;
 }
 
+/* For stand_in_control_t.watch: the call with number `left` fails. */
+typedef struct cuda_fault_t {
+    long left;
+    int32_t code;
+} cuda_fault_t;
+
+/* Without its context the backend ends no object, and without a pop none is left. */
+static inline int32_t cuda_fault_at(void *self, const char *function) {
+    cuda_fault_t *fault = self;
+    if (strcmp(function, "cuCtxPopCurrent_v2") == 0 || strcmp(function, "cuCtxPushCurrent_v2") == 0)
+        return 0;
+    return fault->left-- == 0 ? fault->code : 0;
+}
+
 #endif
