@@ -36,12 +36,10 @@
 
 /** @def GANTRY_CPP_EXCEPTIONS
  * 1: gantry::check throws; 0: it returns the status. */
-#ifndef GANTRY_CPP_EXCEPTIONS
-#if defined(__cpp_exceptions) || defined(__EXCEPTIONS)
+#if !defined(GANTRY_CPP_EXCEPTIONS) && (defined(__cpp_exceptions) || defined(__EXCEPTIONS))
 #define GANTRY_CPP_EXCEPTIONS 1
-#else
+#elif !defined(GANTRY_CPP_EXCEPTIONS)
 #define GANTRY_CPP_EXCEPTIONS 0
-#endif
 #endif
 
 #if GANTRY_CPP_EXCEPTIONS

@@ -48,7 +48,7 @@ GANTRY_API const gantry_tensor_t *gantry_tensor_from_memory(
 /** Where the elements of a tensor are. */
 typedef struct gantry_tensor_memory_t {
     uint32_t struct_size; /**< Its sizeof. */
-    bool is_foreign;      /**< The program's memory (gantry_tensor_from_memory), or a file. */
+    bool is_foreign;      /**< The program's memory, or a file. */
     bool is_writable;     /**< Results may be written to it; true for Gantry's own memory. */
     bool is_mappable;     /**< gantry_tensor_map gives the elements in place. */
     uint32_t map_count;   /**< Calls of gantry_tensor_map that were not undone. */

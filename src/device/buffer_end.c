@@ -18,12 +18,6 @@
 #include "device/device_table.h"
 #include "device/loss.h"
 
-void gantry__buffer_add_hold(gantry__buffer_t *buffer, gantry__hold_t *hold) {
-    hold->next = atomic_load(&buffer->holds);
-    while (!atomic_compare_exchange_weak(&buffer->holds, &hold->next, hold)) {
-    }
-}
-
 /* Whether the event has completed, well or not. A failure of the program's work is the program's.
  */
 static bool is_over(const gantry_logical_device_t *device, const gantry__hold_t *hold, bool waits) {
@@ -44,15 +38,35 @@ bool gantry__buffer_is_held(gantry__buffer_t *buffer) {
     return false;
 }
 
-static void drop_holds(gantry__buffer_t *buffer) {
-    const gantry_logical_device_t *device = buffer->device;
+static void drop_hold(const gantry_logical_device_t *device, gantry__hold_t *hold) {
+    device->backend->event->destroy(hold->event);
+    gantry__heap_free(device->table->heap, hold, sizeof *hold);
+}
+
+static void push_hold(gantry__buffer_t *buffer, gantry__hold_t *hold) {
+    hold->next = atomic_load(&buffer->holds);
+    while (!atomic_compare_exchange_weak(&buffer->holds, &hold->next, hold)) {
+    }
+}
+
+/* Drops the holds, all of them or those whose event has completed. The caller's reference keeps
+ * the buffer from being taken over meanwhile. */
+static void drop_holds(gantry__buffer_t *buffer, bool all) {
     gantry__hold_t *hold = atomic_exchange(&buffer->holds, NULL);
     while (hold) {
         gantry__hold_t *next = hold->next;
-        device->backend->event->destroy(hold->event);
-        gantry__heap_free(device->table->heap, hold, sizeof *hold);
+        if (all || is_over(buffer->device, hold, false)) {
+            drop_hold(buffer->device, hold);
+        } else {
+            push_hold(buffer, hold);
+        }
         hold = next;
     }
+}
+
+void gantry__buffer_add_hold(gantry__buffer_t *buffer, gantry__hold_t *hold) {
+    drop_holds(buffer, false);
+    push_hold(buffer, hold);
 }
 
 /* ---- ends ---- */
@@ -119,7 +133,7 @@ static void end_buffer(gantry__buffer_t *buffer) {
     for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) {
         if (buffer->last_events[i]) gantry__event_release(buffer->last_events[i]);
     }
-    drop_holds(buffer);
+    drop_holds(buffer, true);
     end_now(buffer);
 }
 

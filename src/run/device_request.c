@@ -19,24 +19,29 @@
 #include "run/runtime_state.h"
 #include "run/scope_state.h"
 
-gantry_status_t gantry__scope_request(gantry_scope_t *scope, const gantry__wish_t *outer,
-                                      const char *device) {
-    scope->wish = outer;
-    if (!device) return GANTRY_OK;
-    if (strcmp(device, GANTRY_DEVICE_NONE) == 0) {
-        if (scope->blocks.are_ignored) return GANTRY_OK;
-        scope->wish = NULL;
-        scope->chooser = NULL;
-        return GANTRY_OK;
-    }
+gantry_status_t gantry__request_within(gantry_runtime_t *runtime, const gantry__wish_t *outer,
+                                       const char *device, const gantry__wish_t **out_wish) {
     gantry__device_reference_t reference;
-    GANTRY__TRY(gantry__device_reference_from_user(&scope->runtime->devices, device, &reference));
-    if (scope->blocks.are_ignored) return GANTRY_OK;
+    *out_wish = strcmp(device, GANTRY_DEVICE_NONE) == 0 ? NULL : outer;
+    if (strcmp(device, GANTRY_DEVICE_NONE) == 0) return GANTRY_OK;
+    GANTRY__TRY(gantry__device_reference_from_user(&runtime->devices, device, &reference));
     if (outer) {
         gantry__device_reference_t inner = reference;
         gantry__device_reference_merge_scope(&outer->reference, &inner, &reference);
     }
-    return gantry__runtime_wish(scope->runtime, &reference, &scope->wish);
+    return gantry__runtime_wish(runtime, &reference, out_wish);
+}
+
+gantry_status_t gantry__scope_request(gantry_scope_t *scope, const gantry__wish_t *outer,
+                                      const char *device) {
+    scope->wish = outer;
+    if (!device) return GANTRY_OK;
+    const gantry__wish_t *wish;
+    GANTRY__TRY(gantry__request_within(scope->runtime, outer, device, &wish));
+    if (scope->blocks.are_ignored) return GANTRY_OK;
+    if (strcmp(device, GANTRY_DEVICE_NONE) == 0) scope->chooser = NULL;
+    scope->wish = wish;
+    return GANTRY_OK;
 }
 
 gantry_status_t gantry__scope_wish_inside(gantry_scope_t *scope, const gantry__wish_t *wish) {

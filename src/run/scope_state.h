@@ -151,6 +151,9 @@ static inline bool gantry__scope_is_donated(const gantry_scope_t *scope,
 void gantry__scope_end_donated(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                                size_t input_count);
 
+/* The request that a device text makes inside another one (NULL: none): GANTRY_DEVICE_NONE none. */
+gantry_status_t gantry__request_within(gantry_runtime_t *runtime, const gantry__wish_t *outer,
+                                       const char *device, const gantry__wish_t **out_wish);
 /* Gives the scope its request: the fields of device over those of outer, as gantry_scope_begin_in
  * says. */
 gantry_status_t gantry__scope_request(gantry_scope_t *scope, const gantry__wish_t *outer,

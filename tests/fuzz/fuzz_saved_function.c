@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer entry for saved functions: clang -fsanitize=fuzzer,address,undefined, with the library's
- * sources. The input is the bytes of the graph (saved_format.h), or, if it begins like one, a whole
- * file; it is loaded from memory-backed files. A function that loads gives its graph, and is
- * explained. Requests of memory above 64 MiB fail. */
+/* libFuzzer entry for saved functions: clang -fsanitize=fuzzer,address,undefined, with the
+ * library's sources. The input is the bytes of a graph (saved_format.h), if it begins like one, or
+ * a whole file. A function that loads gives its graph, and is explained. Requests of memory above
+ * 64 MiB fail. */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>

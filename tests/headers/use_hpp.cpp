@@ -340,6 +340,35 @@ static void test_training(gantry_runtime_t *runtime) {
     EXPECT(scope.end() == GANTRY_OK);
 }
 
+/* ---- memory and contexts of the program ---- */
+
+static void test_sharing(gantry_runtime_t *runtime) {
+    alignas(64) float samples[] = {1, 2, 3, 4};
+    gantry::scope scope(gantry_scope_begin(runtime, "CPU:0"));
+    auto in = gantry::sized<gantry_from_memory_options_t>();
+    in.requires_no_copy = true;
+    const gantry_tensor_t *x = gantry_tensor_from_memory(scope, GANTRY_FLOAT32, GANTRY_SHAPE(4),
+                                                         samples, sizeof samples, &in);
+    const void *data = nullptr;
+    EXPECT(gantry_tensor_map(x, &data) == GANTRY_OK);
+    EXPECT(data == samples);
+    EXPECT(gantry_tensor_unmap(x) == GANTRY_OK);
+    auto memory = gantry::sized<gantry_device_memory_t>();
+    EXPECT_FAILURE(GANTRY_FAILED_PRECONDITION, "shares no device memory",
+                   gantry::check(gantry_tensor_get_device_memory(x, &memory)));
+    auto adopted = gantry::sized<gantry_adopted_context_t>();
+    adopted.backend = "none";
+    const gantry_adopted_context_t *const list[] = {&adopted};
+    auto options = gantry::sized<gantry_runtime_options_t>();
+    options.backends = "cpu";
+    options.adopted = list;
+    options.adopted_count = 1;
+    gantry::owned<gantry_runtime_t> other;
+    EXPECT_FAILURE(GANTRY_INVALID_ARGUMENT, "backend none is unknown",
+                   gantry::check(gantry_runtime_create(&options, gantry::out(other))));
+    EXPECT(scope.end() == GANTRY_OK);
+}
+
 #ifndef PROGRAM
 #define PROGRAM main
 #endif
@@ -359,6 +388,7 @@ int PROGRAM(int argc, char **argv) {
         test_shared_memory(runtime.get());
         test_functions(runtime.get());
         test_training(runtime.get());
+        test_sharing(runtime.get());
     }
     EXPECT(live_blocks == 0);
     test_files(argv[1]);

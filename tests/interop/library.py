@@ -15,11 +15,12 @@ SMALL = {"bfloat16": (14, 2), "float8_e5m2": (24, 1), "float8_e4m3fn": (25, 1)} 
 
 
 class FromOptions(ctypes.Structure):  # gantry_from_dlpack_options_t
-    _fields_ = [("struct_size", ctypes.c_uint32), ("requires_no_copy", ctypes.c_bool)]
+    _fields_ = [("struct_size", ctypes.c_uint32), ("requires_no_copy", ctypes.c_bool), ("device", ADDRESS),
+                ("stream", ADDRESS)]
 
 
 class ToOptions(ctypes.Structure):  # gantry_to_dlpack_options_t
-    _fields_ = [("struct_size", ctypes.c_uint32), ("copies", ctypes.c_bool)]
+    _fields_ = [("struct_size", ctypes.c_uint32), ("copies", ctypes.c_bool), ("stream", ADDRESS)]
 
 
 class Shape(ctypes.Structure):  # gantry_shape_t

@@ -70,13 +70,23 @@ elif [ -n "${MOST_BYTES:-}" ]; then
     MOST_BYTES=$((MOST_BYTES + 262144))
 fi
 
-# The library's own targets choose their optimization, and so keep the size that is checked. Other targets take the
-# parent's, which here is none: the build that runs this test has them optimized. A parent's unity build is not Gantry's.
+# The library's own targets choose their optimization, and so keep the size that is checked, and have the commands of the
+# build that runs this test, whose objects serve here, too. Other targets take the parent's, which here is none. A
+# parent's unity build is not Gantry's.
+REUSE=$work/reuse REUSE_BUILD=$build REUSE_FOLDER=$work/parent/_deps/gantry-build
+export REUSE REUSE_BUILD REUSE_FOLDER
 parent() { # HOW ARGUMENTS...: configures the project that has Gantry inside
     how=$1
     shift
     quiet cmake -S "$tests/subproject" -B "$work/parent" -G "$GENERATOR" -DHOW="$how" -DGANTRY="$source" -DCMAKE_C_COMPILER="$CC" -DCMAKE_UNITY_BUILD=ON \
-        -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE=-DNDEBUG -DWANTED_BUILD_TYPE=Release -DGANTRY_CPU_SIMD_BUILD=$set ${pack:+"$pack"} "$@"
+        -DCMAKE_C_COMPILER_LAUNCHER="sh;$tests/reuse.sh;compile" -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE=-DNDEBUG \
+        -DWANTED_BUILD_TYPE=Release -DGANTRY_CPU_SIMD_BUILD=$set ${pack:+"$pack"} "$@"
+}
+build_parent() { # CMAKE ARGUMENTS...
+    : >"$work/reuse.copied"
+    quiet cmake --build "$work/parent" --parallel 2 "$@"
+    quiet sh "$tests/reuse.sh" generated "$build" "$REUSE_FOLDER"
+    echo "$(wc -l <"$work/reuse.copied") objects have the commands of $build"
 }
 
 # Every op runs with the shared library of one set, which has no base to fall back on.
@@ -117,8 +127,9 @@ $work/stage
         export FOREIGN
         sh "$tests/without.sh" "$build" "$source" -- sh "$tests/use_installed.sh" "$work/moved" "$work/use" "$tests/consumer" "$opencl" "$cuda" ;;
     subproject)
+        sh "$tests/reuse.sh" table "$build" "$source" >"$REUSE"
         parent fetch
-        quiet cmake --build "$work/parent" --parallel 2 --target program
+        build_parent --target program
         [ "$OPENCL" = OFF ] || opencl=$work/parent/
         quiet bare sh -c 'cd / && exec "$@"' program "$work/parent/elsewhere/program" "$opencl" "$work/parent/"
         cat "$work/log"
@@ -130,7 +141,7 @@ $work/stage
             backends=opencl opencl="built in" cuda="not built in: this static library was configured without it; -DGANTRY_STATIC_BACKENDS=opencl,cuda links it in"
         fi
         parent fetch -DBUILD_SHARED_LIBS=OFF -DGANTRY_STATIC_BACKENDS=$backends -DGANTRY_BUILD_TOOLS=ON -DCMAKE_INSTALL_LIBDIR=lib64
-        quiet cmake --build "$work/parent" --parallel 2
+        build_parent
         quiet "$work/parent/elsewhere/program" "$opencl" "$cuda"
         cat "$work/log"
         quiet cmake --install "$work/parent" --prefix "$work/prefix"

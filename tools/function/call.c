@@ -16,8 +16,8 @@ typedef struct function_values_t {
 
 /* ---- inputs ---- */
 
-static const gantry_tensor_t *draw(gantry_scope_t *scope, gantry_dtype_t dtype,
-                                   gantry_shape_t shape, int64_t seed) {
+static const gantry_tensor_t *function_call_draw(gantry_scope_t *scope, gantry_dtype_t dtype,
+                                                 gantry_shape_t shape, int64_t seed) {
     const bool is_floating = GANTRY_DTYPE_BIT(dtype) & GANTRY_DTYPES_FLOATING;
     const gantry_tensor_t *numbers = gantry_random_uniform(scope, shape, GANTRY_FLOAT32, &seed);
     if (dtype == GANTRY_BOOL) return gantry_greater(scope, numbers, gantry_scalar_f32(scope, 0.5f));
@@ -33,15 +33,15 @@ static const gantry_tensor_t *fill(const function_call_t *call, gantry_scope_t *
         if (shape.dims[k] < 0) shape.dims[k] = (int64_t)size;
     }
     switch (gantry_command_choice(call->values, "fill", 0)) {
-        case 0: return draw(scope, value->dtype, shape, (int64_t)seed);
+        case 0: return function_call_draw(scope, value->dtype, shape, (int64_t)seed);
         case 1: return gantry_ones(scope, value->dtype, shape);
         default: return gantry_zeros(scope, value->dtype, shape);
     }
 }
 
 /* The file of "NAME=FILE" for a value, or NULL. */
-static const char *file_of(const function_call_t *call, const char *option,
-                           const gantry_function_value_t *value, size_t index) {
+static const char *function_call_file_of(const function_call_t *call, const char *option,
+                                         const gantry_function_value_t *value, size_t index) {
     char number[32];
     const char *given;
     (void)snprintf(number, sizeof number, "%zu", index);
@@ -58,15 +58,15 @@ static const char *file_of(const function_call_t *call, const char *option,
 }
 
 /* Each value of the option names an input or output; false after a message. */
-static bool check_names(const function_call_t *call, const char *option, size_t count,
-                        gantry_status_t (*get)(gantry_function_t *, size_t,
-                                               gantry_function_value_t *)) {
+static bool function_call_check_names(const function_call_t *call, const char *option, size_t count,
+                                      gantry_status_t (*get)(gantry_function_t *, size_t,
+                                                             gantry_function_value_t *)) {
     size_t given = 0, found = 0;
     while (gantry_command_value_at(call->values, option, given)) ++given;
     for (size_t i = 0; i < count; ++i) {
         gantry_function_value_t value = {.struct_size = sizeof value};
         if (get(call->function, i, &value) == GANTRY_OK)
-            found += file_of(call, option, &value, i) != NULL;
+            found += function_call_file_of(call, option, &value, i) != NULL;
     }
     if (given <= found) return true;
     (void)gantry_tool_fail(
@@ -75,8 +75,8 @@ static bool check_names(const function_call_t *call, const char *option, size_t 
     return false;
 }
 
-static bool make_inputs(const function_call_t *call, gantry_scope_t *scope,
-                        const function_values_t *values) {
+static bool function_call_make_inputs(const function_call_t *call, gantry_scope_t *scope,
+                                      const function_values_t *values) {
     uint64_t seed = 0, size = 1;
     if (!gantry_command_integer(call->values, "seed", 0, INT64_MAX - 1000000, &seed) ||
         !gantry_command_integer(call->values, "size", 0, INT32_MAX, &size))
@@ -84,7 +84,7 @@ static bool make_inputs(const function_call_t *call, gantry_scope_t *scope,
     for (size_t i = 0; i < values->input_count; ++i) {
         gantry_function_value_t value = {.struct_size = sizeof value};
         if (gantry_function_get_input(call->function, i, &value) != GANTRY_OK) return false;
-        const char *file = file_of(call, "input", &value, i);
+        const char *file = function_call_file_of(call, "input", &value, i);
         values->inputs[i] =
             file ? gantry_load_npy(scope, file) : fill(call, scope, &value, seed + i, size);
     }
@@ -119,21 +119,22 @@ static bool print_output(const function_call_t *call, const gantry_tensor_t *out
     return good;
 }
 
-static bool write_outputs(const function_call_t *call, gantry_scope_t *scope,
-                          const function_values_t *values) {
+static bool function_call_write_outputs(const function_call_t *call, gantry_scope_t *scope,
+                                        const function_values_t *values) {
     for (size_t i = 0; i < values->output_count; ++i) {
         gantry_function_value_t value = {.struct_size = sizeof value};
         if (gantry_function_get_output(call->function, i, &value) != GANTRY_OK) return false;
-        const char *file = file_of(call, "output", &value, i);
+        const char *file = function_call_file_of(call, "output", &value, i);
         if (file && gantry_save_npy(scope, values->outputs[i], file) != GANTRY_OK) return false;
     }
     return true;
 }
 
-static bool give_outputs(const function_call_t *call, gantry_scope_t *scope,
-                         const function_values_t *values) {
+static bool print_outputs(const function_call_t *call, gantry_scope_t *scope,
+                          const function_values_t *values) {
     bool good = true;
-    if (gantry_command_has(call->values, "output")) return write_outputs(call, scope, values);
+    if (gantry_command_has(call->values, "output"))
+        return function_call_write_outputs(call, scope, values);
     if (call->json) gantry_json_array(call->json, NULL);
     for (size_t i = 0; good && i < values->output_count; ++i)
         good = print_output(call, values->outputs[i], i);
@@ -143,9 +144,9 @@ static bool give_outputs(const function_call_t *call, gantry_scope_t *scope,
 
 /* ---- the call ---- */
 
-static bool call_in(const function_call_t *call, gantry_scope_t *scope,
-                    const function_values_t *values, bool gives) {
-    if (!make_inputs(call, scope, values)) return false;
+static bool run_in(const function_call_t *call, gantry_scope_t *scope,
+                   const function_values_t *values, bool gives) {
+    if (!function_call_make_inputs(call, scope, values)) return false;
     if (gantry_scope_status(scope) == GANTRY_OK)
         (void)gantry_function_call(scope, call->function, values->inputs, values->input_count,
                                    values->outputs, values->output_count);
@@ -153,7 +154,7 @@ static bool call_in(const function_call_t *call, gantry_scope_t *scope,
         (void)gantry_tool_fail("%s", gantry_scope_message(scope));
         return false;
     }
-    if (!gives || give_outputs(call, scope, values)) return true;
+    if (!gives || print_outputs(call, scope, values)) return true;
     (void)gantry_tool_fail_last();
     return false;
 }
@@ -162,8 +163,8 @@ static bool call_once(const function_call_t *call, bool gives) {
     gantry_function_t *function = call->function;
     function_values_t values = {.input_count = gantry_function_input_count(function),
                                 .output_count = gantry_function_output_count(function)};
-    if (!check_names(call, "input", values.input_count, gantry_function_get_input) ||
-        !check_names(call, "output", values.output_count, gantry_function_get_output))
+    if (!function_call_check_names(call, "input", values.input_count, gantry_function_get_input) ||
+        !function_call_check_names(call, "output", values.output_count, gantry_function_get_output))
         return false;
     values.inputs = calloc(values.input_count + 1, sizeof *values.inputs);
     values.outputs = calloc(values.output_count + 1, sizeof *values.outputs);
@@ -171,7 +172,7 @@ static bool call_once(const function_call_t *call, bool gives) {
         gantry_scope_begin(call->runtime, gantry_command_value(call->values, "device"));
     bool good = values.inputs && values.outputs && scope;
     if (good)
-        good = call_in(call, scope, &values, gives);
+        good = run_in(call, scope, &values, gives);
     else
         (void)gantry_tool_fail_last();
     if (scope) (void)gantry_scope_end(scope);

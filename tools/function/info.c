@@ -36,7 +36,7 @@ static void count_op(contents_t *contents, const char *name) {
     ++contents->ops[at].count;
 }
 
-static uint64_t bytes_of(const gantry_tensor_t *tensor) {
+static uint64_t function_info_bytes_of(const gantry_tensor_t *tensor) {
     return (uint64_t)gantry_tensor_elements(tensor) *
            gantry_dtype_size(gantry_tensor_dtype(tensor));
 }
@@ -50,7 +50,7 @@ static void count_nodes(contents_t *contents, const gantry_graph_t *graph) {
         if (gantry_graph_get_node(graph, i, &info) != GANTRY_OK) continue;
         if (info.tensor) {
             ++contents->constants;
-            contents->constant_bytes += bytes_of(info.tensor);
+            contents->constant_bytes += function_info_bytes_of(info.tensor);
         }
         if (info.kind == GANTRY_GRAPH_OP) count_op(contents, info.node.op);
         if (info.kind >= GANTRY_GRAPH_CASE) count_op(contents, blocks[info.kind]);

@@ -58,12 +58,13 @@ static gantry_status_t make_of_lists(gantry_graph_t *graph, const graph_lists_t 
                                      const gantry_function_options_t *options,
                                      gantry_function_t **out_function) {
     const gantry__graph_label_t name = gantry__graph_label(graph->name);
+    static const gantry__function_origin_t origin = {.describe = describe_itself};
     const gantry__function_source_t source = {.call = "gantry_function_from_graph",
                                               .name = name.text,
                                               .body = gantry__graph_body,
                                               .user = graph,
                                               .release_user = release_graph,
-                                              .describe = describe_itself,
+                                              .origin = &origin,
                                               .inputs = lists->inputs,
                                               .input_count = graph->input_count,
                                               .output_count = graph->output_count,
@@ -181,8 +182,9 @@ gantry_status_t gantry_function_get_graph(gantry_function_t *function, gantry_gr
     if (!function)
         return gantry__refuse("gantry_function_get_graph: the function is NULL; one is accepted");
     GANTRY__TRY(gantry__runtime_check_well(function->runtime));
-    if (gantry__function_body_is_whole(&function->body) && function->body.describe) {
-        GANTRY__TRY(function->body.describe(function->body.user, out_graph));
+    const gantry__function_origin_t *origin = function->body.origin;
+    if (origin && gantry__function_body_is_whole(&function->body)) {
+        GANTRY__TRY(origin->describe(function->body.user, out_graph));
         *out_graph = gantry_graph_retain(*out_graph);
         return GANTRY_OK;
     }

@@ -226,8 +226,7 @@ static gantry_status_t fill_function(gantry_function_t *function,
                                      const gantry_function_options_t *options) {
     function->body.call = source->body;
     function->body.user = source->user;
-    function->body.record = source->record;
-    function->body.describe = source->describe;
+    function->body.origin = source->origin;
     take_function_options(function, options);
     GANTRY__TRY(name_function(function, source->name));
     GANTRY__TRY(copy_inputs(function, source->inputs));

@@ -44,20 +44,22 @@ typedef struct gantry__attached_t {
     gantry_release_fn release;
 } gantry__attached_t;
 
-/* Records a trace without the body, from user; *out_is_recorded false: the body must run. */
-typedef gantry_status_t (*gantry__record_fn)(void *user, gantry__specialization_t *specialization,
-                                             bool *out_is_recorded);
-/* The graph that the function was made of, which user owns. */
-typedef gantry_status_t (*gantry__describe_fn)(void *user, struct gantry_graph_t **out_graph);
+/* What a function of a graph knows without running its body. */
+typedef struct gantry__function_origin_t {
+    /* Records a trace from user; *out_is_recorded false: the body must run. NULL: it does. */
+    gantry_status_t (*record)(void *user, gantry__specialization_t *specialization,
+                              bool *out_is_recorded);
+    /* The graph that the function was made of, which user owns. */
+    gantry_status_t (*describe)(void *user, struct gantry_graph_t **out_graph);
+} gantry__function_origin_t;
 
 /* A body, and what it gets in addition to the inputs of a call. */
 typedef struct gantry__function_body_t {
     gantry_function_body_fn call;
     void *user;
-    gantry_release_fn release_user; /* gets user at the end; NULL: the program's */
-    gantry__record_fn record;       /* NULL: each trace runs the body */
-    gantry__describe_fn describe;   /* NULL: it was traced from a body */
-    gantry_function_t *owner;       /* of a clone, whose body it is; a reference; else NULL */
+    gantry_release_fn release_user;          /* gets user at the end; NULL: the program's */
+    const gantry__function_origin_t *origin; /* NULL: it was traced from a body */
+    gantry_function_t *owner; /* of a clone, whose body it is; a reference; else NULL */
     /* its own inputs, and for each its value, a reference, or NULL where it is the next input of
      * the function; NULL: its inputs are those of the function */
     gantry_input_spec_t *inputs;
@@ -112,8 +114,7 @@ typedef struct gantry__function_source_t {
     gantry_function_body_fn body;
     void *user;
     gantry_release_fn release_user; /* NULL: none; not called if the function is not made */
-    gantry__record_fn record;       /* NULL: none */
-    gantry__describe_fn describe;   /* NULL: none */
+    const gantry__function_origin_t *origin; /* NULL: a body */
     const gantry_input_spec_t *inputs;
     size_t input_count, output_count;
     const char *const *output_names; /* NULL: none */

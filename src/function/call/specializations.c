@@ -142,8 +142,9 @@ static gantry_status_t record(const gantry_function_t *function,
                               gantry_observer_t *observer) {
     bool is_recorded = false;
     GANTRY__TRY(gantry__runtime_initialize(function->runtime, function->name));
-    if (function->body.record && gantry__function_body_is_whole(&function->body) && !observer)
-        GANTRY__TRY(function->body.record(function->body.user, specialization, &is_recorded));
+    const gantry__function_origin_t *origin = function->body.origin;
+    if (origin && origin->record && gantry__function_body_is_whole(&function->body) && !observer)
+        GANTRY__TRY(origin->record(function->body.user, specialization, &is_recorded));
     return is_recorded ? GANTRY_OK : record_in_scope(function, specialization, observer);
 }
 

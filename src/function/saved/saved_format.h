@@ -145,10 +145,10 @@ gantry_status_t gantry__saved_take_constant(gantry__saved_cursor_t *cursor,
 /* The description of the graph, which saved owns; made once. */
 gantry_status_t gantry__saved_describe(gantry__saved_t *saved, gantry_graph_t **out_graph);
 
-/* Records the trace of a function for the sizes of its inputs, without a scope: from the rows, whose
- * shapes are inferred. *out_is_recorded false: the body of the function must run; this holds for
- * open sizes, branches, loops, requests of devices, composed ops, and for all that is not as it
- * should be, whose errors the description has. */
+/* Records the trace of a function for the sizes of its inputs, without a scope: from the rows,
+ * whose shapes are inferred. *out_is_recorded false: its body must run: for open
+ * sizes, branches, loops, control inputs, colocations, composed ops, and for all that is not
+ * as it should be, whose errors the description has. */
 gantry_status_t gantry__saved_record(gantry__saved_t *saved,
                                      gantry__specialization_t *specialization,
                                      bool *out_is_recorded);

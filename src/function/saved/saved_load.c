@@ -37,7 +37,7 @@ typedef struct loading_t {
 
 /* ---- the header ---- */
 
-static gantry_status_t check_kind(const loading_t *loading) {
+static gantry_status_t saved_load_check_kind(const loading_t *loading) {
     unsigned char front[FRONT_BYTES];
     const size_t bytes = loading->size < sizeof front ? (size_t)loading->size : sizeof front;
     GANTRY__TRY(gantry__file_read_at(loading->file, loading->path, 0, front, bytes));
@@ -54,7 +54,7 @@ static gantry_status_t load_header(loading_t *loading) {
     const gantry__heap_t *heap = &loading->runtime->heap;
     unsigned char bytes[GANTRY__SAFETENSORS_LENGTH_BYTES];
     uint64_t length;
-    GANTRY__TRY(check_kind(loading));
+    GANTRY__TRY(saved_load_check_kind(loading));
     GANTRY__TRY(gantry__file_read_at(loading->file, loading->path, 0, bytes, sizeof bytes));
     GANTRY__TRY(gantry__safetensors_length(bytes, loading->size, &length));
     loading->data_offset = sizeof bytes + length;
@@ -69,7 +69,7 @@ static gantry_status_t load_header(loading_t *loading) {
     return status;
 }
 
-static const char *text_of(const loading_t *loading, const char *key) {
+static const char *saved_load_text_of(const loading_t *loading, const char *key) {
     for (size_t i = 0; i < loading->header.text_count; ++i) {
         if (strcmp(loading->header.texts[i].key, key) == 0) return loading->header.texts[i].value;
     }
@@ -78,8 +78,9 @@ static const char *text_of(const loading_t *loading, const char *key) {
 
 /* A newer file is refused by its metadata, whatever else it has. */
 static gantry_status_t check_format(const loading_t *loading) {
-    const char *kind = text_of(loading, "format"), *format = text_of(loading, "gantry_format");
-    const char *version = text_of(loading, "gantry_version");
+    const char *kind = saved_load_text_of(loading, "format"),
+               *format = saved_load_text_of(loading, "gantry_format");
+    const char *version = saved_load_text_of(loading, "gantry_version");
     const gantry__graph_label_t label = gantry__graph_label(kind ? kind : "missing");
     const gantry__graph_label_t number = gantry__graph_label(format ? format : "missing");
     const gantry__graph_label_t writer = gantry__graph_label(version ? version : "?");
@@ -98,8 +99,9 @@ static gantry_status_t check_format(const loading_t *loading) {
 
 /* ---- weights ---- */
 
-static gantry_status_t find_weight(loading_t *loading, const gantry__saved_weight_t *weight,
-                                   const gantry__safetensors_tensor_t **out) {
+static gantry_status_t saved_load_find_weight(loading_t *loading,
+                                              const gantry__saved_weight_t *weight,
+                                              const gantry__safetensors_tensor_t **out) {
     char wanted[GANTRY_MAX_RANK * 24], stored[GANTRY_MAX_RANK * 24];
     const gantry__graph_label_t label = gantry__graph_label(weight->name);
     const gantry__safetensors_tensor_t *tensor =
@@ -141,7 +143,7 @@ static gantry_status_t load_in(gantry_scope_t *scope, const loading_t *loading,
 static gantry_status_t load_weight(void *user, gantry__saved_weight_t *weight) {
     loading_t *loading = user;
     const gantry__safetensors_tensor_t *tensor;
-    GANTRY__TRY(find_weight(loading, weight, &tensor));
+    GANTRY__TRY(saved_load_find_weight(loading, weight, &tensor));
     const bool is_on_host = weight->flags & GANTRY__SAVED_ON_HOST && loading->host;
     gantry_scope_t *scope =
         gantry_scope_begin_in(is_on_host ? loading->host : loading->scope, NULL);
@@ -236,9 +238,9 @@ static gantry_status_t load_scoped(loading_t *loading, const char *device, gantr
     return loading->scope ? gantry__scope_end_body(loading->scope, status) : status;
 }
 
-static gantry_status_t load_file(gantry_runtime_t *runtime, const char *path,
-                                 const gantry_function_load_options_t *options,
-                                 gantry__saved_t *saved) {
+static gantry_status_t saved_load_from_file(gantry_runtime_t *runtime, const char *path,
+                                            const gantry_function_load_options_t *options,
+                                            gantry__saved_t *saved) {
     loading_t loading = {.runtime = runtime, .path = path, .maps = options->maps};
     GANTRY__TRY(gantry__safetensors_check_machine());
     GANTRY__TRY(gantry__file_open(path, MOST_FILE_BYTES, &loading.file, &loading.size));
@@ -279,18 +281,19 @@ static gantry_status_t check_untraced(const gantry_function_t *function, gantry_
                : gantry__saved_describe(saved, &graph);
 }
 
-static gantry_status_t make_function(gantry__saved_t *saved,
-                                     const gantry_function_options_t *options,
-                                     gantry_function_t **out_function) {
+static gantry_status_t saved_load_make_function(gantry__saved_t *saved,
+                                                const gantry_function_options_t *options,
+                                                gantry_function_t **out_function) {
     const gantry__saved_body_t *body = &saved->body;
     const gantry__graph_label_t name = gantry__graph_label(body->name);
+    static const gantry__function_origin_t origin = {.record = saved_record,
+                                                     .describe = saved_describe};
     const gantry__function_source_t source = {.call = "gantry_function_load",
                                               .name = name.text,
                                               .body = saved_body,
                                               .user = saved,
                                               .release_user = saved_release,
-                                              .record = saved_record,
-                                              .describe = saved_describe,
+                                              .origin = &origin,
                                               .inputs = body->inputs,
                                               .input_count = body->input_count,
                                               .output_count = body->output_count,
@@ -318,8 +321,9 @@ static gantry_status_t load_function(gantry_runtime_t *runtime, const char *path
                                      gantry_function_t **out_function) {
     gantry__saved_t *saved = NULL;
     GANTRY__TRY(saved_make(runtime, &saved));
-    gantry_status_t status = load_file(runtime, path, options, saved);
-    if (status == GANTRY_OK) status = make_function(saved, options->function, out_function);
+    gantry_status_t status = saved_load_from_file(runtime, path, options, saved);
+    if (status == GANTRY_OK)
+        status = saved_load_make_function(saved, options->function, out_function);
     if (status == GANTRY_OK) return GANTRY_OK;
     saved_destroy(saved);
     return fail_load(path, status);

@@ -36,8 +36,8 @@ static gantry_status_t take_node_op(saved_reader_t *reader, gantry__graph_item_t
     return GANTRY_OK;
 }
 
-static gantry_status_t take_variable(saved_reader_t *reader, gantry__graph_item_t *item,
-                                     gantry_graph_value_t *value) {
+static gantry_status_t saved_read_take_variable(saved_reader_t *reader, gantry__graph_item_t *item,
+                                                gantry_graph_value_t *value) {
     uint32_t number = 0, mode = 0;
     GANTRY__TRY(gantry__saved_pick(&reader->cursor, reader->saved->weight_count,
                                    "a variable is no weight", &number));
@@ -112,7 +112,7 @@ static gantry_status_t add_plain_node(saved_reader_t *reader, gantry_graph_t *gr
             break;
         case GANTRY_GRAPH_OP: status = take_node_op(reader, item, attrs); break;
         case GANTRY_GRAPH_READ:
-        case GANTRY_GRAPH_ASSIGN: status = take_variable(reader, item, &value); break;
+        case GANTRY_GRAPH_ASSIGN: status = saved_read_take_variable(reader, item, &value); break;
         default: status = take_draw(reader, item);
     }
     if (status == GANTRY_OK) status = gantry__graph_add_item(graph, call_name, item, &added);

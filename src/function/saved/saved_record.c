@@ -6,15 +6,17 @@
  *
  *     names, lists    of the rows, in the graph's own copy of them
  *     order           a use of a variable follows the one before it
- *     host inputs     constants in host memory, as a trace leaves them
+ *     host inputs     constants in host memory, as a trace leaves them, where a shape needs them
  *
  * Cost: some 0.1 us a node, a quarter of what an op takes to be traced. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/ascii.h"
 #include "function/saved/saved_format.h"
 #include "function/trace/graph.h"
 #include "run/runtime_state.h"
+#include "run/scope_state.h"
 #include "run/tensor_state.h"
 #include "run/trace_hooks.h"
 #include "run/variable_state.h"
@@ -23,7 +25,9 @@ typedef struct recorder_t {
     gantry__saved_t *saved;
     gantry__graph_t *graph;
     gantry__saved_cursor_t cursor; /* over the graph's copy of the rows; lists in its arena */
-    const gantry__wish_t *wish;
+    const gantry__wish_t *wish;    /* of the trace */
+    const char *device;            /* the text of the last request of a node, and what it is */
+    const gantry__wish_t *device_wish;
     uint32_t *last_use; /* by weight: the last node of the variable + 1 */
     const uint32_t *inputs;
     uint32_t input_count;
@@ -38,14 +42,13 @@ typedef struct recorder_t {
 
 /* ---- adding ---- */
 
-static gantry_status_t record_node(recorder_t *recorder, gantry__node_t *node,
-                                   const gantry_dtype_t *dtypes, const gantry_shape_t *shapes,
-                                   uint32_t *out_node) {
-    node->wish = recorder->wish;
+static gantry_status_t saved_record_add(recorder_t *recorder, gantry__node_t *node,
+                                        const gantry_dtype_t *dtypes, const gantry_shape_t *shapes,
+                                        uint32_t *out_node) {
     return gantry__graph_add_kept(recorder->graph, node, dtypes, shapes, out_node);
 }
 
-static gantry_status_t take_inputs(recorder_t *recorder) {
+static gantry_status_t saved_record_take_inputs(recorder_t *recorder) {
     const void *list = NULL;
     GANTRY__TRY(gantry__saved_take_list(&recorder->cursor, sizeof *recorder->inputs, &list,
                                         &recorder->input_count));
@@ -59,38 +62,38 @@ static gantry_status_t take_inputs(recorder_t *recorder) {
 
 /* ---- ops ---- */
 
-static const gantry__node_t *node_of(const recorder_t *recorder, uint32_t input) {
+static const gantry__node_t *saved_record_node_of(const recorder_t *recorder, uint32_t input) {
     const gantry__graph_t *graph = recorder->graph;
     return &graph->nodes[graph->values[recorder->inputs[input]].node];
 }
 
-static const void *constant_of(void *caller, uint32_t input) {
-    return node_of(caller, input)->tensor->data;
-}
-
 /* A constant that inference may read, as it is in a trace. */
 static bool is_readable(const gantry_runtime_t *runtime, const gantry_tensor_t *tensor) {
-    return tensor->device == runtime->host && tensor->data && tensor->fault_count == 0;
+    return tensor && tensor->device == runtime->host && tensor->data && tensor->fault_count == 0;
 }
 
-/* Describes the inputs to the inference; false: it would need numbers that are not there. */
-static bool set_inputs(recorder_t *recorder) {
+static const void *constant_of(void *caller, uint32_t input) {
+    const recorder_t *recorder = caller;
+    const gantry_tensor_t *tensor = saved_record_node_of(recorder, input)->tensor;
+    if (is_readable(recorder->saved->runtime, tensor)) return tensor->data;
+    (void)gantry__refuse("the elements of input %u are not on the host", (unsigned)input);
+    return NULL;
+}
+
+/* Describes the inputs to the inference. Numbers that it would need and that are no constants make
+ * the results open. */
+static void saved_record_set_inputs(recorder_t *recorder) {
     gantry__infer_t *call = &recorder->call;
     const gantry__graph_t *graph = recorder->graph;
     call->symbolic = 0;
     call->is_open = false;
     for (uint32_t i = 0; i < recorder->input_count; ++i) {
         const gantry__value_t *value = &graph->values[recorder->inputs[i]];
-        const gantry__op_arg_t *arg = gantry__op_input_arg(call->op, recorder->input_count, i);
         const gantry_tensor_t *tensor = graph->nodes[value->node].tensor;
-        if (!arg || (arg->flags & GANTRY__ARG_HOST &&
-                     !(tensor && is_readable(recorder->saved->runtime, tensor))))
-            return false;
         call->symbolic |= (uint64_t)!tensor << i;
         call->shapes[i] = &value->shape;
         call->dtypes[i] = value->dtype;
     }
-    return true;
 }
 
 static gantry_status_t infer_plainly(recorder_t *recorder, const gantry__saved_op_t *op) {
@@ -100,8 +103,8 @@ static gantry_status_t infer_plainly(recorder_t *recorder, const gantry__saved_o
     call->op = op->op;
     call->input_count = recorder->input_count;
     GANTRY__TRY(gantry__saved_take_u8(&recorder->cursor, &count));
-    if (count > GANTRY__MAX_ATTRS || op->op->flags & GANTRY__OP_COMPOSED || !set_inputs(recorder))
-        return NOT_PLAIN;
+    if (count > GANTRY__MAX_ATTRS || op->op->flags & GANTRY__OP_COMPOSED) return NOT_PLAIN;
+    saved_record_set_inputs(recorder);
     for (uint32_t i = 0; i < count; ++i)
         GANTRY__TRY(gantry__saved_take_attr(&recorder->cursor, op, &attrs[i]));
     GANTRY__TRY(gantry__op_infer(call, attrs, count));
@@ -112,7 +115,7 @@ static gantry_status_t record_op(recorder_t *recorder, gantry__node_t *node) {
     const gantry__infer_t *call = &recorder->call;
     uint32_t number = 0, index;
     GANTRY__TRY(gantry__saved_pick(&recorder->cursor, recorder->saved->op_count, "", &number));
-    GANTRY__TRY(take_inputs(recorder));
+    GANTRY__TRY(saved_record_take_inputs(recorder));
     GANTRY__TRY(infer_plainly(recorder, &recorder->saved->ops[number]));
     node->kind = GANTRY__NODE_OP;
     node->op = call->op;
@@ -123,7 +126,7 @@ static gantry_status_t record_op(recorder_t *recorder, gantry__node_t *node) {
     node->attrs = gantry__arena_copy(&recorder->graph->arena, call->attrs, call->op->attr_count,
                                      sizeof call->attrs[0]);
     if (!node->attrs) return GANTRY_RESOURCE_EXHAUSTED;
-    return record_node(recorder, node, call->out_dtypes, call->out_shapes, &index);
+    return saved_record_add(recorder, node, call->out_dtypes, call->out_shapes, &index);
 }
 
 /* ---- other nodes ---- */
@@ -136,12 +139,12 @@ static gantry_status_t record_constant(recorder_t *recorder, uint32_t flags, gan
     node->kind = GANTRY__NODE_CONST;
     node->op = gantry__op_get(GANTRY__OP_ID_Const);
     node->output_count = 1;
-    return record_node(recorder, node, &tensor->dtype, &tensor->shape, &index);
+    return saved_record_add(recorder, node, &tensor->dtype, &tensor->shape, &index);
 }
 
 /* Takes the variable of a node, which comes after the last use of it. */
-static gantry_status_t take_variable(recorder_t *recorder, gantry__node_t *node,
-                                     uint32_t *out_weight) {
+static gantry_status_t saved_record_take_variable(recorder_t *recorder, gantry__node_t *node,
+                                                  uint32_t *out_weight) {
     const gantry__saved_t *saved = recorder->saved;
     GANTRY__TRY(gantry__saved_pick(&recorder->cursor, saved->weight_count, "", out_weight));
     gantry_variable_t *variable = saved->weights[*out_weight].variable;
@@ -162,14 +165,14 @@ static gantry_status_t record_variable(recorder_t *recorder, gantry__node_t *nod
                                        const gantry_dtype_t *dtype, const gantry_shape_t *shape) {
     uint32_t index = 0;
     (void)gantry__variable_retain(node->variable);
-    GANTRY__TRY(record_node(recorder, node, dtype, shape, &index));
+    GANTRY__TRY(saved_record_add(recorder, node, dtype, shape, &index));
     recorder->last_use[weight] = index + 1;
     return GANTRY_OK;
 }
 
 static gantry_status_t record_read(recorder_t *recorder, gantry__node_t *node) {
     uint32_t weight = 0;
-    GANTRY__TRY(take_variable(recorder, node, &weight));
+    GANTRY__TRY(saved_record_take_variable(recorder, node, &weight));
     node->kind = GANTRY__NODE_READ;
     node->op = gantry__op_get(GANTRY__OP_ID_ReadVariableOp);
     node->output_count = 1;
@@ -184,7 +187,7 @@ static gantry_status_t record_assign(recorder_t *recorder, gantry__node_t *node)
                  [GANTRY_ASSIGN_SUB] = {GANTRY__OP_ID_AssignSubVariableOp, GANTRY__OP_ID_Sub}};
     const gantry__graph_t *graph = recorder->graph;
     uint32_t weight = 0, mode = 0, value = 0;
-    GANTRY__TRY(take_variable(recorder, node, &weight));
+    GANTRY__TRY(saved_record_take_variable(recorder, node, &weight));
     GANTRY__TRY(gantry__saved_take_u8(&recorder->cursor, &mode));
     GANTRY__TRY(gantry__saved_take_u32(&recorder->cursor, &value));
     if (mode > GANTRY_ASSIGN_SUB || value >= graph->value_count ||
@@ -212,12 +215,12 @@ static gantry_status_t record_draw(recorder_t *recorder, gantry__node_t *node) {
     node->output_count = 2;
     node->home = saved->runtime->host;
     node->draws = gantry__draws_retain(saved->streams[number]);
-    return record_node(recorder, node, dtypes, shapes, &index);
+    return saved_record_add(recorder, node, dtypes, shapes, &index);
 }
 
 /* ---- rows ---- */
 
-static bool is_name(const char *name) {
+static bool saved_record_is_name(const char *name) {
     size_t length = 0;
     for (; name[length]; ++length) {
         if (gantry__ascii_is_control(name[length])) return false;
@@ -225,13 +228,30 @@ static bool is_name(const char *name) {
     return length > 0 && length < GANTRY__NODE_NAME_BYTES;
 }
 
+/* Nodes that follow each other most often have one request. */
+static gantry_status_t take_request(recorder_t *recorder, const gantry__wish_t **out_wish) {
+    const char *device = "";
+    GANTRY__TRY(gantry__saved_take_text(&recorder->cursor, &device));
+    if (!*device) device = GANTRY_DEVICE_NONE;
+    if (!recorder->device || strcmp(recorder->device, device) != 0) {
+        GANTRY__TRY(gantry__request_within(recorder->saved->runtime, recorder->wish, device,
+                                           &recorder->device_wish));
+        recorder->device = device;
+    }
+    *out_wish = recorder->device_wish;
+    return GANTRY_OK;
+}
+
 static gantry_status_t record_row(recorder_t *recorder) {
-    gantry__node_t node = {.kind = GANTRY__NODE_OP};
+    gantry__node_t node = {.kind = GANTRY__NODE_OP, .wish = recorder->wish};
     uint32_t kind = 0, flags = 0;
     GANTRY__TRY(gantry__saved_take_u8(&recorder->cursor, &kind));
     GANTRY__TRY(gantry__saved_take_u8(&recorder->cursor, &flags));
     GANTRY__TRY(gantry__saved_take_text(&recorder->cursor, &node.name));
-    if (flags & ~(uint32_t)GANTRY__SAVED_IS_INLINE || !is_name(node.name)) return NOT_PLAIN;
+    if (flags & (GANTRY__SAVED_HAS_CONTROLS | GANTRY__SAVED_HAS_COLOCATED) ||
+        !saved_record_is_name(node.name))
+        return NOT_PLAIN;
+    if (flags & GANTRY__SAVED_HAS_DEVICE) GANTRY__TRY(take_request(recorder, &node.wish));
     switch (kind) {
         case GANTRY_GRAPH_CONSTANT: return record_constant(recorder, flags, &node);
         case GANTRY_GRAPH_OP: return record_op(recorder, &node);
@@ -266,7 +286,7 @@ static gantry_status_t record_inputs(recorder_t *recorder, const gantry_shape_t 
                                      .op = &gantry__op_placeholder,
                                      .name = name_input(body->inputs[i].name, &unnamed, text),
                                      .output_count = 1};
-        if (!is_name(node.name) || gantry__shape_is_open(&shapes[i])) return NOT_PLAIN;
+        if (!saved_record_is_name(node.name) || gantry__shape_is_open(&shapes[i])) return NOT_PLAIN;
         GANTRY__TRY(gantry__graph_add(graph, &node, &body->inputs[i].dtype, &shapes[i], &index));
         graph->inputs[i] = i;
     }
@@ -311,6 +331,7 @@ static gantry_status_t record_rows(recorder_t *recorder, const gantry_shape_t *s
     recorder->call.out_shapes = recorder->out_shapes;
     recorder->call.out_dtypes = recorder->out_dtypes;
     recorder->call.host_value = constant_of;
+    recorder->call.known_number = NULL;
     recorder->call.caller = recorder;
     GANTRY__TRY(record_inputs(recorder, shapes));
     for (uint32_t i = 0; i < saved->body.node_count; ++i) GANTRY__TRY(record_row(recorder));
@@ -333,6 +354,7 @@ gantry_status_t gantry__saved_record(gantry__saved_t *saved,
     recorder->saved = saved;
     recorder->graph = &graph;
     recorder->wish = specialization->request.wish;
+    recorder->device = NULL;
     const gantry_status_t status = record_rows(recorder, specialization->shapes);
     gantry__heap_free(given->heap, recorder, sizeof *recorder);
     *out_is_recorded = status == GANTRY_OK;

@@ -28,7 +28,7 @@ typedef struct saving_t {
 
 /* ---- texts ---- */
 
-static gantry_status_t check_text(const char *what, const char *text) {
+static gantry_status_t saved_save_check_text(const char *what, const char *text) {
     for (const char *at = text; *at;) {
         const size_t bytes = gantry__utf8_bytes(at);
         if (bytes == 0)
@@ -40,15 +40,15 @@ static gantry_status_t check_text(const char *what, const char *text) {
 }
 
 /* A text replaces the one of the same key. */
-static gantry_status_t add_text(saving_t *saving, const gantry_metadata_t *given) {
+static gantry_status_t saved_save_add_text(saving_t *saving, const gantry_metadata_t *given) {
     if (!given->key || !*given->key || !given->text)
         return gantry__refuse(
             "metadata has a %s; keys that are not empty, with texts, are accepted",
             given->key && *given->key ? "text that is NULL"
             : given->key              ? "key that is empty"
                                       : "key that is NULL");
-    GANTRY__TRY(check_text("key", given->key));
-    GANTRY__TRY(check_text("text", given->text));
+    GANTRY__TRY(saved_save_check_text("key", given->key));
+    GANTRY__TRY(saved_save_check_text("text", given->text));
     const size_t bytes = strlen(given->key) + sizeof GANTRY__SAVED_USER;
     char *key = gantry__arena_zalloc(&saving->saved.arena, bytes, 1);
     if (!key) return GANTRY_RESOURCE_EXHAUSTED;
@@ -74,16 +74,16 @@ static gantry_status_t add_texts(saving_t *saving, const gantry_function_save_op
     for (size_t i = 0; i < count; ++i) {
         gantry_metadata_t metadata;
         GANTRY__TRY(gantry_function_get_metadata(saving->function, i, &metadata));
-        GANTRY__TRY(add_text(saving, &metadata));
+        GANTRY__TRY(saved_save_add_text(saving, &metadata));
     }
     for (size_t i = 0; i < options->metadata_count; ++i)
-        GANTRY__TRY(add_text(saving, &options->metadata[i]));
+        GANTRY__TRY(saved_save_add_text(saving, &options->metadata[i]));
     return GANTRY_OK;
 }
 
 /* ---- tensors ---- */
 
-static gantry_status_t add_tensors(saving_t *saving) {
+static gantry_status_t saved_save_add_tensors(saving_t *saving) {
     const gantry__saved_graph_t *saved = &saving->saved;
     const size_t count = saved->weight_count;
     saving->tensors = gantry__heap_zalloc(saved->heap, (count + 1) * sizeof *saving->tensors);
@@ -124,8 +124,8 @@ static gantry_status_t write_weight(const saving_t *saving, size_t index, gantry
     return status;
 }
 
-static gantry_status_t write_file(const saving_t *saving, const char *path, const char *front,
-                                  size_t front_bytes) {
+static gantry_status_t saved_save_write_file(const saving_t *saving, const char *path,
+                                             const char *front, size_t front_bytes) {
     gantry_new_file_t file;
     gantry_status_t status = gantry__new_file_begin(path, GANTRY__FILE_DURABLE, &file);
     if (status == GANTRY_OK) status = gantry__new_file_write(&file, front, front_bytes);
@@ -145,11 +145,11 @@ static gantry_status_t save_graph(saving_t *saving, const gantry_graph_t *graph,
     size_t front_bytes, capacity;
     GANTRY__TRY(gantry__saved_write(graph, &saving->saved));
     GANTRY__TRY(add_texts(saving, options));
-    GANTRY__TRY(add_tensors(saving));
+    GANTRY__TRY(saved_save_add_tensors(saving));
     GANTRY__TRY(gantry__safetensors_write(&memory, saving->tensors, saving->tensor_count,
                                           saving->texts, saving->text_count, &front, &front_bytes,
                                           &capacity));
-    const gantry_status_t status = write_file(saving, path, front, front_bytes);
+    const gantry_status_t status = saved_save_write_file(saving, path, front, front_bytes);
     gantry__heap_free(saving->saved.heap, front, capacity);
     return status;
 }

@@ -16,8 +16,8 @@ typedef struct saved_tables_t {
 
 /* ---- tables ---- */
 
-static gantry_status_t check_op(const saved_tables_t *reader, const char *name, uint32_t version,
-                                const gantry__op_def_t *op) {
+static gantry_status_t saved_tables_check_op(const saved_tables_t *reader, const char *name,
+                                             uint32_t version, const gantry__op_def_t *op) {
     const gantry__graph_label_t label = gantry__graph_label(name);
     if (!op || strcmp(op->name, name) != 0)
         return gantry__fail(GANTRY_UNIMPLEMENTED,
@@ -40,7 +40,7 @@ static gantry_status_t take_op(saved_tables_t *reader, gantry__saved_op_t *out) 
     GANTRY__TRY(gantry__saved_take_u32(&reader->cursor, &version));
     GANTRY__TRY(gantry__saved_take_u8(&reader->cursor, &out->attr_count));
     out->op = gantry__op_find(name);
-    GANTRY__TRY(check_op(reader, name, version, out->op));
+    GANTRY__TRY(saved_tables_check_op(reader, name, version, out->op));
     out->attrs = gantry__arena_zalloc(&reader->saved->arena, out->attr_count, sizeof *out->attrs);
     if (!out->attrs) return GANTRY_RESOURCE_EXHAUSTED;
     for (uint32_t i = 0; i < out->attr_count; ++i)
@@ -80,7 +80,7 @@ static gantry_status_t take_weights(saved_tables_t *reader) {
     return GANTRY_OK;
 }
 
-static gantry_status_t take_place(saved_tables_t *reader, gantry__philox_t *out) {
+static gantry_status_t saved_tables_take_place(saved_tables_t *reader, gantry__philox_t *out) {
     GANTRY__TRY(gantry__saved_take_u64(&reader->cursor, &out->counter[0]));
     GANTRY__TRY(gantry__saved_take_u64(&reader->cursor, &out->counter[1]));
     return gantry__saved_take_u64(&reader->cursor, &out->key);
@@ -90,8 +90,8 @@ static gantry_status_t take_stream(saved_tables_t *reader, gantry__draws_t **out
     gantry_runtime_t *runtime = reader->saved->runtime;
     gantry__philox_t begin = {{0}, 0}, place = {{0}, 0};
     uint32_t flags = 0;
-    GANTRY__TRY(take_place(reader, &begin));
-    GANTRY__TRY(take_place(reader, &place));
+    GANTRY__TRY(saved_tables_take_place(reader, &begin));
+    GANTRY__TRY(saved_tables_take_place(reader, &place));
     GANTRY__TRY(gantry__saved_take_u8(&reader->cursor, &flags));
     if (flags & ~(uint32_t)GANTRY__SAVED_RESTARTS)
         return gantry__saved_fail(&reader->cursor, "a stream has an unknown flag");
@@ -160,7 +160,8 @@ gantry_status_t gantry__saved_take_constant(gantry__saved_cursor_t *cursor,
 
 /* ---- bodies ---- */
 
-static gantry_status_t take_inputs(gantry__saved_cursor_t *cursor, gantry__saved_body_t *body) {
+static gantry_status_t saved_tables_take_inputs(gantry__saved_cursor_t *cursor,
+                                                gantry__saved_body_t *body) {
     GANTRY__TRY(gantry__saved_take_count(cursor, 5, &body->input_count));
     body->inputs = gantry__arena_zalloc(cursor->arena, body->input_count, sizeof *body->inputs);
     if (!body->inputs) return GANTRY_RESOURCE_EXHAUSTED;
@@ -172,7 +173,8 @@ static gantry_status_t take_inputs(gantry__saved_cursor_t *cursor, gantry__saved
     return GANTRY_OK;
 }
 
-static gantry_status_t take_outputs(gantry__saved_cursor_t *cursor, gantry__saved_body_t *body) {
+static gantry_status_t saved_tables_take_outputs(gantry__saved_cursor_t *cursor,
+                                                 gantry__saved_body_t *body) {
     GANTRY__TRY(gantry__saved_take_count(cursor, 7, &body->output_count));
     const uint32_t count = body->output_count;
     body->outputs = gantry__arena_zalloc(cursor->arena, count, sizeof *body->outputs);
@@ -190,8 +192,8 @@ gantry_status_t gantry__saved_take_body(gantry__saved_cursor_t *cursor,
     GANTRY__TRY(gantry__saved_take_u8(cursor, &body->flags));
     if (body->flags & ~(uint32_t)GANTRY__SAVED_BATCH_INVARIANT)
         return gantry__saved_fail(cursor, "a body has an unknown flag");
-    GANTRY__TRY(take_inputs(cursor, body));
-    GANTRY__TRY(take_outputs(cursor, body));
+    GANTRY__TRY(saved_tables_take_inputs(cursor, body));
+    GANTRY__TRY(saved_tables_take_outputs(cursor, body));
     return gantry__saved_take_count(cursor, 5, &body->node_count);
 }
 

@@ -68,13 +68,14 @@ static void put_u64(saved_writer_t *writer, uint64_t number) {
 }
 
 /* Texts of a graph have at most GANTRY_MAX_GRAPH_TEXT bytes. */
-static void put_text(saved_writer_t *writer, const char *text) {
+static void saved_write_put_text(saved_writer_t *writer, const char *text) {
     const uint16_t length = (uint16_t)strlen(text);
     put(writer, &length, sizeof length);
     put(writer, text, length + (size_t)1);
 }
 
-static void put_type(saved_writer_t *writer, gantry_dtype_t dtype, const gantry_shape_t *shape) {
+static void saved_write_put_type(saved_writer_t *writer, gantry_dtype_t dtype,
+                                 const gantry_shape_t *shape) {
     put_u8(writer, (size_t)dtype);
     put_u8(writer, (size_t)shape->rank);
     put(writer, shape->dims, (size_t)shape->rank * sizeof shape->dims[0]);
@@ -85,7 +86,8 @@ static void number_values(saved_writer_t *writer, const gantry__graph_item_t *it
         writer->numbers[item->first_output + i] = writer->next_value++;
 }
 
-static void put_values(saved_writer_t *writer, const gantry_graph_value_t *values, size_t count) {
+static void saved_write_put_values(saved_writer_t *writer, const gantry_graph_value_t *values,
+                                   size_t count) {
     put_u32(writer, count);
     for (size_t i = 0; i < count; ++i) put_u32(writer, writer->numbers[values[i]]);
 }
@@ -163,7 +165,7 @@ static gantry_status_t note_stream(saved_writer_t *writer, gantry__draws_t *draw
     return GANTRY_OK;
 }
 
-static void note_op(saved_writer_t *writer, const gantry__op_def_t *op) {
+static void saved_write_note_op(saved_writer_t *writer, const gantry__op_def_t *op) {
     if (writer->op_numbers[op->id] > 0) return;
     writer->ops[writer->op_count++] = op->id;
     writer->op_numbers[op->id] = (uint16_t)writer->op_count;
@@ -176,7 +178,7 @@ static bool is_inline(const gantry__graph_item_t *item) {
 static gantry_status_t note_item(saved_writer_t *writer, const gantry__graph_item_t *item,
                                  bool of_variables) {
     if (of_variables) return item->variable ? note_weight(writer, item) : GANTRY_OK;
-    if (item->kind == GANTRY_GRAPH_OP) note_op(writer, item->op);
+    if (item->kind == GANTRY_GRAPH_OP) saved_write_note_op(writer, item->op);
     if (item->draws) return note_stream(writer, item->draws);
     return item->tensor && !is_inline(item) ? note_weight(writer, item) : GANTRY_OK;
 }
@@ -196,10 +198,11 @@ static void put_ops(saved_writer_t *writer) {
     put_u32(writer, writer->op_count);
     for (uint32_t i = 0; i < writer->op_count; ++i) {
         const gantry__op_def_t *op = gantry__op_get((gantry__op_id_t)writer->ops[i]);
-        put_text(writer, op->name);
+        saved_write_put_text(writer, op->name);
         put_u32(writer, gantry__op_version(op));
         put_u8(writer, op->attr_count);
-        for (uint32_t k = 0; k < op->attr_count; ++k) put_text(writer, op->attrs[k].name);
+        for (uint32_t k = 0; k < op->attr_count; ++k)
+            saved_write_put_text(writer, op->attrs[k].name);
     }
 }
 
@@ -207,9 +210,9 @@ static void put_weights(saved_writer_t *writer) {
     const gantry__saved_graph_t *out = writer->out;
     put_u32(writer, out->weight_count);
     for (size_t i = 0; i < out->weight_count; ++i) {
-        put_text(writer, out->weights[i].name);
+        saved_write_put_text(writer, out->weights[i].name);
         put_u8(writer, out->weights[i].flags);
-        put_type(writer, out->weights[i].dtype, &out->weights[i].shape);
+        saved_write_put_type(writer, out->weights[i].dtype, &out->weights[i].shape);
     }
 }
 
@@ -231,7 +234,7 @@ static void put_streams(saved_writer_t *writer) {
 
 /* ---- rows ---- */
 
-static gantry_status_t put_body(saved_writer_t *writer, const gantry_graph_t *graph);
+static gantry_status_t saved_write_put_body(saved_writer_t *writer, const gantry_graph_t *graph);
 
 /* How often a name was taken in its body before; as in a trace, case makes no difference. */
 static uint32_t count_name(saved_writer_t *writer, const char *name) {
@@ -252,7 +255,7 @@ static void put_attr(saved_writer_t *writer, const gantry__op_def_t *op,
     put_u8(writer, (size_t)attr->kind);
     switch (attr->kind) {
         case GANTRY_ATTR_FLOAT: put(writer, &attr->f, sizeof attr->f); return;
-        case GANTRY_ATTR_STRING: put_text(writer, attr->s); return;
+        case GANTRY_ATTR_STRING: saved_write_put_text(writer, attr->s); return;
         case GANTRY_ATTR_INTS:
         case GANTRY_ATTR_SHAPE:
             put_u32(writer, (size_t)attr->i);
@@ -279,14 +282,15 @@ static void put_op(saved_writer_t *writer, const gantry__graph_item_t *item) {
     size_t count = 0;
     for (size_t i = 0; i < node->attr_count; ++i) count += !follows(item, &node->attrs[i]);
     put_u32(writer, writer->op_numbers[item->op->id] - (size_t)1);
-    put_values(writer, node->inputs, node->input_count);
+    saved_write_put_values(writer, node->inputs, node->input_count);
     put_u8(writer, count);
     for (size_t i = 0; i < node->attr_count; ++i) {
         if (!follows(item, &node->attrs[i])) put_attr(writer, item->op, &node->attrs[i]);
     }
 }
 
-static gantry_status_t put_constant(saved_writer_t *writer, const gantry__graph_item_t *item) {
+static gantry_status_t saved_write_put_constant(saved_writer_t *writer,
+                                                const gantry__graph_item_t *item) {
     unsigned char elements[GANTRY__SAVED_INLINE_BYTES];
     const gantry_tensor_t *tensor = item->tensor;
     if (!is_inline(item)) {
@@ -300,7 +304,7 @@ static gantry_status_t put_constant(saved_writer_t *writer, const gantry__graph_
     if (status != GANTRY_OK)
         return gantry__fail_prefix(status,
                                    "constant \"%s\": ", gantry__graph_label(item->node.name).text);
-    put_type(writer, tensor->dtype, &tensor->shape);
+    saved_write_put_type(writer, tensor->dtype, &tensor->shape);
     put(writer, elements, tensor->size_bytes);
     return GANTRY_OK;
 }
@@ -317,20 +321,20 @@ static gantry_status_t put_variable(saved_writer_t *writer, const gantry__graph_
 }
 
 static gantry_status_t put_block(saved_writer_t *writer, const gantry__graph_item_t *item) {
-    put_values(writer, item->node.inputs, item->node.input_count);
+    saved_write_put_values(writer, item->node.inputs, item->node.input_count);
     if (item->kind == GANTRY_GRAPH_CASE)
         put_u8(writer, item->subgraph_count);
     else
         put_u64(writer, item->most_steps);
     for (uint32_t i = 0; i < item->subgraph_count; ++i)
-        GANTRY__TRY(put_body(writer, item->subgraphs[i]));
+        GANTRY__TRY(saved_write_put_body(writer, item->subgraphs[i]));
     return GANTRY_OK;
 }
 
 static gantry_status_t put_kind(saved_writer_t *writer, const gantry__graph_item_t *item) {
     switch (item->kind) {
         case GANTRY_GRAPH_INPUT: return GANTRY_OK;
-        case GANTRY_GRAPH_CONSTANT: return put_constant(writer, item);
+        case GANTRY_GRAPH_CONSTANT: return saved_write_put_constant(writer, item);
         case GANTRY_GRAPH_OP: put_op(writer, item); return GANTRY_OK;
         case GANTRY_GRAPH_READ:
         case GANTRY_GRAPH_ASSIGN: return put_variable(writer, item);
@@ -346,8 +350,8 @@ static gantry_status_t put_kind(saved_writer_t *writer, const gantry__graph_item
 }
 
 /* A name of the node's own, as a trace makes one: the base, base_1 and so on. */
-static void name_node(saved_writer_t *writer, const char *given, const char *base,
-                      char text[GANTRY__NODE_NAME_BYTES]) {
+static void saved_write_name_node(saved_writer_t *writer, const char *given, const char *base,
+                                  char text[GANTRY__NODE_NAME_BYTES]) {
     const gantry__graph_label_t label = gantry__graph_label(*given ? given : base);
     (void)snprintf(text, GANTRY__NODE_NAME_BYTES, "%s", label.text);
     uint32_t taken = count_name(writer, text);
@@ -357,11 +361,11 @@ static void name_node(saved_writer_t *writer, const char *given, const char *bas
     }
 }
 
-static void put_name(saved_writer_t *writer, const gantry__graph_item_t *item) {
+static void saved_write_put_name(saved_writer_t *writer, const gantry__graph_item_t *item) {
     char text[GANTRY__NODE_NAME_BYTES];
     const char *op = item->kind == GANTRY_GRAPH_CONSTANT ? "Const" : gantry__graph_item_op(item);
-    name_node(writer, item->node.name, op, text);
-    put_text(writer, text);
+    saved_write_name_node(writer, item->node.name, op, text);
+    saved_write_put_text(writer, text);
 }
 
 static gantry_status_t put_node(saved_writer_t *writer, const gantry__graph_item_t *item) {
@@ -372,24 +376,26 @@ static gantry_status_t put_node(saved_writer_t *writer, const gantry__graph_item
                        (node->control_count > 0 ? GANTRY__SAVED_HAS_CONTROLS : 0) |
                        (node->colocated_count > 0 ? GANTRY__SAVED_HAS_COLOCATED : 0) |
                        (is_constant ? GANTRY__SAVED_IS_INLINE : 0));
-    put_name(writer, item);
-    if (node->device) put_text(writer, node->device);
-    if (node->control_count > 0) put_values(writer, node->controls, node->control_count);
-    if (node->colocated_count > 0) put_values(writer, node->colocated, node->colocated_count);
+    saved_write_put_name(writer, item);
+    if (node->device) saved_write_put_text(writer, node->device);
+    if (node->control_count > 0)
+        saved_write_put_values(writer, node->controls, node->control_count);
+    if (node->colocated_count > 0)
+        saved_write_put_values(writer, node->colocated, node->colocated_count);
     GANTRY__TRY(put_kind(writer, item));
     number_values(writer, item);
     return GANTRY_OK;
 }
 
 /* An input keeps its name, as programs know it; in a trace it has one of its own. */
-static void put_inputs(saved_writer_t *writer, const gantry_graph_t *graph) {
+static void saved_write_put_inputs(saved_writer_t *writer, const gantry_graph_t *graph) {
     char name[GANTRY__NODE_NAME_BYTES];
     put_u32(writer, graph->input_count);
     for (size_t i = 0; i < graph->input_count; ++i) {
         const gantry__graph_item_t *item = &graph->items[graph->inputs[i]];
-        name_node(writer, item->node.name, "Placeholder", name);
-        put_text(writer, item->node.name);
-        put_type(writer, item->dtype, &item->shape);
+        saved_write_name_node(writer, item->node.name, "Placeholder", name);
+        saved_write_put_text(writer, item->node.name);
+        saved_write_put_type(writer, item->dtype, &item->shape);
         number_values(writer, item);
     }
 }
@@ -399,13 +405,14 @@ static size_t put_outputs(saved_writer_t *writer, const gantry_graph_t *graph) {
     const size_t place = writer->out->size;
     put_u32(writer, graph->output_count);
     for (size_t i = 0; i < graph->output_count; ++i) {
-        put_text(writer, graph->outputs[i].name);
+        saved_write_put_text(writer, graph->outputs[i].name);
         put_u32(writer, 0);
     }
     return place;
 }
 
-static void set_outputs(const saved_writer_t *writer, const gantry_graph_t *graph, size_t place) {
+static void saved_write_set_outputs(const saved_writer_t *writer, const gantry_graph_t *graph,
+                                    size_t place) {
     unsigned char *at = writer->out->bytes + place + sizeof(uint32_t);
     for (size_t i = 0; !writer->has_failed && i < graph->output_count; ++i) {
         const uint32_t value = writer->numbers[graph->outputs[i].value];
@@ -415,19 +422,19 @@ static void set_outputs(const saved_writer_t *writer, const gantry_graph_t *grap
     }
 }
 
-static gantry_status_t put_body(saved_writer_t *writer, const gantry_graph_t *graph) {
+static gantry_status_t saved_write_put_body(saved_writer_t *writer, const gantry_graph_t *graph) {
     gantry__id_map_t outer = writer->node_names;
     gantry_status_t status = GANTRY_OK;
     gantry__id_map_init(&writer->node_names, writer->heap);
-    put_text(writer, graph->name);
+    saved_write_put_text(writer, graph->name);
     put_u8(writer, graph->is_batch_invariant ? GANTRY__SAVED_BATCH_INVARIANT : 0);
-    put_inputs(writer, graph);
+    saved_write_put_inputs(writer, graph);
     const size_t place = put_outputs(writer, graph);
     put_u32(writer, graph->item_count - graph->input_count);
     for (size_t i = 0; i < graph->item_count && status == GANTRY_OK; ++i) {
         if (graph->items[i].kind != GANTRY_GRAPH_INPUT) status = put_node(writer, &graph->items[i]);
     }
-    set_outputs(writer, graph, place);
+    saved_write_set_outputs(writer, graph, place);
     gantry__id_map_deinit(&writer->node_names);
     writer->node_names = outer;
     return status;
@@ -435,7 +442,7 @@ static gantry_status_t put_body(saved_writer_t *writer, const gantry_graph_t *gr
 
 /* ---- all ---- */
 
-static gantry_status_t write_graph(saved_writer_t *writer, const gantry_graph_t *graph) {
+static gantry_status_t saved_write_all(saved_writer_t *writer, const gantry_graph_t *graph) {
     static const char taken[] = GANTRY__SAVED_TENSOR;
     uint32_t *count =
         gantry__id_map_at(&writer->names, gantry__hash64(taken, sizeof taken - 1, 0) | 1);
@@ -448,7 +455,7 @@ static gantry_status_t write_graph(saved_writer_t *writer, const gantry_graph_t 
     put_ops(writer);
     put_weights(writer);
     put_streams(writer);
-    GANTRY__TRY(put_body(writer, graph));
+    GANTRY__TRY(saved_write_put_body(writer, graph));
     return writer->has_failed ? GANTRY_RESOURCE_EXHAUSTED : GANTRY_OK;
 }
 
@@ -466,7 +473,7 @@ gantry_status_t gantry__saved_write(const gantry_graph_t *graph, gantry__saved_g
     gantry__id_map_init(&writer->streams, heap);
     writer->numbers = gantry__heap_zalloc(heap, bytes);
     const gantry_status_t status =
-        writer->numbers ? write_graph(writer, graph) : GANTRY_RESOURCE_EXHAUSTED;
+        writer->numbers ? saved_write_all(writer, graph) : GANTRY_RESOURCE_EXHAUSTED;
     gantry__id_map_deinit(&writer->names);
     gantry__id_map_deinit(&writer->weights);
     gantry__id_map_deinit(&writer->streams);

@@ -9,6 +9,8 @@
 #include "struct_size.h"
 #include "test.h"
 
+#include "saved_file.h"
+
 struct world_t {
     gantry_runtime_t *runtime;
     gantry_scope_t *scope;
@@ -343,6 +345,25 @@ static gantry_status_t read_function(const world_t *w, const void *p) {
     return status;
 }
 
+static gantry_status_t read_save(const world_t *w, const void *p) {
+    saved_file_t file;
+    saved_file_init(&file);
+    const gantry_status_t status = gantry_function_save(w->function, file.path, p);
+    saved_file_deinit(&file);
+    return status;
+}
+
+static gantry_status_t read_load(const world_t *w, const void *p) {
+    saved_file_t file;
+    saved_file_init(&file);
+    gantry_function_t *loaded = NULL;
+    gantry_status_t status = gantry_function_save(w->function, file.path, NULL);
+    if (status == GANTRY_OK) status = gantry_function_load(w->runtime, file.path, p, &loaded);
+    gantry_function_release(loaded);
+    saved_file_deinit(&file);
+    return status;
+}
+
 /* A node of zeros has no op, which is what is refused once it was read. */
 static gantry_status_t read_node(const world_t *w, const void *p) {
     gantry_graph_value_t value;
@@ -398,6 +419,8 @@ static const read_row_t read_rows[] = {
     READ(gantry_function_options_t, false, read_function),
     READ(gantry_clone_options_t, false, read_clone),
     READ(gantry_start_options_t, false, read_start),
+    READ(gantry_function_save_options_t, false, read_save),
+    READ(gantry_function_load_options_t, false, read_load),
     READ(gantry_while_options_t, false, read_while),
     READ(gantry_graph_node_t, false, read_node),
 };

@@ -5,6 +5,7 @@
  * in each call; the other inputs keep their order.
  * Promise: The device of a clone is the request of nodes that have none, and with replaces_devices
  * of all nodes, in branches and eager bodies, too.
+ * Promise: The graph of a clone, and the file to which it is saved, have what is bound.
  * Promise: A clone that is not possible is refused with the entry, its value and what is accepted;
  * without memory it fails, and leaks nothing. */
 #define _XOPEN_SOURCE 700
@@ -385,6 +386,52 @@ TEST(the_device_of_a_clone_holds_inside) {
     gantry_function_release(clone);
     gantry_function_release(function);
     gantry_function_release(inner);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+/* ---- graphs and files ---- */
+
+static void expect_line(gantry_scope_t *scope, gantry_function_t *function) {
+    const gantry_tensor_t *x = F32(scope, 10, 20), *y[2];
+    function_fixture_call(scope, function, &x, 1, y, 2);
+    EXPECT_F32(y[0], 21, 61);
+    EXPECT_F32(y[1], -10, -20);
+    gantry_function_release(function);
+}
+
+/* The graph and the file have what is bound, also if the function was made of a graph. */
+static void check_described(gantry_scope_t *scope, gantry_function_t *function) {
+    static const char path[] = "test_function_clone.gantry";
+    gantry_runtime_t *runtime = gantry_scope_runtime(scope);
+    const gantry_bound_input_t bound[] = {{"a", 0, F32(scope, 2, 3)}, {"b", 0, F32(scope, 1, 1)}};
+    gantry_function_t *clone = clone_bound(function, bound, 2), *again;
+    gantry_graph_t *graph;
+    assert_int_equal(gantry_function_get_graph(clone, &graph), GANTRY_OK);
+    assert_int_equal(gantry_function_from_graph(graph, NULL, &again), GANTRY_OK);
+    expect_line(scope, again);
+    gantry_graph_release(graph);
+    if (gantry_function_save(clone, path, NULL) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+    if (gantry_function_load(runtime, path, NULL, &again) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    (void)remove(path);
+    expect_line(scope, again);
+    expect_line(scope, clone);
+}
+
+TEST(graphs_and_files_of_clones_have_what_is_bound) {
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+    gantry_function_t *function = trace_line(&f, NULL, NULL), *of_graph;
+    gantry_graph_t *graph;
+    check_described(scope, function);
+    assert_int_equal(gantry_function_get_graph(function, &graph), GANTRY_OK);
+    assert_int_equal(gantry_function_from_graph(graph, NULL, &of_graph), GANTRY_OK);
+    gantry_graph_release(graph);
+    check_described(scope, of_graph);
+    gantry_function_release(of_graph);
+    gantry_function_release(function);
     expect_ended_well(scope);
     runtime_fixture_close(&f);
 }

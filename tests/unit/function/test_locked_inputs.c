@@ -41,7 +41,6 @@ static const gantry_tensor_t *make_input(const sweep_t *s, gantry_scope_t *scope
 static gantry_status_t call_op(const sweep_t *s, gantry_scope_t *scope,
                                const gantry_tensor_t *const *inputs,
                                const gantry_tensor_t **outputs, size_t *out_count) {
-    *out_count = MOST_OUTPUTS;
     return gantry_op_call(scope, s->item->op, inputs, s->item->input_count, s->attrs, s->attr_count,
                           outputs, out_count);
 }
@@ -70,6 +69,7 @@ static bool call_plain(sweep_t *s) {
     gantry_scope_t *scope = runtime_fixture_scope(&s->f, "CPU:0");
     for (size_t i = 0; i < s->item->input_count; ++i)
         inputs[i] = make_input(s, scope, gantry_constant, i);
+    s->output_count = MOST_OUTPUTS;
     const bool works = call_op(s, scope, inputs, outputs, &s->output_count) == GANTRY_OK;
     for (size_t i = 0; works && i < s->output_count; ++i) s->wanted[i] = read_bytes(outputs[i]);
     (void)gantry_scope_end(scope);
@@ -78,7 +78,7 @@ static bool call_plain(sweep_t *s) {
 
 static void call_locked(sweep_t *s, bool donates) {
     const gantry_tensor_t *inputs[MOST_INPUTS], *outputs[MOST_OUTPUTS];
-    size_t count;
+    size_t count = MOST_OUTPUTS;
     gantry_scope_t *scope = runtime_fixture_scope(&s->f, "CPU:0");
     for (size_t i = 0; i < s->item->input_count; ++i) {
         inputs[i] = make_input(s, scope, locked_constant, i);
@@ -122,7 +122,7 @@ static void op_and_negated(gantry_scope_t *scope, const gantry_tensor_t *const *
                            const gantry_tensor_t **outputs, void *user) {
     const sweep_t *s = user;
     const gantry_tensor_t *given[MOST_INPUTS];
-    size_t count, next = 0;
+    size_t count = s->output_count, next = 0;
     for (size_t i = 0; i < s->item->input_count; ++i)
         given[i] = is_number(s, i) ? make_input(s, scope, locked_constant, i) : inputs[next++];
     if (call_op(s, scope, given, outputs, &count) != GANTRY_OK) return;

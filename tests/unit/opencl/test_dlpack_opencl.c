@@ -4,6 +4,8 @@
  * Promise: Device memory of other strides becomes a copy on the device, of every element type.
  * Promise: The deleter of device memory is called once, after the last use has ended, and memory
  * that a consumer's queue uses is kept until that work has ended.
+ * Promise: When an allocation or a call of OpenCL fails, each struct is the caller's or is deleted
+ * once, and nothing leaks.
  * Promise: DLPack's structs of another device, context, size or stream are refused with the value
  * and what is accepted, and stay the caller's. */
 #define _XOPEN_SOURCE 700
@@ -315,6 +317,62 @@ TEST(tensors_without_elements_are_made_on_the_device) {
     assert_int_equal(managed->dl_tensor.device_type, GANTRY__DL_OPENCL);
     managed->deleter(managed);
     program_end(&p);
+}
+
+/* ---- any step fails ---- */
+
+/* Takes in place and strided, computes, and gives with a stream. */
+static void exchange(opencl_program_t *p, cl_mem from, cl_command_queue own, bool is_strided) {
+    const gantry_from_dlpack_options_t options = {.struct_size = sizeof options, .stream = own};
+    const gantry_to_dlpack_options_t to = {.struct_size = sizeof to, .stream = own};
+    versioned_t *managed = NULL;
+    producer_t d;
+    produce(&d, from);
+    if (is_strided) d.strides[0] = 1, d.strides[1] = 32;
+    const gantry_tensor_t *x = gantry_tensor_from_dlpack(p->scope, &d.managed, &options);
+    if (!x) assert_ptr_equal(d.managed.manager_ctx, &d); /* the caller's, as it was */
+    const gantry_tensor_t *y = x ? gantry_neg(p->scope, x) : NULL;
+    if (y && gantry_tensor_to_dlpack(y, &to, &managed) == GANTRY_OK) managed->deleter(managed);
+    (void)gantry_scope_end(p->scope);
+    p->scope = NULL;
+    (void)gantry_runtime_synchronize(p->runtime);
+    assert_int_equal(d.deleted, x ? 1 : 0);
+}
+
+static void fail_each(bool is_call, bool is_strided) {
+    opencl_program_t p;
+    cl_int error;
+    program_open(&p);
+    cl_mem from = program_buffer(&p, CL_MEM_READ_WRITE, PROGRAM_BYTES, NULL);
+    cl_command_queue own = cl.clCreateCommandQueue(p.context, p.devices[0], 0, &error);
+    CL_OK(error);
+    program_fill(&p, from, 1);
+    exchange(&p, from, own, is_strided); /* builds programs */
+    fault_t fault = {is_call, 1};
+    for (bool was_met = true; was_met; ++fault.at) {
+        p.scope = gantry_scope_begin(p.runtime, "/GPU:0");
+        begin_fault(&p, fault);
+        exchange(&p, from, own, is_strided);
+        was_met = end_fault(&p, fault);
+        CL_OK(cl.clFinish(own));
+        CL_OK(cl.clFinish(p.queue));
+        assert_int_equal(program_memory_references(from), 1);
+    }
+    assert_true(fault.at > 8);
+    program_close_runtime(&p);
+    CL_OK(cl.clReleaseCommandQueue(own));
+    CL_OK(cl.clReleaseMemObject(from));
+    program_end(&p);
+}
+
+TEST(counts_are_exact_when_an_allocation_fails) {
+    fail_each(false, false);
+    fail_each(false, true);
+}
+
+TEST(counts_are_exact_when_a_call_fails) {
+    fail_each(true, false);
+    fail_each(true, true);
 }
 
 /* ---- what cannot be ---- */

@@ -189,6 +189,24 @@ TEST(held_memory_is_not_written) {
     program_end(&p);
 }
 
+/* A tensor that lives on, and is read by the program again and again. */
+TEST(holds_of_completed_events_do_not_pile_up) {
+    opencl_program_t p;
+    program_open(&p);
+    const gantry_tensor_t *x =
+        gantry_fill(p.scope, GANTRY_SHAPE(PROGRAM_ITEMS), gantry_scalar_f32(p.scope, 1));
+    const long live = program_watch.live(FAULTS_LAYER_EVENT);
+    for (int i = 0; i < 100; ++i) {
+        cl_event used = NULL;
+        CL_OK(cl.clEnqueueMarkerWithWaitList(p.queue, 0, NULL, &used));
+        assert_int_equal(gantry_tensor_use_until(x, used), GANTRY_OK);
+        CL_OK(cl.clReleaseEvent(used));
+        CL_OK(cl.clFinish(p.queue));
+    }
+    assert_in_range(program_watch.live(FAULTS_LAYER_EVENT), live, live + 4);
+    program_end(&p);
+}
+
 /* ---- memory that may not be written ---- */
 
 static void update_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,

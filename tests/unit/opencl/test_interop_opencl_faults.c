@@ -356,29 +356,6 @@ TEST(events_of_another_context_are_refused) {
 
 /* ---- any step fails ---- */
 
-/* What fails: allocation `at` and all later ones, or OpenCL call `at`; counted from 1. */
-typedef struct fault_t {
-    bool is_call;
-    long at;
-} fault_t;
-
-static void begin_fault(opencl_program_t *p, fault_t fault) {
-    program_watch_reset();
-    atomic_store(&program_watch.fail_with, CL_OUT_OF_HOST_MEMORY);
-    atomic_store(&program_watch.fail_at, fault.is_call ? fault.at : 0);
-    p->heap.inner.calls = 0;
-    p->heap.inner.fail_at = fault.is_call ? -1 : fault.at - 1;
-}
-
-/* Whether the fault was met. */
-static bool end_fault(opencl_program_t *p, fault_t fault) {
-    const bool was_met =
-        fault.is_call ? program_watch.calls >= fault.at : p->heap.inner.calls >= fault.at;
-    program_watch_reset();
-    p->heap.inner.fail_at = -1;
-    return was_met;
-}
-
 /* Adopts memory, computes, gives out and holds. */
 static void share(opencl_program_t *p, cl_mem from, cl_event done) {
     gantry_device_memory_t memory = {.struct_size = sizeof memory};

@@ -505,6 +505,10 @@ static inline const struct DLPackExchangeAPI *given_exchange(void) {
     (&(gantry_start_options_t){.struct_size = sizeof(gantry_start_options_t)})
 #define given_const_gantry_function_options_t_p(c, name) \
     (&(gantry_function_options_t){.struct_size = sizeof(gantry_function_options_t)})
+#define given_const_gantry_function_save_options_t_p(c, name) \
+    (&(gantry_function_save_options_t){.struct_size = sizeof(gantry_function_save_options_t)})
+#define given_const_gantry_function_load_options_t_p(c, name) \
+    (&(gantry_function_load_options_t){.struct_size = sizeof(gantry_function_load_options_t)})
 #define given_const_gantry_format_options_t_p(c, name) \
     (&(gantry_format_options_t){.struct_size = sizeof(gantry_format_options_t)})
 #define given_const_gantry_from_memory_options_t_p(c, name) \

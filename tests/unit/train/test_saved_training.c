@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A training step of a model, with its optimizer and dropout, that is saved and loaded goes
- * Promise: on with the trajectory of the one that was saved, bit by bit, and so its predictions.
- * Promise: Loading such a step takes at most a third of the time of tracing it (printed).
- */
+/* Promise: A training step of a model, with its optimizer and dropout, that is saved and loaded
+ * Promise: goes on with the trajectory of the one that was saved, bit by bit; so its predictions.
+ *
+ * The times of tracing and loading are printed. */
 #define _XOPEN_SOURCE 700
 
 #include <time.h>
