@@ -55,6 +55,9 @@ typedef struct gantry_function_load_options_t {
     const char *device;
     /** Options of the function; NULL: none. */
     const gantry_function_options_t *function;
+    /** Maps weights of a CPU device in place of reading them, as gantry_map_npy does: they take no
+     * memory until the function assigns them, and nobody may change the file meanwhile. */
+    bool maps;
 } gantry_function_load_options_t;
 
 /** Loads a function that gantry_function_save wrote. It has variables of its own, with the saved

@@ -31,6 +31,7 @@ typedef struct loading_t {
     gantry__safetensors_t header;
     uint32_t flags;               /* of the graph */
     bool *is_taken;               /* by tensor of the header */
+    bool maps;                    /* weights */
     gantry_scope_t *scope, *host; /* of weights, and of those in host memory */
 } loading_t;
 
@@ -127,7 +128,7 @@ static gantry_status_t saved_load_find_weight(loading_t *loading,
 static gantry_status_t load_in(gantry_scope_t *scope, const loading_t *loading,
                                const gantry__safetensors_tensor_t *tensor,
                                gantry__saved_weight_t *weight) {
-    const gantry_tensor_t *loaded = gantry_load_elements(
+    const gantry_tensor_t *loaded = (loading->maps ? gantry_map_elements : gantry_load_elements)(
         scope, loading->file, loading->path, (int64_t)(loading->data_offset + tensor->begin),
         tensor->dtype, tensor->shape);
     if (!loaded) return gantry_scope_status(scope);
@@ -238,11 +239,12 @@ static gantry_status_t load_scoped(loading_t *loading, const char *device, gantr
 }
 
 static gantry_status_t saved_load_from_file(gantry_runtime_t *runtime, const char *path,
-                                            const char *device, gantry__saved_t *saved) {
-    loading_t loading = {.runtime = runtime, .path = path};
+                                            const gantry_function_load_options_t *options,
+                                            gantry__saved_t *saved) {
+    loading_t loading = {.runtime = runtime, .path = path, .maps = options->maps};
     GANTRY__TRY(gantry__safetensors_check_machine());
     GANTRY__TRY(gantry__file_open(path, MOST_FILE_BYTES, &loading.file, &loading.size));
-    const gantry_status_t status = load_scoped(&loading, device, saved);
+    const gantry_status_t status = load_scoped(&loading, options->device, saved);
     gantry__safetensors_deinit(&loading.header);
     gantry__file_close(loading.file);
     return status;
@@ -319,7 +321,7 @@ static gantry_status_t load_function(gantry_runtime_t *runtime, const char *path
                                      gantry_function_t **out_function) {
     gantry__saved_t *saved = NULL;
     GANTRY__TRY(saved_make(runtime, &saved));
-    gantry_status_t status = saved_load_from_file(runtime, path, options->device, saved);
+    gantry_status_t status = saved_load_from_file(runtime, path, options, saved);
     if (status == GANTRY_OK)
         status = saved_load_make_function(saved, options->function, out_function);
     if (status == GANTRY_OK) return GANTRY_OK;

@@ -118,6 +118,34 @@ TEST(loaded_function_is_the_one_that_was_saved) {
     world_close(&w);
 }
 
+/* Weights stay in the file until the function assigns them. */
+TEST(mapped_weights_take_no_memory) {
+    world_t w;
+    float traced[16], loaded[16], calls;
+    gantry_memory_info_t info = {.struct_size = sizeof info};
+    const gantry_function_load_options_t options = {
+        .struct_size = sizeof options, .device = "CPU:0", .maps = true};
+    world_open(&w);
+    gantry_function_t *function = trace_dense(&w);
+    call_dense(&w, function, traced, &calls);
+    saved_file_save(function, &w.file);
+    gantry_function_release(function);
+    function = saved_file_load(w.f.runtime, &w.file, &options);
+    assert_int_equal(unlink(w.file.path), 0);
+    assert_int_equal(gantry_get_memory_info(w.f.runtime, "CPU:0", &info), GANTRY_OK);
+    const uint64_t bytes = info.foreign_bytes;
+    assert_true(bytes >= 2 * 32 * sizeof(float)); /* kernel and constant */
+    call_dense(&w, function, loaded, &calls);
+    assert_memory_equal(traced, loaded, sizeof traced);
+    assert_int_equal(gantry_get_memory_info(w.f.runtime, "CPU:0", &info), GANTRY_OK);
+    assert_true(info.foreign_bytes == bytes - sizeof(float)); /* without the counter */
+    gantry_function_release(function);
+    assert_int_equal(gantry_get_memory_info(w.f.runtime, "CPU:0", &info), GANTRY_OK);
+    assert_true(info.foreign_bytes == 0);
+    saved_file_write(&w.file, "", 0); /* the path is there again */
+    world_close(&w);
+}
+
 /* ---- sizes, branches, loops ---- */
 
 static void halve(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
