@@ -353,6 +353,18 @@ static gantry_status_t read_node(const world_t *w, const void *p) {
     return status == GANTRY_INVALID_ARGUMENT && is_read ? GANTRY_OK : status;
 }
 
+static gantry_status_t read_save(const world_t *w, const void *p) {
+    return gantry_function_save(w->function, "/dev/null", p);
+}
+static gantry_status_t read_load(const world_t *w, const void *p) {
+    gantry_function_t *function = NULL;
+    const gantry_status_t status = gantry_function_load(
+        w->runtime, GANTRY_TEST_SOURCE_DIR "/tests/golden/saved_function_0_1.safetensors", p,
+        &function);
+    gantry_function_release(function);
+    return status;
+}
+
 static void never(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                   const gantry_tensor_t **outputs, void *user) {
     const unsigned char no = 0;
@@ -382,6 +394,8 @@ static const read_row_t read_rows[] = {
     READ(gantry_function_options_t, false, read_function),
     READ(gantry_while_options_t, false, read_while),
     READ(gantry_graph_node_t, false, read_node),
+    READ(gantry_function_save_options_t, false, read_save),
+    READ(gantry_function_load_options_t, false, read_load),
 };
 #define READ_ROWS (sizeof read_rows / sizeof read_rows[0])
 

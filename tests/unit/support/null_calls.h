@@ -457,6 +457,10 @@ static inline struct DLManagedTensorVersioned *given_dlpack_versioned(void) {
     (&(gantry_while_options_t){.struct_size = sizeof(gantry_while_options_t), .most_steps = 2})
 #define given_const_gantry_function_options_t_p(c, name) \
     (&(gantry_function_options_t){.struct_size = sizeof(gantry_function_options_t)})
+#define given_const_gantry_function_save_options_t_p(c, name) \
+    (&(gantry_function_save_options_t){.struct_size = sizeof(gantry_function_save_options_t)})
+#define given_const_gantry_function_load_options_t_p(c, name) \
+    (&(gantry_function_load_options_t){.struct_size = sizeof(gantry_function_load_options_t)})
 #define given_const_gantry_format_options_t_p(c, name) \
     (&(gantry_format_options_t){.struct_size = sizeof(gantry_format_options_t)})
 #define given_const_gantry_from_memory_options_t_p(c, name) \
