@@ -49,8 +49,8 @@ typedef struct gantry_metadata_t {
 /** The body of a function: calls ops in scope. It must set every output, to a tensor of the scope
  * or to an input, unless it returns with the scope failed. It is called once for each combination
  * of sizes of the dimensions that the signature leaves open, and for each device and choice of
- * batch_invariant that the scope of a call requests. It must not end the scope:
- * FailedPrecondition. */
+ * batch_invariant that the scope of a call requests, and once for each call of
+ * gantry_function_get_graph. It must not end the scope: FailedPrecondition. */
 typedef void (*gantry_function_body_fn)(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                                         const gantry_tensor_t **outputs, void *user);
 

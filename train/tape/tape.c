@@ -130,6 +130,7 @@ static gantry_status_t note_inside(gantry_tape_t *tape, const gantry_observation
         GANTRY__TRY(gantry__tape_number_variable(tape, use.variable, &use.number));
         return tape_note_use(tape, use);
     }
+    if (strcmp(observation->op, "StopGradient") == 0) return GANTRY_OK;
     for (size_t i = 0; i < observation->input_count; ++i) {
         use.tensor = observation->inputs[i];
         use.number = gantry__pointer_map_find(&tape->numbers, use.tensor);

@@ -136,12 +136,33 @@ static gantry_status_t check_branch(const gantry_graph_t *graph, gantry__graph_i
 
 static gantry_status_t check_loop(const gantry_graph_t *graph, gantry__graph_item_t *item) {
     const size_t count = item->node.input_count;
+    if (item->subgraph_count != 2)
+        return gantry__refuse("%u subgraphs; a condition and a body are accepted",
+                              item->subgraph_count);
     GANTRY__TRY(check_subgraph(graph, item->subgraphs[0], "condition", count, 1));
     GANTRY__TRY(check_subgraph(graph, item->subgraphs[1], "body", count, count));
     if (item->subgraphs[0] == item->subgraphs[1])
         return gantry__refuse("condition and body are one; each of its own is accepted");
     item->output_count = (uint32_t)count;
     return GANTRY_OK;
+}
+
+/* Nodes that are no ops, branches or loops. */
+static gantry_status_t graph_check_plain(const gantry__graph_item_t *item) {
+    const bool is_assign = item->kind == GANTRY_GRAPH_ASSIGN;
+    const bool has_variable = is_assign || item->kind == GANTRY_GRAPH_READ;
+    if (item->node.input_count != is_assign)
+        return gantry__refuse("%s has %zu inputs; %d is accepted", gantry__graph_item_op(item),
+                              item->node.input_count, is_assign);
+    if ((item->kind == GANTRY_GRAPH_CONSTANT && !item->tensor) ||
+        (has_variable && !item->variable) || (item->kind == GANTRY_GRAPH_DRAW && !item->draws))
+        return gantry__refuse("%s has no %s", gantry__graph_item_op(item),
+                              has_variable                      ? "variable"
+                              : item->kind == GANTRY_GRAPH_DRAW ? "stream"
+                                                                : "tensor");
+    return item->subgraph_count == 0
+               ? GANTRY_OK
+               : gantry__refuse("%s has subgraphs; none is accepted", gantry__graph_item_op(item));
 }
 
 /* Checks what the kind needs, and finds the number of outputs. */
@@ -155,11 +176,11 @@ static gantry_status_t graph_check_kind(const gantry_graph_t *graph, gantry__gra
             item->op = call->op;
             item->output_count = call->output_count;
             return GANTRY_OK;
-        case GANTRY_GRAPH_ASSIGN: item->output_count = 0; return GANTRY_OK;
+        case GANTRY_GRAPH_ASSIGN: item->output_count = 0; return graph_check_plain(item);
         case GANTRY_GRAPH_CASE: return check_branch(graph, item);
         case GANTRY_GRAPH_WHILE: return check_loop(graph, item);
-        case GANTRY_GRAPH_DRAW: item->output_count = 2; return GANTRY_OK;
-        default: return GANTRY_OK;
+        case GANTRY_GRAPH_DRAW: item->output_count = 2; return graph_check_plain(item);
+        default: return graph_check_plain(item);
     }
 }
 

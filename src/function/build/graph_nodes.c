@@ -108,15 +108,15 @@ gantry_status_t gantry_graph_add_case(gantry_graph_t *graph, const gantry_graph_
     if (!outputs && output_count > 0)
         return gantry__refuse("%s: outputs is NULL; an array of %zu is accepted", call,
                               output_count);
-    if (subgraph_count > 0 && subgraphs[0] && subgraphs[0]->output_count != output_count)
+    const bool fits = subgraph_count > 0 && subgraph_count <= GANTRY_MAX_GRAPH_BRANCHES;
+    if (fits && subgraphs[0] && subgraphs[0]->output_count != output_count)
         return gantry__refuse(
             "%s: there is room for %zu outputs; %zu are accepted, as many as subgraphs have", call,
             output_count, subgraphs[0]->output_count);
     gantry_graph_t *given[GANTRY_MAX_GRAPH_BRANCHES];
     item.subgraph_count = subgraph_count < UINT32_MAX ? (uint32_t)subgraph_count : UINT32_MAX;
     item.subgraphs = given;
-    for (size_t i = 0; i < subgraph_count && i < GANTRY_MAX_GRAPH_BRANCHES; ++i)
-        given[i] = subgraphs[i];
+    for (size_t i = 0; fits && i < subgraph_count; ++i) given[i] = subgraphs[i];
     return graph_add_block(graph, call, &item, outputs);
 }
 

@@ -184,6 +184,14 @@ static gantry_status_t put_draw(gantry_scope_t *scope, const graph_level_t *leve
     return GANTRY_OK;
 }
 
+static GANTRY__COLD gantry_status_t fail_given(const gantry__graph_item_t *item, tensor *given) {
+    char got[GANTRY_MAX_RANK * 21 + 3], accepted[GANTRY_MAX_RANK * 21 + 3];
+    (void)gantry_shape_format(&given->shape, got, sizeof got);
+    (void)gantry_shape_format(&item->shape, accepted, sizeof accepted);
+    return gantry__refuse("it is given %s%s; %s%s is accepted", gantry_dtype_name(given->dtype),
+                          got, gantry_dtype_name(item->dtype), accepted);
+}
+
 /* What a subgraph says of an input holds for what its branch or loop gives. */
 static gantry_status_t graph_check_given(const gantry__graph_item_t *item, tensor *given) {
     bool fits = item->dtype == GANTRY_DTYPE_NONE ||
@@ -191,12 +199,7 @@ static gantry_status_t graph_check_given(const gantry__graph_item_t *item, tenso
     for (int32_t k = 0; fits && item->dtype != GANTRY_DTYPE_NONE && k < item->shape.rank; ++k)
         fits = item->shape.dims[k] < 0 || given->shape.dims[k] < 0 ||
                item->shape.dims[k] == given->shape.dims[k];
-    if (fits) return GANTRY_OK;
-    char got[GANTRY_MAX_RANK * 21 + 3], accepted[GANTRY_MAX_RANK * 21 + 3];
-    (void)gantry_shape_format(&given->shape, got, sizeof got);
-    (void)gantry_shape_format(&item->shape, accepted, sizeof accepted);
-    return gantry__refuse("it is given %s%s; %s%s is accepted", gantry_dtype_name(given->dtype),
-                          got, gantry_dtype_name(item->dtype), accepted);
+    return fits ? GANTRY_OK : fail_given(item, given);
 }
 
 static gantry_status_t run_kind(gantry_scope_t *scope, graph_level_t *level,
@@ -258,8 +261,9 @@ static void name_next(gantry_scope_t *scope, const char *name) {
 }
 
 /* The node's name in front of the message. A trace has put that of a branch or a loop there. */
-static gantry_status_t fail_node(gantry_scope_t *scope, const gantry_graph_t *graph,
-                                 const gantry__graph_item_t *item, gantry_status_t status) {
+static GANTRY__COLD gantry_status_t fail_node(gantry_scope_t *scope, const gantry_graph_t *graph,
+                                              const gantry__graph_item_t *item,
+                                              gantry_status_t status) {
     char why[GANTRY__MESSAGE_BYTES];
     (void)snprintf(why, sizeof why, "%s",
                    scope->status != GANTRY_OK ? gantry_scope_message(scope) : gantry__message());

@@ -112,6 +112,56 @@ TEST(variables_are_read_and_assigned_in_order) {
     runtime_fixture_close(&f);
 }
 
+static void expect_stepped(gantry_scope_t *scope, gantry_function_t *function) {
+    tensor *x = F32(scope, 1, 2);
+    (void)gantry_variable_assign(scope, counter, F32(scope, 10, 20));
+    graph_expect_ok(gantry_function_call(scope, function, &x, 1, NULL, 0));
+    EXPECT_F32(gantry_variable_read(scope, counter), 9.5F, 19);
+}
+
+/* An op of variables takes the value and makes the new one. */
+TEST(optimizers_ops_make_new_values) {
+    runtime_fixture_t f;
+    gantry_graph_t *graph = graph_case_begin(&f, "step");
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+    counter = gantry_variable_create(scope, F32(scope, 0, 0), "counter");
+    gantry_graph_value_t x = graph_case_input(graph, "x", GANTRY_SHAPE(2)), before,
+                         rate = graph_case_constant(graph, NULL, gantry_scalar_f32(scope, 0.5F));
+    graph_expect_ok(gantry_graph_add_read(graph, NULL, counter, &before));
+    graph_expect_ok(gantry_graph_add_assign(
+        graph, NULL, counter, GANTRY_ASSIGN_SET,
+        GRAPH_OP(graph, "ResourceApplyGradientDescent", "step", before, rate, x)));
+    expect_ended_well(scope);
+    check_both(&f, graph, expect_stepped);
+    gantry_variable_release(counter);
+    runtime_fixture_close(&f);
+}
+
+static void take_step(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs, void *user) {
+    tensor *const given[] = {gantry_scalar_f32(scope, 0.5F), inputs[0]};
+    (void)user, (void)outputs;
+    (void)gantry_variable_update(scope, "ResourceApplyGradientDescent", &counter, 1, given, 2, NULL,
+                                 0);
+}
+
+TEST(traced_steps_of_optimizers_are_described) {
+    const gantry_input_spec_t spec = {"x", GANTRY_FLOAT32, {.rank = 1, .dims = {2}}};
+    runtime_fixture_t f;
+    gantry_function_t *function;
+    gantry_graph_t *graph;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+    counter = gantry_variable_create(scope, F32(scope, 0, 0), "counter");
+    expect_ended_well(scope);
+    graph_expect_ok(
+        gantry_function_trace(f.runtime, "f", take_step, NULL, &spec, 1, 0, NULL, &function));
+    graph_expect_ok(gantry_function_get_graph(function, &graph));
+    gantry_function_release(function);
+    check_both(&f, graph, expect_stepped);
+    gantry_variable_release(counter);
+    runtime_fixture_close(&f);
+}
+
 /* ---- branches and loops ---- */
 
 /* x < 0 ? -x * w : loop of x = x + w until x >= w, both with a capture of two levels. */

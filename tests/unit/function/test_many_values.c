@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A function, a branch, a loop and a graph take 1,000 inputs and give 1,000 outputs, also
- * Promise: inside each other, and a scope takes 300 donations at a time.
- */
+ * inside each other.
+ * Promise: A scope takes 300 donations at a time, also in functions and branches. */
 #define _XOPEN_SOURCE 700
 
 #include "graph_copy.h"

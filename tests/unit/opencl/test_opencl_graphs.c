@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Random functions give the bits of their bodies run op by op on PoCL and on the CPU, with
  * all passes of the graph, with none, with each only, and with crossover.
+ * Promise: So do functions that are made of the graphs of random functions, and of copies of these.
+ * Promise: So do random functions that were saved and loaded.
  *
  * Limits of the device split fused nodes. Reductions over rows and what stands around them are one
  * node. */
@@ -10,7 +12,8 @@
 
 #include "need_opencl.h"
 #include "op/fused_program.h"
-#include "random_graph.h"
+#include "random_described.h"
+#include "random_saved.h"
 #include "test.h"
 #include "updates_case.h"
 #include "planned.h"
@@ -46,6 +49,20 @@ TEST(random_graphs_give_the_eager_bits) {
     assert_true(fused >= count / 4);
     print_message("%llu nodes fused, %llu computed again\n", (unsigned long long)fused,
                   (unsigned long long)recomputed);
+    gantry_runtime_release(runtime);
+}
+
+TEST(graphs_of_random_functions_give_the_eager_bits) {
+    gantry_runtime_t *runtime = open_runtime();
+    for (uint64_t number = first; number < first + count; ++number)
+        described_check(runtime, number, true);
+    gantry_runtime_release(runtime);
+}
+
+TEST(saved_random_functions_give_the_eager_bits) {
+    gantry_runtime_t *runtime = open_runtime();
+    for (uint64_t number = first; number < first + count; ++number)
+        saved_check(runtime, number, true);
     gantry_runtime_release(runtime);
 }
 

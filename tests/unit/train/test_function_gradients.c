@@ -2,7 +2,8 @@
 /* Promise: Gradients of functions that are called under a tape have the right values and Nones,
  * also of second order, and what has no gradient is refused by name.
  * Promise: The backward function of a function is traced once, has gradients for inputs, captured
- * tensors and variables, and serves several threads. */
+ * tensors and variables, and serves several threads.
+ * Promise: A branch and a loop have gradients for 1,000 variables. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <stdio.h>
