@@ -74,10 +74,10 @@ GANTRY_API gantry_status_t gantry_function_load(gantry_runtime_t *runtime, const
 /** The number of variables that a graph and its subgraphs read or assign, each counted once; 0 for
  * NULL. A subgraph gives those of its graph. */
 GANTRY_API size_t gantry_graph_variable_count(const gantry_graph_t *graph);
-/** A variable of a graph, in the order of their first nodes; the graph holds it. NULL for an index
- * that is not below the count. */
+/** A variable of a graph, in the order of their first nodes; the graph holds it. NULL, with
+ * OutOfRange as the last message, for an index that is not below the count. */
 GANTRY_API gantry_variable_t *gantry_graph_get_variable(const gantry_graph_t *graph, size_t index);
-/** The first variable of that name; NULL: there is none. */
+/** The first variable of that name; NULL, with NotFound as the last message: there is none. */
 GANTRY_API gantry_variable_t *gantry_graph_find_variable(const gantry_graph_t *graph,
                                                          const char *name);
 

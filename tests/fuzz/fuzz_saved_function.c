@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libFuzzer entry for saved functions: clang -fsanitize=fuzzer,address,undefined, with the
- * library's sources. The input is the bytes of a graph (saved_format.h), if it begins like one, or
- * a whole file. A function that loads gives its graph, and is explained. Requests of memory above
- * 64 MiB fail. */
+ * library's sources. The input is the bytes of a graph (saved_format.h), if it begins like one; or
+ * a whole file. A function that loads gives its graph, is explained and is saved. Requests of
+ * memory above 64 MiB fail. */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
@@ -68,6 +68,7 @@ static void look_at(gantry_function_t *function) {
     size_t needed;
     if (gantry_function_get_graph(function, &graph) == GANTRY_OK) gantry_graph_release(graph);
     (void)gantry_function_explain(function, GANTRY_EXPLAIN_TEXT, NULL, 0, &needed);
+    (void)gantry_function_save(function, "/dev/null", NULL);
     gantry_function_release(function);
 }
 

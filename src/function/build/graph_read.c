@@ -92,14 +92,24 @@ size_t gantry_graph_variable_count(const gantry_graph_t *graph) {
 }
 
 gantry_variable_t *gantry_graph_get_variable(const gantry_graph_t *graph, size_t index) {
-    return index < gantry_graph_variable_count(graph) ? graph->root->variables[index] : NULL;
+    const size_t count = gantry_graph_variable_count(graph);
+    return check_index(graph, "gantry_graph_get_variable", "variable", index, count) == GANTRY_OK
+               ? graph->root->variables[index]
+               : NULL;
 }
 
 gantry_variable_t *gantry_graph_find_variable(const gantry_graph_t *graph, const char *name) {
-    const size_t count = name ? gantry_graph_variable_count(graph) : 0;
+    static const char call[] = "gantry_graph_find_variable";
+    const size_t count = gantry_graph_variable_count(graph);
+    if (!graph || !name) {
+        (void)gantry__refuse("%s: the %s is NULL; one is accepted", call, graph ? "name" : "graph");
+        return NULL;
+    }
     for (size_t i = 0; i < count; ++i) {
         gantry_variable_t *variable = graph->root->variables[i];
         if (strcmp(gantry_variable_name(variable), name) == 0) return variable;
     }
+    (void)gantry__fail(GANTRY_NOT_FOUND, "%s: none of the graph's %zu variables is \"%s\"", call,
+                       count, gantry__graph_label(name).text);
     return NULL;
 }

@@ -2,6 +2,7 @@
 /* Promise: Random functions give the bits of their bodies run op by op on PoCL and on the CPU, with
  * all passes of the graph, with none, with each only, and with crossover.
  * Promise: So do functions that are made of the graphs of random functions, and of copies of these.
+ * Promise: So do random functions that were saved and loaded.
  *
  * Limits of the device split fused nodes. Reductions over rows and what stands around them are one
  * node. */
@@ -12,6 +13,7 @@
 #include "need_opencl.h"
 #include "op/fused_program.h"
 #include "random_described.h"
+#include "random_saved.h"
 #include "test.h"
 #include "updates_case.h"
 #include "planned.h"
@@ -54,6 +56,13 @@ TEST(graphs_of_random_functions_give_the_eager_bits) {
     gantry_runtime_t *runtime = open_runtime();
     for (uint64_t number = first; number < first + count; ++number)
         described_check(runtime, number, true);
+    gantry_runtime_release(runtime);
+}
+
+TEST(saved_random_functions_give_the_eager_bits) {
+    gantry_runtime_t *runtime = open_runtime();
+    for (uint64_t number = first; number < first + count; ++number)
+        saved_check(runtime, number, true);
     gantry_runtime_release(runtime);
 }
 
