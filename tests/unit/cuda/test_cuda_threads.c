@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: While one thread waits for a kernel of a card, other threads submit work to that card
  * and read results that are ready.
+ * Promise: The callback of a started call comes after the card has ended its kernels, while the
+ * call's thread sleeps in the driver.
  *
  * The stand-in for NVIDIA's driver holds the kernel. A copy of pageable memory returns when all
  * earlier work is done, so the library may hold no lock around it. */
@@ -161,6 +163,78 @@ static void others_go_on_beside(machine_t *m, void (*work)(worker_t *worker)) {
            (int)waiting.status, (int)going_on.status);
     EXPECT(gantry_scope_end(scope) == GANTRY_OK, "%s", gantry_last_message());
 }
+
+/* ---- started calls ---- */
+
+enum { STARTS = 24, COUNT = 4 };
+
+/* Enough kernels in a row for a graph of the device. */
+static void chain(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                  const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    outputs[0] = inputs[0];
+    for (int i = 0; i < 6; ++i) outputs[0] = gantry_add(scope, outputs[0], inputs[0]);
+}
+
+static void count_end(gantry_call_t *call, void *count) {
+    (void)call;
+    atomic_fetch_add((atomic_int *)count, 1);
+}
+
+static gantry_call_t *start_chain(gantry_scope_t *scope, gantry_function_t *function, float value,
+                                  atomic_int *count) {
+    const float x[COUNT] = {value, value, value, value};
+    const gantry_start_options_t options = {sizeof options, count_end, count};
+    const gantry_tensor_t *in =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(COUNT), x, sizeof x);
+    gantry_call_t *call = NULL;
+    EXPECT(gantry_function_start(scope, function, &in, 1, &options, &call) == GANTRY_OK, "%s",
+           gantry_last_message());
+    return call;
+}
+
+static void expect_chain(gantry_scope_t *scope, gantry_call_t *call, float value) {
+    float got[COUNT] = {0};
+    const gantry_tensor_t *out = NULL;
+    EXPECT(gantry_call_wait(call, scope, &out, 1) == GANTRY_OK &&
+               gantry_tensor_read(out, got, sizeof got) == GANTRY_OK,
+           "%s", gantry_last_message());
+    EXPECT(got[0] > 6.5f * value && got[0] < 7.5f * value, "%g", (double)got[0]);
+    gantry_call_release(call);
+}
+
+static void ends_after_the_kernel(machine_t *m) {
+    const gantry_input_spec_t input = {"x", GANTRY_FLOAT32, GANTRY_SHAPE(COUNT)};
+    const gantry_function_options_t options = {.struct_size = sizeof options,
+                                               .passes_off = GANTRY_PASS_ALL};
+    gantry_function_t *function = NULL;
+    gantry_call_t *calls[STARTS];
+    atomic_int count = 0;
+    machine_open(m);
+    gantry_scope_t *scope = gantry_scope_begin(m->runtime, "GPU:0");
+    EXPECT(gantry_function_trace(m->runtime, "chain", chain, NULL, &input, 1, 1, &options,
+                                 &function) == GANTRY_OK,
+           "%s", gantry_last_message());
+    for (int i = 0; i < STARTS; ++i) calls[i] = start_chain(scope, function, (float)i + 1, &count);
+    for (int i = 0; i < STARTS; ++i) expect_chain(scope, calls[i], (float)i + 1);
+    EXPECT(count == STARTS, "%d callbacks", (int)count);
+    control()->hold(1);
+    const uint64_t before = waits_so_far();
+    calls[0] = start_chain(scope, function, 5, &count);
+    await_wait(before); /* the thread of the call sleeps in the driver */
+    bool is_done = true;
+    EXPECT(gantry_call_is_done(calls[0], &is_done) == GANTRY_OK && !is_done && count == STARTS,
+           "a call has ended whose kernel is held");
+    control()->hold(0);
+    expect_chain(scope, calls[0], 5);
+    EXPECT(count == STARTS + 1, "%d callbacks", (int)count);
+    EXPECT(gantry_scope_end(scope) == GANTRY_OK, "%s", gantry_last_message());
+    gantry_function_release(function);
+}
+
+TEST(started_call_ends_after_its_kernel) { on_machine("devices=1", ends_after_the_kernel); }
+
+/* ---- reads, sizes, slots and uploads ---- */
 
 static void reads_a_sum(machine_t *m) { others_go_on_beside(m, read_sum); }
 static void finds_places(machine_t *m) { others_go_on_beside(m, find_places); }
