@@ -120,7 +120,7 @@ static gantry_status_t settle_outputs(const gantry_call_t *call) {
     return GANTRY_OK;
 }
 
-static gantry_status_t call_in(gantry_call_t *call, gantry_scope_t *scope) {
+static gantry_status_t started_run_in(gantry_call_t *call, gantry_scope_t *scope) {
     gantry_function_t *function = call->function;
     gantry__specialization_t *specialization = call->specialization;
     const gantry_tensor_t **outputs = (const gantry_tensor_t **)call->outputs;
@@ -138,7 +138,7 @@ static gantry_status_t call_in(gantry_call_t *call, gantry_scope_t *scope) {
 static gantry_status_t compute_call(gantry_call_t *call) {
     gantry_scope_t *scope = gantry_scope_begin(call->function->runtime, NULL);
     if (!scope) return gantry__function_fail(call->function, GANTRY_RESOURCE_EXHAUSTED);
-    GANTRY__TRY(gantry__scope_end_body(scope, call_in(call, scope)));
+    GANTRY__TRY(gantry__scope_end_body(scope, started_run_in(call, scope)));
     const gantry_status_t status = settle_outputs(call);
     return status == GANTRY_OK ? GANTRY_OK : gantry__function_fail(call->function, status);
 }
@@ -321,8 +321,8 @@ static gantry_status_t check_wait(const gantry_call_t *call, const gantry_scope_
 }
 
 /* A scope that records gets a tensor from outside, as it gets any other. */
-static gantry_status_t give_outputs(const gantry_call_t *call, gantry_scope_t *scope,
-                                    const gantry_tensor_t **outputs, size_t output_count) {
+static gantry_status_t started_give_outputs(const gantry_call_t *call, gantry_scope_t *scope,
+                                            const gantry_tensor_t **outputs, size_t output_count) {
     for (size_t i = 0; i < output_count; ++i) {
         gantry_tensor_t *own;
         GANTRY__TRY(gantry__tensor_alias(scope, call->outputs[i], &call->outputs[i]->shape, &own));
@@ -339,7 +339,7 @@ static gantry_status_t give_results(const gantry_call_t *call, gantry_scope_t *s
     if (call->status != GANTRY_OK)
         return gantry__fail(call->status, "%s",
                             call->message ? call->message : "memory is out for the error's text");
-    return scope ? give_outputs(call, scope, outputs, output_count) : GANTRY_OK;
+    return scope ? started_give_outputs(call, scope, outputs, output_count) : GANTRY_OK;
 }
 
 gantry_status_t gantry_call_wait(gantry_call_t *call, gantry_scope_t *scope,
