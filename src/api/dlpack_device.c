@@ -270,6 +270,6 @@ gantry_status_t gantry__dlpack_order(const gantry_tensor_t *tensor, void *stream
         stream == CUDA_PER_THREAD_STREAM && dlpack_is_of(tensor->device, GANTRY__DL_CUDA);
     *out_queue = NULL;
     if (stream == GANTRY_DLPACK_NO_STREAM) return GANTRY_OK;
-    if (!stream || is_each_threads) return gantry__tensor_settle(tensor);
+    if (!stream || is_each_threads) return gantry_tensor_wait(tensor);
     return gantry__queue_lead(tensor->device, stream, tensor->ready, out_queue);
 }
