@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libFuzzer entry for saved functions: clang -fsanitize=fuzzer,address,undefined, with the
  * library's sources. The input is the bytes of a graph (saved_format.h), if it begins like one; or
- * a whole file. A function that loads gives its graph, is explained and is saved. Requests of memory
- * above 64 MiB fail. */
+ * a whole file. A function that loads gives its graph, is explained and is saved. Requests of
+ * memory above 64 MiB fail. */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
