@@ -98,7 +98,7 @@ static inline void saved_check(gantry_runtime_t *runtime, uint64_t number, bool 
     for (uint32_t k = 0; k < 2; ++k) random_free(eager[k]);
     random_graph_deinit(&graph);
     saved_file_deinit(&file);
-    expect_ended_well(scope);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
 }
 
 #endif
