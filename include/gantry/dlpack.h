@@ -98,7 +98,7 @@ GANTRY_API gantry_status_t gantry_tensor_to_dlpack_unversioned(
 /* ---- tables of other libraries ---- */
 
 /** Makes a tensor of an object of another library, by its table of functions: in Python, the
- * capsule "dlpack_exchange_api" that the object's type has as __dlpack_c_exchange_api__. It is
+ * capsule "dlpack_exchange_api" that the object's type has as `__dlpack_c_exchange_api__`. It is
  * gantry_tensor_from_dlpack without a capsule. The thread must hold what the table's functions
  * demand: Python's lock. The object stays the caller's.
  *

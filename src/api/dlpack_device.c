@@ -125,6 +125,7 @@ static void fill_places(const take_t *take, int64_t *places) {
     for (int64_t i = gantry_shape_elements(shape); i > 0; --i) {
         *places++ = place;
         for (int32_t dim = shape->rank; dim-- > 0;) {
+            if (shape->dims[dim] == 1) continue; /* its stride may be any number */
             place += strides[dim];
             if (++index[dim] < shape->dims[dim]) break;
             place -= strides[dim] * shape->dims[dim];

@@ -35,9 +35,10 @@ static unsigned char *gather_strided(const gather_t *gather, int32_t dim, unsign
         memcpy(out, in, gather->run_bytes);
         return out + gather->run_bytes;
     }
-    const int64_t step = gather->strides[dim] * gather->size;
-    for (int64_t i = 0; i < gather->shape->dims[dim]; ++i)
-        out = gather_strided(gather, dim + 1, out, in + i * step);
+    const int64_t count = gather->shape->dims[dim];
+    /* of one element, the stride leads nowhere and may be any number */
+    const int64_t step = count > 1 ? gather->strides[dim] * gather->size : 0;
+    for (int64_t i = 0; i < count; ++i) out = gather_strided(gather, dim + 1, out, in + i * step);
     return out;
 }
 

@@ -22,16 +22,15 @@ static void fill_numbers(fuzz_random_t *random, int64_t numbers[25]) {
                                        {2, 32}, {0, 64}, {5, 64}, {5, 128}};
     const uint8_t *type = types[fuzz_below(random, 9)];
     for (int i = 0; i < 9; ++i) numbers[i] = draw(random, 5);
-    for (int i = 9; i < 18; ++i) numbers[i] = draw(random, 16) - 6;
-    numbers[18] = draw(random, 64) * 16;
+    for (int i = 9; i < 18; ++i) numbers[i] = (int64_t)((uint64_t)draw(random, 16) - 6);
+    numbers[18] = (int64_t)((uint64_t)draw(random, 64) * 16);
     numbers[19] = fuzz_below(random, 30) == 0 ? draw(random, 100) : 0;
-    int32_t *words = (int32_t *)&numbers[20];
-    words[0] = (int32_t)draw(random, 4);
-    words[1] = (int32_t)(fuzz_below(random, 30) == 0 ? draw(random, 14) : 1);
-    uint8_t *last = (uint8_t *)&numbers[21];
-    last[0] = type[0], last[1] = type[1];
-    last[2] = (uint8_t)(fuzz_below(random, 50) != 0);
-    last[3] = (uint8_t)(fuzz_below(random, 4) != 0);
+    const int32_t words[2] = {(int32_t)draw(random, 4),
+                              fuzz_below(random, 30) == 0 ? (int32_t)draw(random, 14) : 1};
+    const uint8_t last[4] = {type[0], type[1], fuzz_below(random, 50) != 0,
+                             fuzz_below(random, 4) != 0};
+    memcpy(&numbers[20], words, sizeof words);
+    memcpy(&numbers[21], last, sizeof last);
 }
 
 TEST(structs_of_any_numbers_are_refused_or_read) {

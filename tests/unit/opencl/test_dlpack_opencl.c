@@ -255,16 +255,16 @@ TEST(tables_name_the_stream) {
 
 static void expect_strided(opencl_program_t *p, cl_mem from, const unsigned char *bytes, int code,
                            int size) {
-    /* [2, 3, 4] in [8, 8], transposed and reversed */
+    /* [2, 3, 1, 4] in [8, 8], transposed and reversed; the stride of 1 leads nowhere */
     unsigned char wanted[24 * 16], got[24 * 16], *next = wanted;
     producer_t d;
     produce(&d, from);
-    d.managed.dl_tensor.ndim = 3;
+    d.managed.dl_tensor.ndim = 4;
     d.managed.dl_tensor.dtype.code = (uint8_t)code;
     d.managed.dl_tensor.dtype.bits = (uint8_t)(8 * size);
     d.managed.dl_tensor.byte_offset = (uint64_t)(40 * size);
-    d.shape[0] = 2, d.shape[1] = 3, d.shape[2] = 4;
-    d.strides[0] = 1, d.strides[1] = -8, d.strides[2] = 2;
+    d.shape[0] = 2, d.shape[1] = 3, d.shape[2] = 1, d.shape[3] = 4;
+    d.strides[0] = 1, d.strides[1] = -8, d.strides[2] = INT64_MIN, d.strides[3] = 2;
     for (int64_t i = 0; i < 24; ++i, next += size)
         memcpy(next, bytes + (40 + i / 12 - i / 4 % 3 * 8 + i % 4 * 2) * size, (size_t)size);
     assert_null(gantry_tensor_from_dlpack(p->scope, &d.managed, &in_place));
@@ -273,7 +273,7 @@ static void expect_strided(opencl_program_t *p, cl_mem from, const unsigned char
     assert_int_equal(d.deleted, 0);
     const gantry_tensor_t *x = take(p, &d, NULL);
     assert_ptr_equal(gantry_tensor_device(x), p->gpu);
-    assert_true(gantry_shape_equal(gantry_tensor_shape(x), &GANTRY_SHAPE(2, 3, 4)));
+    assert_true(gantry_shape_equal(gantry_tensor_shape(x), &GANTRY_SHAPE(2, 3, 1, 4)));
     if (gantry_tensor_read(x, got, 24 * (size_t)size) != GANTRY_OK)
         fail_msg("%s", gantry_last_message());
     assert_memory_equal(got, wanted, 24 * (size_t)size);
