@@ -183,7 +183,8 @@ static inline void program_begin(opencl_program_t *p) {
     locked_heap_init(&p->heap, -1);
 }
 
-/* The driver's own threads hold references for a moment after a command has ended; 1 is expected. */
+/* The driver's own threads hold references for a moment after a command has ended: in the end it
+ * is 1. */
 #define PROGRAM_REFERENCES(ask, object, what)                            \
     cl_uint count = 0;                                                   \
     for (int i = 0; i < 5000 && count != 1; ++i) {                       \
