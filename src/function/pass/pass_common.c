@@ -77,7 +77,7 @@ static bool is_same_constant(const gantry_tensor_t *a, const gantry_tensor_t *b)
 }
 
 static bool is_same_list(const uint32_t *a, uint32_t a_count, const uint32_t *b, uint32_t b_count) {
-    return a_count == b_count && memcmp(a, b, a_count * sizeof *a) == 0;
+    return a_count == b_count && (a_count == 0 || memcmp(a, b, a_count * sizeof *a) == 0);
 }
 
 static bool is_same_node(const gantry__node_t *a, const gantry__node_t *b) {
