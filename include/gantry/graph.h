@@ -43,7 +43,7 @@ typedef struct gantry_graph_t gantry_graph_t;
  * subgraphs. */
 typedef uint32_t gantry_graph_value_t;
 
-/** The most bytes of a name, of a key, and of a text of metadata. */
+/** The most bytes of a name, and of a key of metadata. */
 #define GANTRY_MAX_GRAPH_TEXT 65535
 /** The most subgraphs of one branch. */
 #define GANTRY_MAX_GRAPH_BRANCHES 64

@@ -40,8 +40,8 @@ typedef struct gantry_function_save_options_t {
  * their names, which get "_1", "_2" and so on where they repeat. A generator's stream is saved as
  * it is now: the loaded function has one of its own.
  *
- * FailedPrecondition before the first trace; InvalidArgument for names and texts that are not
- * UTF-8; Unimplemented, with the node's name, for what a graph cannot say, and for a tensor of a
+ * FailedPrecondition before the first trace; InvalidArgument for metadata that is not UTF-8 (bytes
+ * of a tensor's name that are not become "?"); Unimplemented, with the node's name, for what a graph cannot say, and for a tensor of a
  * type that safetensors does not have; else the error of reading a tensor, with its name. */
 GANTRY_API gantry_status_t gantry_function_save(gantry_function_t *function, const char *path,
                                                 const gantry_function_save_options_t *options);

@@ -304,13 +304,12 @@ static gantry_status_t graph_put_text(gantry__graph_root_t *root, const char *ke
     return GANTRY_OK;
 }
 
-static gantry_status_t check_metadata(const char *what, const char *text, size_t least) {
-    const size_t bytes = strlen(text);
-    if (bytes >= least && bytes <= GANTRY_MAX_GRAPH_TEXT) return GANTRY_OK;
+static gantry_status_t check_key(const char *key) {
+    const size_t bytes = strlen(key);
+    if (bytes > 0 && bytes <= GANTRY_MAX_GRAPH_TEXT) return GANTRY_OK;
     return gantry__refuse(
-        "gantry_graph_set_metadata: the %s \"%s\" is too %s; %zu to %d bytes are accepted", what,
-        gantry__graph_label(text).text, bytes < least ? "short" : "long", least,
-        GANTRY_MAX_GRAPH_TEXT);
+        "gantry_graph_set_metadata: the key \"%s\" is too %s; 1 to %d bytes are accepted",
+        gantry__graph_label(key).text, bytes == 0 ? "short" : "long", GANTRY_MAX_GRAPH_TEXT);
 }
 
 gantry_status_t gantry_graph_set_metadata(gantry_graph_t *graph, const char *key,
@@ -318,7 +317,7 @@ gantry_status_t gantry_graph_set_metadata(gantry_graph_t *graph, const char *key
     static const char call[] = "gantry_graph_set_metadata";
     GANTRY__TRY(gantry__graph_check_open(graph, call));
     GANTRY__TRY(check_place(call, key, "key"));
-    GANTRY__TRY(check_metadata("key", key, 1));
+    GANTRY__TRY(check_key(key));
     if (graph->parent)
         return gantry__refuse(
             "%s: the subgraph \"%s\" has no metadata; a graph from gantry_graph_create is accepted",
@@ -327,6 +326,5 @@ gantry_status_t gantry_graph_set_metadata(gantry_graph_t *graph, const char *key
         remove_text(graph->root, find_text(graph->root, key));
         return GANTRY_OK;
     }
-    GANTRY__TRY(check_metadata("text", text, 0));
     return graph_put_text(graph->root, key, text);
 }

@@ -3,6 +3,8 @@
  * their calls, function_bind.c inputs that they get once, and clones. */
 #include "function/call/function.h"
 
+#include <gantry/graph.h>
+
 #include <stdio.h>
 #include <string.h>
 
@@ -57,9 +59,13 @@ static gantry_status_t check_metadata_option(const char *call,
                               options->metadata_count);
     for (size_t i = 0; i < options->metadata_count; ++i) {
         const gantry_metadata_t *given = &options->metadata[i];
-        if (given->key && *given->key && given->text) continue;
-        return gantry__refuse("%s: metadata %zu has %s; a key and a text are accepted", call, i,
-                              given->key && *given->key ? "no text" : "no key");
+        if (!given->key || !*given->key || !given->text)
+            return gantry__refuse("%s: metadata %zu has %s; a key and a text are accepted", call, i,
+                                  given->key && *given->key ? "no text" : "no key");
+        if (strlen(given->key) > GANTRY_MAX_GRAPH_TEXT)
+            return gantry__refuse(
+                "%s: metadata %zu has a key of %zu bytes; 1 to %d bytes are accepted", call, i,
+                strlen(given->key), GANTRY_MAX_GRAPH_TEXT);
     }
     return GANTRY_OK;
 }

@@ -188,6 +188,12 @@ static gantry_status_t keep_metadata(const loading_t *loading, gantry__saved_t *
     for (size_t i = 0; i < count; ++i) {
         const gantry__safetensors_text_t *text = &loading->header.texts[i];
         if (strncmp(text->key, GANTRY__SAVED_USER, prefix) != 0) continue;
+        const size_t bytes = strlen(text->key) - prefix;
+        if (bytes == 0 || bytes > GANTRY_MAX_GRAPH_TEXT)
+            return gantry__fail(GANTRY_DATA_LOSS,
+                                "a key of its metadata has %zu bytes after \"" GANTRY__SAVED_USER
+                                "\"; 1 to %d are accepted",
+                                bytes, GANTRY_MAX_GRAPH_TEXT);
         gantry_metadata_t *kept = &saved->metadata[saved->metadata_count++];
         kept->key = gantry__arena_strdup(&saved->arena, text->key + prefix);
         kept->text = gantry__arena_strdup(&saved->arena, text->value);

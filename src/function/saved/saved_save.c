@@ -47,6 +47,9 @@ static gantry_status_t saved_save_add_text(saving_t *saving, const gantry_metada
             given->key && *given->key ? "text that is NULL"
             : given->key              ? "key that is empty"
                                       : "key that is NULL");
+    if (strlen(given->key) > GANTRY_MAX_GRAPH_TEXT)
+        return gantry__refuse("metadata has a key of %zu bytes; 1 to %d bytes are accepted",
+                              strlen(given->key), GANTRY_MAX_GRAPH_TEXT);
     GANTRY__TRY(saved_save_check_text("key", given->key));
     GANTRY__TRY(saved_save_check_text("text", given->text));
     const size_t bytes = strlen(given->key) + sizeof GANTRY__SAVED_USER;

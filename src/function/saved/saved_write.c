@@ -443,11 +443,14 @@ static gantry_status_t saved_write_put_body(saved_writer_t *writer, const gantry
 /* ---- all ---- */
 
 static gantry_status_t saved_write_all(saved_writer_t *writer, const gantry_graph_t *graph) {
-    static const char taken[] = GANTRY__SAVED_TENSOR;
-    uint32_t *count =
-        gantry__id_map_at(&writer->names, gantry__hash64(taken, sizeof taken - 1, 0) | 1);
-    if (!count) return GANTRY_RESOURCE_EXHAUSTED;
-    ++*count;
+    /* the graph's own tensor, and what safetensors has for itself */
+    static const char *const taken[] = {GANTRY__SAVED_TENSOR, "__metadata__"};
+    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; ++i) {
+        uint32_t *count =
+            gantry__id_map_at(&writer->names, gantry__hash64(taken[i], strlen(taken[i]), 0) | 1);
+        if (!count) return GANTRY_RESOURCE_EXHAUSTED;
+        ++*count;
+    }
     GANTRY__TRY(note_all(writer, graph, true));
     GANTRY__TRY(note_all(writer, graph, false));
     put(writer, GANTRY__SAVED_MAGIC, sizeof GANTRY__SAVED_MAGIC - 1);

@@ -112,7 +112,7 @@ TEST(values_and_texts_that_cannot_be_are_refused) {
                  "is too long; 0 to 65535 bytes");
     graph_expect(gantry_graph_set_metadata(b.graph, "", "x"), GANTRY_INVALID_ARGUMENT,
                  "is too short; 1 to 65535 bytes");
-    graph_expect(gantry_graph_set_metadata(b.graph, "x", text), GANTRY_INVALID_ARGUMENT,
+    graph_expect(gantry_graph_set_metadata(b.graph, text, "x"), GANTRY_INVALID_ARGUMENT,
                  "too long");
     graph_expect(gantry_graph_set_metadata(b.subgraph, "x", "y"), GANTRY_INVALID_ARGUMENT,
                  "the subgraph \"sub\" has no metadata");

@@ -119,6 +119,42 @@ TEST(loaded_function_is_the_one_that_was_saved) {
 }
 
 /* Weights stay in the file until the function assigns them. */
+static void read_hidden(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                        const gantry_tensor_t **outputs, void *user) {
+    outputs[0] = gantry_add(scope, inputs[0], gantry_variable_read(scope, user));
+}
+
+TEST(names_and_texts_of_the_format_are_no_obstacle) {
+    static char text[70001];
+    world_t w;
+    world_open(&w);
+    memset(text, 'x', sizeof text - 1);
+    gantry_variable_t *hidden = gantry_variable_create(w.scope, F32(w.scope, 3), "__metadata__");
+    const gantry_input_spec_t input = {"x", GANTRY_FLOAT32, GANTRY_SHAPE(1)};
+    gantry_function_t *function =
+        function_fixture_trace(w.f.runtime, read_hidden, hidden, &input, 1, 1, NULL);
+    gantry_function_t *loaded = NULL;
+    gantry_graph_t *graph = NULL;
+    const gantry_metadata_t metadata = {"long", text};
+    const gantry_function_save_options_t options = {
+        .struct_size = sizeof options, .metadata = &metadata, .metadata_count = 1};
+    assert_int_equal(gantry_function_save(function, w.file.path, &options), GANTRY_OK);
+    assert_int_equal(gantry_function_load(w.f.runtime, w.file.path, NULL, &loaded), GANTRY_OK);
+    const gantry_tensor_t *x = F32(w.scope, 4), *sum;
+    float got = 0;
+    function_fixture_call(w.scope, loaded, &x, 1, &sum, 1);
+    assert_int_equal(gantry_tensor_read(sum, &got, sizeof got), GANTRY_OK);
+    assert_float_equal(got, 7, 0);
+    assert_int_equal(gantry_function_get_graph(loaded, &graph), GANTRY_OK);
+    assert_int_equal(gantry_graph_metadata_count(graph), 1);
+    assert_int_equal(gantry_function_save(loaded, w.file.path, NULL), GANTRY_OK);
+    gantry_graph_release(graph);
+    gantry_function_release(loaded);
+    gantry_function_release(function);
+    gantry_variable_release(hidden);
+    world_close(&w);
+}
+
 TEST(mapped_weights_take_no_memory) {
     world_t w;
     float traced[16], loaded[16], calls;
