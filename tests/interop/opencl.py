@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Promise: PyOpenCL's arrays become tensors by DLPack, and tensors become its arrays, in one OpenCL context and in the
-order of PyOpenCL's queue, with all bytes and without a copy where the strides are row-major.
+"""Promise: PyOpenCL's arrays become tensors by DLPack, and tensors its arrays, in the order of PyOpenCL's queue, and
+without a copy where the strides are row-major.
 
 PyOpenCL has no DLPack: its cl_mem, offset and strides fill the struct here.
 

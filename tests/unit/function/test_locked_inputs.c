@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: No kernel of the CPU backend writes into memory of the program, or reads beyond its last
- * element: each op's golden cases give the same bits on memory that cannot be written, donated,
- * updated in place, and in functions.
+ * element: each op's golden cases have the same bits there, donated, updated and in functions.
  * Promise: Random functions give the bits of their bodies where inputs, variables' values and
  * captured tensors are memory that cannot be written, with all passes, with none and with each. */
 #define _XOPEN_SOURCE 700
