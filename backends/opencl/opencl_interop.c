@@ -210,9 +210,9 @@ static int32_t interop_region_adopt(struct gantry_backend_device_t *device, void
     if (offset_bytes > facts.bytes || size_bytes > facts.bytes - offset_bytes)
         return gantry__driver_fail(
             host, GANTRY_INVALID_ARGUMENT, 0,
-            "the cl_mem %p has %zu bytes; %llu bytes at offset %llu need one of at least %llu",
+            "the cl_mem %p has %zu bytes; %llu bytes at offset %llu are beyond them: an offset and bytes whose sum is at most %zu are accepted",
             native_memory, facts.bytes, (unsigned long long)size_bytes,
-            (unsigned long long)offset_bytes, (unsigned long long)(offset_bytes + size_bytes));
+            (unsigned long long)offset_bytes, facts.bytes);
     GANTRY__TRY(check_handle(host, device->cl->clRetainMemObject(native_memory), "the cl_mem",
                              native_memory));
     *out_region = gantry__opencl_region(native_memory);

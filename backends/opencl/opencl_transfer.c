@@ -16,11 +16,30 @@ static int32_t opencl_transfer_to_device(gantry_backend_stream_t *stream,
     return opencl_transfer_check(stream, native, "writing", target);
 }
 
+/* The flag by which the program forbids the host to read its buffer; NULL: none. */
+static const char *forbidding_flag(const gantry__opencl_symbols_t *cl, cl_mem memory) {
+    cl_mem_flags flags = 0;
+    if (cl->clGetMemObjectInfo(memory, CL_MEM_FLAGS, sizeof flags, &flags, NULL) != CL_SUCCESS)
+        return NULL;
+    return flags & CL_MEM_HOST_NO_ACCESS    ? "CL_MEM_HOST_NO_ACCESS"
+           : flags & CL_MEM_HOST_WRITE_ONLY ? "CL_MEM_HOST_WRITE_ONLY"
+                                            : NULL;
+}
+
 static int32_t opencl_transfer_to_host(gantry_backend_stream_t *stream, void *target,
                                        const gantry_span_t *source) {
     cl_int native = stream->device->cl->clEnqueueReadBuffer(
         stream->queue, gantry__opencl_buffer(source->region), CL_FALSE,
         (size_t)source->offset_bytes, (size_t)source->size_bytes, target, 0, NULL, NULL);
+    const char *flag =
+        native == CL_INVALID_OPERATION
+            ? forbidding_flag(stream->device->cl, gantry__opencl_buffer(source->region))
+            : NULL;
+    if (flag)
+        return gantry__driver_fail(
+            stream->device->host, GANTRY_FAILED_PRECONDITION, 0,
+            "the cl_mem %p is %s: kernels of its device use it, and a buffer that the host may read is accepted here",
+            (void *)gantry__opencl_buffer(source->region), flag);
     return opencl_transfer_check(stream, native, "reading", source);
 }
 

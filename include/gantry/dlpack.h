@@ -83,8 +83,8 @@ typedef struct gantry_to_dlpack_options_t {
 /** Gives a tensor as a DLPack tensor (version 1.1), which holds the tensor until its deleter is
  * called: by the consumer, once, from any thread. Without copies the elements are the tensor's own,
  * and flags say that they are read-only: memory of the host, for which this waits, or of OpenCL or
- * CUDA, with device_id as in gantry_from_dlpack_options_t. options may be NULL.
- *
+ * CUDA, with device_id as in gantry_from_dlpack_options_t. A copy, and up to 64 bytes of the host's
+ * memory, are at a multiple of 256 bytes. options may be NULL.
  * FailedPrecondition on a device of another backend, unless copies is set. */
 GANTRY_API gantry_status_t gantry_tensor_to_dlpack(const gantry_tensor_t *tensor,
                                                    const gantry_to_dlpack_options_t *options,

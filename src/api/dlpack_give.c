@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The calls of dlpack.h that give a struct: over the tensor's memory, or over a copy. */
 #include <stdatomic.h>
+#include <string.h>
 
 #include "api/dlpack.h"
 #include "backend/backend_check.h"
@@ -12,7 +13,10 @@
 
 #include "ops/type_rows.h"
 
-/* A managed tensor with all that it points to. */
+/* What DLPack demands of data. TensorFlow ends the process when it meets less than 64 bytes. */
+#define GIVEN_ALIGNMENT 256u
+
+/* A managed tensor with all that it points to. Elements of its own follow the struct. */
 typedef struct given_t {
     union {
         struct DLManagedTensorVersioned versioned;
@@ -21,8 +25,8 @@ typedef struct given_t {
     int64_t shape[GANTRY_MAX_RANK], strides[GANTRY_MAX_RANK];
     atomic_uint references;
     gantry_tensor_t *tensor;
-    bool copies; /* copy has the elements, in heap memory; else the tensor's are given */
-    void *copy;
+    size_t bytes;                   /* of the heap */
+    void *elements;                 /* its own, aligned; NULL: the tensor's are given */
     gantry_backend_stream_t *queue; /* the consumer's, to the end; NULL: none is known */
 } given_t;
 
@@ -33,8 +37,7 @@ static bool given_release(given_t *given) {
     if (atomic_fetch_sub_explicit(&given->references, 1, memory_order_acq_rel) != 1) return false;
     const gantry__heap_t *heap = &tensor->runtime->heap;
     if (given->queue) gantry__queue_close(tensor->device, given->queue, tensor->buffer);
-    gantry__heap_free(heap, given->copy, tensor->size_bytes);
-    gantry__heap_free(heap, given, sizeof *given);
+    gantry__heap_free(heap, given, given->bytes);
     gantry_tensor_release(tensor);
     return true;
 }
@@ -67,26 +70,32 @@ static gantry_status_t describe_given(given_t *given, gantry__dl_tensor_t *out) 
                                            (uint8_t)(gantry_dtype_size(tensor->dtype) * 8), 1},
                                  .shape = given->shape,
                                  .strides = given->strides};
-    if (!given->copies && !gantry__is_mappable(tensor))
-        return gantry__dlpack_describe_device(tensor, out);
-    if (tensor->size_bytes > 0) out->data = given->copies ? given->copy : tensor->data;
+    if (given->elements) {
+        out->data = given->elements;
+        return GANTRY_OK;
+    }
+    if (!gantry__is_mappable(tensor)) return gantry__dlpack_describe_device(tensor, out);
+    if (tensor->size_bytes > 0) out->data = tensor->data;
     return GANTRY_OK;
 }
 
-static gantry_status_t read_copy(given_t *given) {
-    const gantry_tensor_t *tensor = given->tensor;
-    if (tensor->size_bytes == 0) return GANTRY_OK;
-    given->copy = gantry__heap_alloc(&tensor->runtime->heap, tensor->size_bytes);
-    if (!given->copy) return GANTRY_RESOURCE_EXHAUSTED;
-    return gantry_tensor_read(tensor, given->copy, tensor->size_bytes);
+/* Whether the elements are the struct's own: a copy that was asked for, or few elements, which a
+ * tensor has in its object, where they are not aligned enough. */
+static bool needs_elements(const gantry_tensor_t *tensor, bool copies) {
+    return tensor->size_bytes > 0 && (copies || tensor->data == tensor->inline_data);
 }
 
 /* Makes the elements ready for the consumer. */
 static gantry_status_t give_elements(given_t *given, void *stream) {
     const gantry_tensor_t *tensor = given->tensor;
-    if (given->copies) return read_copy(given);
+    if (given->elements) return gantry_tensor_read(tensor, given->elements, tensor->size_bytes);
     return gantry__is_mappable(tensor) ? gantry__tensor_settle(tensor)
                                        : gantry__dlpack_order(tensor, stream, &given->queue);
+}
+
+static void *align_up(given_t *end) {
+    const uintptr_t over = (uintptr_t)end % GIVEN_ALIGNMENT;
+    return (unsigned char *)end + (over ? GIVEN_ALIGNMENT - over : 0);
 }
 
 /* *out is in the new struct. */
@@ -94,11 +103,15 @@ static gantry_status_t make_given(const gantry_tensor_t *tensor,
                                   const gantry_to_dlpack_options_t *options,
                                   gantry__dl_tensor_t *(*place)(given_t *given),
                                   given_t **out_given) {
-    given_t *given = gantry__heap_zalloc(&tensor->runtime->heap, sizeof *given);
+    const bool is_own = needs_elements(tensor, options->copies);
+    const size_t bytes = sizeof(given_t) + (is_own ? tensor->size_bytes + GIVEN_ALIGNMENT - 1 : 0);
+    given_t *given = gantry__heap_alloc(&tensor->runtime->heap, bytes);
     if (!given) return GANTRY_RESOURCE_EXHAUSTED;
+    memset(given, 0, sizeof *given);
     atomic_init(&given->references, 1);
     given->tensor = gantry_tensor_retain(tensor);
-    given->copies = options->copies;
+    given->bytes = bytes;
+    if (is_own) given->elements = align_up(given + 1);
     gantry_status_t status = give_elements(given, options->stream);
     if (status == GANTRY_OK) status = describe_given(given, place(given));
     if (status != GANTRY_OK) {

@@ -53,7 +53,7 @@ gantry_status_t gantry__buffer_allocate(gantry_logical_device_t *device,
     gantry__profile_frame_t *frame = gantry__device_frame(device->table);
     GANTRY__PHASE(frame, ALLOCATION);
     *out_buffer = NULL;
-    if (!device->synchronous) gantry__buffers_collect(device);
+    if (!device->synchronous) gantry__buffers_look(device);
     gantry__buffer_t *buffer = gantry__heap_zalloc(device->table->heap, sizeof *buffer);
     if (!buffer) return GANTRY_RESOURCE_EXHAUSTED;
     gantry__bfc_chunk_t *chunk;

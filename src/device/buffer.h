@@ -41,7 +41,7 @@ typedef struct gantry__buffer_t {
     bool is_region;                         /* the region is the program's, by region_adopt */
     atomic_bool is_exposed;                 /* the newest work of the compute stream may use it */
     _Atomic(struct gantry__hold_t *) holds; /* events of the program */
-    struct gantry__buffer_t *next;          /* in the device's list of ending ones */
+    struct gantry__buffer_t *next;          /* in the device's ring of ending ones */
     struct gantry__event_t *last_events[GANTRY__STREAMS]; /* of an ending one; NULL: none */
 } gantry__buffer_t;
 
@@ -82,6 +82,8 @@ bool gantry__buffer_is_held(gantry__buffer_t *buffer);
 void gantry__buffer_note_exposed(gantry__buffer_t *buffer);
 /* Ends buffers of the device without references whose last use has passed, without a wait. */
 void gantry__buffers_collect(gantry_logical_device_t *device);
+/* The same for a few of them, in turn: its price does not grow with their number. */
+void gantry__buffers_look(gantry_logical_device_t *device);
 /* Waits for the last uses and ends all of them. */
 void gantry__buffers_end(gantry_logical_device_t *device);
 /* Marks that work with this count on the stream uses the buffer. */

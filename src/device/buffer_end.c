@@ -10,7 +10,10 @@
  *                                        ^ looked at by later calls of the device, none of which
  *                                          waits; the device's closing does
  *
- * The list is a stack without a lock: a thread takes all of it, and puts back what is in use. */
+ * The list is a ring without a lock, of which the device has the newest buffer; its next is the
+ * oldest. A thread takes all of it, and puts back what is in use. A call that only looks asks the
+ * driver about a few buffers, which become the newest: the next call asks about others, and its
+ * price does not grow with the list. */
 #include "device/buffer.h"
 
 #include "backend/backend_check.h"
@@ -137,11 +140,35 @@ static void end_buffer(gantry__buffer_t *buffer) {
     end_now(buffer);
 }
 
-static void push(gantry__buffer_t *buffer) {
-    gantry_logical_device_t *device = buffer->device;
-    buffer->next = atomic_load(&device->ending);
-    while (!atomic_compare_exchange_weak(&device->ending, &buffer->next, buffer)) {
+/* Each is a ring, or NULL. */
+static gantry__buffer_t *join_rings(gantry__buffer_t *older, gantry__buffer_t *newer) {
+    if (!older || !newer) return older ? older : newer;
+    gantry__buffer_t *oldest = older->next;
+    older->next = newer->next;
+    newer->next = oldest;
+    return newer;
+}
+
+static gantry__buffer_t *take_oldest(gantry__buffer_t **ring) {
+    gantry__buffer_t *oldest = (*ring)->next;
+    (*ring)->next = oldest->next;
+    if (oldest == *ring) *ring = NULL;
+    oldest->next = oldest;
+    return oldest;
+}
+
+/* Gives the ring to the device, with what others gave meanwhile. */
+static void put_back(gantry_logical_device_t *device, gantry__buffer_t *ring) {
+    gantry__buffer_t *seen = NULL;
+    while (ring && !atomic_compare_exchange_strong(&device->ending, &seen, ring)) {
+        ring = join_rings(ring, atomic_exchange(&device->ending, NULL));
+        seen = NULL;
     }
+}
+
+static void push(gantry__buffer_t *buffer) {
+    buffer->next = buffer;
+    put_back(buffer->device, join_rings(atomic_exchange(&buffer->device->ending, NULL), buffer));
 }
 
 static bool defer(gantry__buffer_t *buffer) {
@@ -172,21 +199,29 @@ void gantry__buffer_release(gantry__buffer_t *buffer) {
     if (!defer(buffer)) end_now(buffer);
 }
 
-static void end_those(gantry_logical_device_t *device, bool waits) {
-    gantry__buffer_t *buffer = atomic_exchange(&device->ending, NULL);
-    while (buffer) {
-        gantry__buffer_t *next = buffer->next;
-        if (is_ended(buffer, waits)) {
-            end_buffer(buffer);
+/* Stops after this many buffers that are in use. */
+static void end_those(gantry_logical_device_t *device, bool waits, uint32_t most_in_use) {
+    gantry__buffer_t *ring = atomic_exchange(&device->ending, NULL), *in_use = NULL;
+    for (uint32_t count = 0; ring && count < most_in_use;) {
+        gantry__buffer_t *oldest = take_oldest(&ring);
+        if (is_ended(oldest, waits)) {
+            end_buffer(oldest);
         } else {
-            push(buffer);
+            in_use = join_rings(in_use, oldest);
+            ++count;
         }
-        buffer = next;
     }
+    put_back(device, join_rings(ring, in_use));
+}
+
+void gantry__buffers_look(gantry_logical_device_t *device) {
+    enum { MOST_ASKED = 4 };
+    if (atomic_load_explicit(&device->ending, memory_order_relaxed))
+        end_those(device, false, MOST_ASKED);
 }
 
 void gantry__buffers_collect(gantry_logical_device_t *device) {
-    if (atomic_load_explicit(&device->ending, memory_order_relaxed)) end_those(device, false);
+    end_those(device, false, UINT32_MAX);
 }
 
-void gantry__buffers_end(gantry_logical_device_t *device) { end_those(device, true); }
+void gantry__buffers_end(gantry_logical_device_t *device) { end_those(device, true, UINT32_MAX); }

@@ -62,7 +62,7 @@ gantry_status_t gantry__sharing_adopt(gantry_logical_device_t *device,
     gantry_status_t status;
     *out_buffer = NULL;
     *out_ready = (gantry__point_t){NULL, 0};
-    gantry__buffers_collect(device);
+    gantry__buffers_look(device);
     GANTRY__TRY(gantry__loss_check(device));
     GANTRY__CALL_SLOT(
         status,

@@ -71,12 +71,16 @@ static gantry_status_t check_view_size(const view_t *view) {
                           elements, gantry_dtype_name(view->dtype), first, bytes, most);
 }
 
-/* The tensor may be a view itself, which begins at a place that suits its own elements only. */
+/* The tensor may be a view itself, which begins at a place that suits its own elements only; so may
+ * memory of the program, whose address counts where the host has it. */
 static gantry_status_t check_view_alignment(const view_t *view) {
     const gantry_tensor_t *tensor = view->tensor;
+    const gantry__buffer_t *buffer = tensor->buffer;
     const uint64_t size = gantry_dtype_size(view->dtype);
-    const uint64_t begin =
-        tensor->buffer ? tensor->buffer->span.offset_bytes + tensor->offset_bytes : 0;
+    uint64_t begin = 0;
+    if (buffer)
+        begin = (buffer->data ? (uint64_t)(uintptr_t)buffer->data : buffer->span.offset_bytes) +
+                tensor->offset_bytes;
     if ((begin + view->first_byte) % size == 0) return GANTRY_OK;
     return gantry__refuse(
         "gantry_tensor_view: first_byte %" PRIu64 " is not aligned for %s; %" PRIu64

@@ -4,6 +4,7 @@
 for each type that both have.
 Promise: Rows, transposed, reversed and repeated elements of NumPy and PyTorch arrive in their order, in place where they
 are row-major.
+Promise: TensorFlow computes with tensors of any size that it gets.
 Promise: A capsule that is used twice is refused, one that is freed early or never used frees what it must, and no array
 is held too long.
 
@@ -147,6 +148,16 @@ def check_tensorflow(gantry, tf, dtype):
         gantry.renew()
         assert given.dtype == source.dtype and given.shape == source.shape, what
         assert given.numpy().tobytes() == data, f"{what}: other bytes in TensorFlow"
+        assert tf.stack([given, given]).numpy().tobytes() == data * 2, f"{what}: other bytes after an op"
+
+
+def check_tensorflow_ops(gantry, tf):
+    """TensorFlow ends the process at an op on elements that are not aligned."""
+    for count in [*range(1, 40), 1000, 4099]:
+        ones = gantry.take(np.ones(count, "float32").__dlpack__(**VERSION))
+        given = tf.experimental.dlpack.from_dlpack(gantry.give(ones, OLD, COPY))
+        assert float(tf.reduce_sum(tf.add(given, given))) == 2 * count, f"TensorFlow, {count} ones"
+        gantry.renew()
 
 
 def torch_bytes(torch, tensor):
@@ -200,6 +211,7 @@ def main():
         types = list(TYPES) + ["bfloat16"]
         for dtype in types:
             check_tensorflow(gantry, tf, dtype)
+        check_tensorflow_ops(gantry, tf)
         print(f"TensorFlow {tf.__version__}: {len(types)} types, in without a copy, out as one")
     torch = library("torch")
     if torch:

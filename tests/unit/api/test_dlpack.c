@@ -3,6 +3,8 @@
  * deleter is called once.
  * Promise: A tensor becomes a DLPack tensor that outlives its scope; without copies it is the
  * tensor's memory and says that it is read-only.
+ * Promise: The elements of a copy, and of a tensor of up to 64 bytes, are given at a multiple of
+ * 256 bytes, as DLPack demands.
  * Promise: DLPack tensors of another version, device, type or form are refused with the value and
  * what is accepted, and stay the caller's.
  * Promise: Shapes, strides and offsets that lead out of the numbers of addresses are refused.
@@ -288,7 +290,6 @@ TEST(given_tensor_outlives_its_scope) {
     const gantry_tensor_t *x =
         gantry_reshape(scope, F32(scope, 1, 2, 3, 4, 5, 6), GANTRY_SHAPE(2, 3));
     assert_int_equal(gantry_tensor_to_dlpack(x, NULL, &managed), GANTRY_OK);
-    assert_ptr_equal(managed->dl_tensor.data, x->data);
     assert_true(managed->flags == GANTRY__DL_READ_ONLY);
     assert_int_equal(managed->dl_tensor.strides[0], 3);
     assert_int_equal(managed->dl_tensor.strides[1], 1);
@@ -321,6 +322,37 @@ TEST(copies_of_every_device_are_given) {
     expect_ended_well(scope);
     managed->deleter(managed);
     old->deleter(old);
+    runtime_fixture_close(&f);
+}
+
+/* The tensor's own memory is used where a buffer has it. */
+TEST(given_elements_are_aligned) {
+    runtime_fixture_t f;
+    const gantry_to_dlpack_options_t copies = {.struct_size = sizeof copies, .copies = true};
+    versioned_t *managed;
+    unversioned_t *old;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+    for (int64_t count = 1; count < 5000; count += count < 20 ? 1 : 997) {
+        const gantry_tensor_t *x = gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(count));
+        const bool is_small = count <= GANTRY__INLINE_BYTES / 4;
+        for (int with_copy = 0; with_copy < 2; ++with_copy) {
+            assert_int_equal(gantry_tensor_to_dlpack(x, with_copy ? &copies : NULL, &managed),
+                             GANTRY_OK);
+            void *data = managed->dl_tensor.data;
+            if (is_small || with_copy) {
+                assert_int_equal((uintptr_t)data % 256, 0);
+            } else {
+                assert_ptr_equal(data, x->data);
+            }
+            assert_memory_equal(data, x->data, x->size_bytes);
+            managed->deleter(managed);
+        }
+        assert_int_equal(gantry_tensor_to_dlpack_unversioned(x, &copies, &old), GANTRY_OK);
+        assert_int_equal((uintptr_t)old->dl_tensor.data % 256, 0);
+        old->deleter(old);
+    }
+    expect_ended_well(scope);
     runtime_fixture_close(&f);
 }
 

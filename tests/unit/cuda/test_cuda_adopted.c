@@ -4,6 +4,7 @@
  * Promise: CUDA memory comes in by one question to the driver.
  * Promise: Nothing is written to adopted CUDA memory that was not given as writable.
  * Promise: The release of adopted CUDA memory comes once, after the last work with it has ended.
+ * Promise: What a call asks the driver does not grow with the memory that waits for its release.
  * Promise: Threads share CUDA memory while the program submits to the adopted stream.
  * Promise: A function's CUDA graph has the values of the pointer that each call passes.
  *
@@ -216,6 +217,35 @@ static void released_late(machine_t *m) {
 }
 
 TEST(release_comes_after_the_last_work) { on_machine("devices=1", released_late); }
+
+/* Each of many tensors is given back while the card works, and all are released in the end. */
+static void many_wait(machine_t *m) {
+    enum { COUNT = 400, MOST_QUERIES = 12 };
+    door_t d;
+    open_door(&d, m);
+    const uint64_t memory = cuda_caller_make_memory(&d.c, BYTES);
+    warm_up(&d);
+    shut_gate(&d, d.queue);
+    const gantry_tensor_t *y = NULL;
+    const uint64_t before = d.c.control->calls("cuEventQuery");
+    for (int i = 0; i < COUNT; ++i) {
+        const gantry_tensor_t *x = adopt(&d, memory, NULL);
+        if (y) gantry_tensor_drop(d.scope, y);
+        y = gantry_add(d.scope, x, x);
+        gantry_tensor_drop(d.scope, x);
+    }
+    const uint64_t asked = d.c.control->calls("cuEventQuery") - before;
+    EXPECT(asked <= MOST_QUERIES * COUNT, "%llu questions", (unsigned long long)asked);
+    EXPECT(atomic_load(&d.released) == 0, "released while the card works");
+    lift_gate(&d);
+    EXPECT(gantry_tensor_wait(y) == GANTRY_OK, "%s", gantry_last_message());
+    EXPECT(gantry_runtime_synchronize(m->runtime) == GANTRY_OK, "%s", gantry_last_message());
+    EXPECT(atomic_load(&d.released) == COUNT, "released %d times", atomic_load(&d.released));
+    EXPECT(cuda_caller_free(&d.c, memory) == 0, "gone");
+    close_door(&d);
+}
+
+TEST(a_long_list_of_waiting_memory_costs_nothing) { on_machine("devices=1", many_wait); }
 
 /* A donated tensor's result is written to memory that was given as writable, and only there. */
 static void expect_donated(door_t *d, bool is_writable, uint64_t memory, bool is_in_place) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A context, queue, cl_mem or event that cannot be shared is refused with the object, its
  * value and what is accepted.
+ * Promise: A read of a cl_mem that the host must not read names its flag, and kernels use it.
  * Promise: References to the program's context, queue, buffers and events are exact, also when any
  * allocation or any OpenCL call fails.
  * Promise: A device over the program's context is not tried by another process, and is the one that
@@ -251,9 +252,10 @@ TEST(memory_that_does_not_suit_is_refused) {
     cl_mem image = cl.clCreateImage(p.context, CL_MEM_READ_WRITE, &format, &desc, NULL, &error);
     CL_OK(error);
     expect_memory_refused(&p, NULL, 0, false, "data is NULL");
-    expect_memory_refused(&p, small, 0, false, "has 4092 bytes; 4096 bytes at offset 0 need");
-    expect_memory_refused(&p, good, 4, false, "need one of at least 4100");
-    expect_memory_refused(&p, good, UINT64_MAX - 3, false, "has 4096 bytes");
+    expect_memory_refused(&p, small, 0, false, "has 4092 bytes; 4096 bytes at offset 0 are beyond");
+    expect_memory_refused(&p, good, 4, false, "whose sum is at most 4096 are accepted");
+    expect_memory_refused(&p, good, UINT64_MAX - 3, false,
+                          "4096 bytes at offset 18446744073709551612 are beyond them");
     expect_memory_refused(&p, good, 2, false, "offset_bytes is 2; a multiple of 4 is accepted");
     expect_memory_refused(&p, foreign, 0, false, "it is of another context");
     expect_memory_refused(&p, read_only, 0, true, "it is CL_MEM_READ_ONLY");
@@ -270,6 +272,30 @@ TEST(memory_that_does_not_suit_is_refused) {
     CL_OK(cl.clReleaseContext(other));
     --p.live[FAULTS_LAYER_BUFFER]; /* the layer counts no image when it is made */
     program_end(&p);
+}
+
+/* Kernels use the buffer. */
+TEST(read_that_the_programs_buffer_forbids_names_the_flag) {
+    static const struct {
+        cl_mem_flags flag;
+        const char *name;
+    } cases[] = {{CL_MEM_HOST_NO_ACCESS, "CL_MEM_HOST_NO_ACCESS"},
+                 {CL_MEM_HOST_WRITE_ONLY, "CL_MEM_HOST_WRITE_ONLY"}};
+    static float out[PROGRAM_ITEMS];
+    for (int i = 0; i < 2; ++i) {
+        opencl_program_t p;
+        program_open(&p);
+        cl_mem memory = program_buffer(&p, CL_MEM_READ_WRITE | cases[i].flag, PROGRAM_BYTES, NULL);
+        const gantry_tensor_t *x = gantry_tensor_from_device_memory(
+            p.scope, p.gpu, GANTRY_FLOAT32, GANTRY_SHAPE(PROGRAM_ITEMS), memory, 0, NULL);
+        assert_non_null(x);
+        assert_int_equal(gantry_tensor_read(gantry_neg(p.scope, x), out, sizeof out), GANTRY_OK);
+        assert_int_equal(gantry_tensor_read(x, out, sizeof out), GANTRY_FAILED_PRECONDITION);
+        assert_non_null(strstr(gantry_last_message(), cases[i].name));
+        program_close_runtime(&p);
+        CL_OK(cl.clReleaseMemObject(memory));
+        program_end(&p);
+    }
 }
 
 static void tracing_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A view shares a part of a tensor's memory under another type and shape: ops take it,
  * nobody writes into it, and a view that does not fit is refused with numbers.
+ * Promise: A view of the program's memory is aligned by its address.
  * Promise: The parts that Slice, StridedSlice, Split, SplitV and Unpack give share memory with the
  * whole where they are contiguous, aligned and longer than 64 bytes, and are copies elsewhere. */
 #define _XOPEN_SOURCE 700
@@ -277,6 +278,26 @@ TEST(view_of_a_view_is_aligned_by_its_place_in_memory) {
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT,
                          "first_byte 0 is not aligned for int32; 3 and every 4 bytes");
     EXPECT_I32(gantry_tensor_view(scope, odd, 3, GANTRY_INT32, GANTRY_SHAPE(2)), 2, 3);
+    end(&f, scope);
+}
+
+/* Memory of the program at an odd address: the address counts, not the place in the memory. */
+TEST(view_of_the_programs_memory_is_aligned_by_its_address) {
+    static _Alignas(64) const unsigned char bytes[256];
+    const gantry_from_memory_options_t in_place = {.struct_size = sizeof in_place,
+                                                   .requires_no_copy = true};
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+    const gantry_tensor_t *odd = gantry_tensor_from_memory(
+        scope, GANTRY_UINT8, GANTRY_SHAPE(200), (void *)(uintptr_t)(bytes + 3), 200, &in_place);
+    assert_null(gantry_tensor_view(scope, odd, 0, GANTRY_FLOAT64, GANTRY_SHAPE(4)));
+    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT,
+                         "first_byte 0 is not aligned for float64; 5 and every 8 bytes");
+    const gantry_tensor_t *view =
+        gantry_tensor_view(scope, odd, 5, GANTRY_FLOAT64, GANTRY_SHAPE(4));
+    assert_non_null(view);
+    assert_ptr_equal(view->data, bytes + 8);
     end(&f, scope);
 }
 
