@@ -107,6 +107,10 @@ typedef struct gantry_graph_node_t {
      * gantry_scope_begin_with. */
     const gantry_graph_value_t *colocated;
     size_t colocated_count; /**< Entries of colocated. */
+    /** Of an op: a gradient through it is Unimplemented, with the node's name. A description of a
+     * trace has it where the body gave a gradient of its own (gantry_custom_gradient), which a
+     * graph does not have. A graph that is made without it has the gradients of its ops. */
+    bool refuses_gradient;
 } gantry_graph_node_t;
 
 /** Adds an op. On entry *output_count is the room in outputs, on return the number of the op's
@@ -161,9 +165,9 @@ GANTRY_API gantry_status_t gantry_function_from_graph(gantry_graph_t *graph,
  * this, the body runs once more in a trace of the same sizes, whose sizes are those of the inputs;
  * a size that was open there is GANTRY_OPEN_SIZE. Constants and variables are held by reference.
  *
- * The graph has no tags for memory reports, and no gradients that the program gave
- * (gantry_custom_gradient). FailedPrecondition before the first trace; Unimplemented, with the
- * node's name, for what a graph cannot say. */
+ * The graph has no tags for memory reports. Where the program gave a gradient
+ * (gantry_custom_gradient), it refuses one: refuses_gradient. FailedPrecondition before the first
+ * trace; Unimplemented, with the node's name, for what a graph cannot say. */
 GANTRY_API gantry_status_t gantry_function_get_graph(gantry_function_t *function,
                                                      gantry_graph_t **out_graph);
 

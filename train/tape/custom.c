@@ -52,18 +52,19 @@ static gantry_status_t check_custom(gantry_scope_t *scope, gantry_function_body_
                                             : "outputs");
 }
 
-gantry_status_t gantry__custom_gradient(gantry_scope_t *scope, gantry_observer_t *inside,
-                                        gantry_function_body_fn forward,
-                                        gantry_backward_fn backward, void *user,
-                                        const gantry_tensor_t *const *inputs, size_t input_count,
-                                        const gantry_tensor_t **outputs, size_t output_count) {
+/* told: inputs, user, and attributes of what observers see. */
+static gantry_status_t custom_give_gradient(gantry_scope_t *scope, gantry_observer_t *inside,
+                                            gantry_function_body_fn forward,
+                                            gantry_backward_fn backward, gantry_observation_t told,
+                                            const gantry_tensor_t **outputs, size_t output_count) {
     for (size_t i = 0; outputs && i < output_count; ++i) outputs[i] = NULL;
     GANTRY__TRY(gantry__train_check_scope(scope));
-    GANTRY__TRY(check_custom(scope, forward, backward, inputs, input_count, outputs, output_count));
+    GANTRY__TRY(check_custom(scope, forward, backward, told.inputs, told.input_count, outputs,
+                             output_count));
     gantry_scope_t *inner = gantry_scope_begin_unobserved(scope);
     if (!inner) return gantry__train_no_inner(scope);
     if (!inside || gantry_scope_observe(inner, inside) == GANTRY_OK)
-        (void)custom_run_forward(inner, forward, user, inputs, outputs, output_count);
+        (void)custom_run_forward(inner, forward, told.user, told.inputs, outputs, output_count);
     gantry_status_t status = gantry_scope_end(inner);
     if (status != GANTRY_OK) {
         for (size_t i = 0; i < output_count; ++i) outputs[i] = NULL;
@@ -71,16 +72,29 @@ gantry_status_t gantry__custom_gradient(gantry_scope_t *scope, gantry_observer_t
     }
     /* the rule turns it back: rule_control.c */
     const gantry_function_body_fn bodies[] = {(gantry_function_body_fn)(void (*)(void))backward};
-    return gantry_scope_tell(scope,
-                             &(gantry_observation_t){.struct_size = sizeof(gantry_observation_t),
-                                                     .op = "CustomGradient",
-                                                     .inputs = inputs,
-                                                     .input_count = input_count,
-                                                     .outputs = outputs,
-                                                     .output_count = output_count,
-                                                     .bodies = bodies,
-                                                     .body_count = 1,
-                                                     .user = user});
+    told.struct_size = sizeof told;
+    told.op = "CustomGradient";
+    told.outputs = outputs;
+    told.output_count = output_count;
+    told.bodies = bodies;
+    told.body_count = 1;
+    return gantry_scope_tell(scope, &told);
+}
+
+gantry_status_t gantry__custom_gradient(gantry_scope_t *scope, gantry_observer_t *inside,
+                                        gantry_function_body_fn forward,
+                                        gantry_backward_fn backward, void *user,
+                                        const gantry_tensor_t *const *inputs, size_t input_count,
+                                        const gantry_tensor_t **outputs, size_t output_count) {
+    /* for descriptions of traces: src/function/build/graph_function.c */
+    static const gantry_attr_value_t that_of_ops = {
+        .name = "is_that_of_ops", .kind = GANTRY_ATTR_BOOL, .i = 1};
+    const gantry_observation_t told = {.inputs = inputs,
+                                       .input_count = input_count,
+                                       .attrs = &that_of_ops,
+                                       .attr_count = 1,
+                                       .user = user};
+    return custom_give_gradient(scope, inside, forward, backward, told, outputs, output_count);
 }
 
 gantry_status_t gantry_custom_gradient(gantry_scope_t *scope, gantry_function_body_fn forward,
@@ -88,6 +102,6 @@ gantry_status_t gantry_custom_gradient(gantry_scope_t *scope, gantry_function_bo
                                        const gantry_tensor_t *const *inputs, size_t input_count,
                                        const gantry_tensor_t **outputs, size_t output_count) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
-    return gantry__custom_gradient(scope, NULL, forward, backward, user, inputs, input_count,
-                                   outputs, output_count);
+    const gantry_observation_t told = {.inputs = inputs, .input_count = input_count, .user = user};
+    return custom_give_gradient(scope, NULL, forward, backward, told, outputs, output_count);
 }

@@ -22,6 +22,16 @@ static void rule_custom(gantry__rule_call_t *c) {
     gantry_scope_take_back(c->scope);
 }
 
+/* A node of a graph (gantry/graph.h) whose gradient is none that the graph has. */
+static void rule_prevent(gantry__rule_call_t *c) {
+    const char *node = gantry__rule_attr(c, "node")->s;
+    const gantry_status_t status = gantry__train_fail(
+        GANTRY_UNIMPLEMENTED,
+        "node \"%s\" refuses a gradient: that of its body was the program's own (gantry_custom_gradient); a graph whose nodes have refuses_gradient false is accepted",
+        node);
+    (void)gantry__train_hand_on(c->scope, status);
+}
+
 /* ---- the backward body ---- */
 
 bool gantry__is_branch_gradient(gantry_function_body_fn body) {
@@ -152,7 +162,11 @@ static void rule_branch(gantry__rule_call_t *c) {
 }
 
 const gantry__rule_t gantry__rules_control[] = {
-    {"Case", rule_branch},         {"CustomGradient", rule_custom},
-    {"If", rule_branch},           {"PartitionedCall", gantry__rule_function},
-    {"While", gantry__rule_while}, {NULL, NULL},
+    {"Case", rule_branch},
+    {"CustomGradient", rule_custom},
+    {"If", rule_branch},
+    {"PartitionedCall", gantry__rule_function},
+    {"PreventGradient", rule_prevent},
+    {"While", gantry__rule_while},
+    {NULL, NULL},
 };

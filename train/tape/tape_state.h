@@ -78,8 +78,8 @@ gantry_status_t gantry__tape_gradient_as(gantry_tape_t *tape, const gantry_tenso
                                          const gantry_source_t *sources, size_t source_count,
                                          const gantry_gradient_options_t *options,
                                          const gantry_tensor_t **out_gradients, const char *call);
-/* Does what gantry_custom_gradient does, and lets the check look into its forward function;
- * inside may be NULL. */
+/* Does what gantry_custom_gradient does, for a gradient that is also that of forward's ops, and
+ * lets the check look into forward; inside may be NULL. */
 gantry_status_t gantry__custom_gradient(gantry_scope_t *scope, gantry_observer_t *inside,
                                         gantry_function_body_fn forward,
                                         gantry_backward_fn backward, void *user,

@@ -77,6 +77,9 @@ static gantry_status_t describe_add(const describe_t *d, const gantry__node_t *n
 static gantry_status_t describe_op(const describe_t *d, const gantry__node_t *node,
                                    gantry__graph_item_t *item) {
     gantry_attr_value_t attrs[GANTRY__MAX_ATTRS];
+    const uint32_t *is_apart =
+        gantry__id_map_at(&d->aliases->apart, (uint64_t)(uintptr_t)node->name);
+    if (!is_apart) return GANTRY_RESOURCE_EXHAUSTED;
     for (uint32_t i = 0; i < node->op->attr_count; ++i) {
         const gantry_attr_t *attr = &node->attrs[i];
         attrs[i] = (gantry_attr_value_t){.name = node->op->attrs[i].name,
@@ -90,6 +93,7 @@ static gantry_status_t describe_op(const describe_t *d, const gantry__node_t *no
     item->node.op = node->op->name;
     item->node.attrs = attrs;
     item->node.attr_count = node->op->attr_count;
+    item->node.refuses_gradient = *is_apart != 0;
     return describe_add(d, node, item);
 }
 

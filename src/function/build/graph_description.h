@@ -123,9 +123,14 @@ gantry__graph_label_t gantry__graph_label(const char *name);
 /* The name of a kind or of its op: "MatMul", "Case". */
 const char *gantry__graph_item_op(const gantry__graph_item_t *item);
 
-/* Tensors that are other objects over the memory of others, which a tape of the trace followed. */
+/* What observers see in place of an op whose node refuses a gradient. */
+#define GANTRY__PREVENT_GRADIENT "PreventGradient"
+
+/* What an observer of the trace found: tensors that are other objects over the memory of others,
+ * which a tape follows, and nodes whose gradient the body gave. */
 typedef struct gantry__graph_aliases_t {
     gantry__id_map_t places;      /* by tensor: its pair + 1 */
+    gantry__id_map_t apart;       /* by the name of a node: 1: it refuses a gradient */
     gantry_tensor_t *(*pairs)[2]; /* the tensor, and of which it is one; references */
     size_t count, capacity;
 } gantry__graph_aliases_t;

@@ -7,6 +7,7 @@
 #include "base/fp_mode.h"
 #include "function/build/graph_description.h"
 #include "function/call/function.h"
+#include "function/trace/trace.h"
 
 static void release_graph(void *graph) { gantry_graph_release(graph); }
 
@@ -138,11 +139,40 @@ static gantry_status_t note_alias(gantry__graph_aliases_t *aliases, const gantry
     return GANTRY_OK;
 }
 
+/* A library's own gradient may be that of the ops it ran, only faster. */
+static bool is_gradient_apart(const gantry_observation_t *observation) {
+    if (strcmp(observation->op, GANTRY__PREVENT_GRADIENT) == 0) return true;
+    if (strcmp(observation->op, "CustomGradient") != 0) return false;
+    for (size_t i = 0; i < observation->attr_count; ++i) {
+        if (strcmp(observation->attrs[i].name, "is_that_of_ops") == 0)
+            return observation->attrs[i].i == 0;
+    }
+    return true;
+}
+
+/* The nodes are the last ones of what has the gradient, and of its inputs. */
+static gantry_status_t mark_apart(gantry__graph_aliases_t *aliases, const gantry_scope_t *scope,
+                                  const gantry_observation_t *observation) {
+    for (size_t i = 0; i < observation->output_count; ++i) {
+        const gantry_tensor_t *output = observation->outputs[i];
+        const gantry__graph_t *graph = scope->trace ? scope->trace->graph : NULL;
+        if (!graph || !output->is_symbolic || output->trace != scope->trace->id)
+            return gantry__fail(GANTRY_UNIMPLEMENTED,
+                                "%s: output %zu of a gradient of the program's own is no node",
+                                "gantry_function_get_graph", i);
+        const gantry__node_t *node = &graph->nodes[graph->values[output->value].node];
+        uint32_t *is_apart = gantry__id_map_at(&aliases->apart, (uint64_t)(uintptr_t)node->name);
+        if (!is_apart) return GANTRY_RESOURCE_EXHAUSTED;
+        *is_apart = 1;
+    }
+    return GANTRY_OK;
+}
+
 /* A function that is called in the body returns tensors under objects of their own. */
 static gantry_status_t observe_aliases(gantry_scope_t *scope,
                                        const gantry_observation_t *observation, void *user) {
     describe_call_t *call = user;
-    (void)scope;
+    if (is_gradient_apart(observation)) return mark_apart(&call->aliases, scope, observation);
     if (strcmp(observation->op, "Identity") != 0 || observation->input_count != 1 ||
         observation->output_count != 1 || observation->outputs[0]->is_symbolic)
         return GANTRY_OK;
@@ -157,6 +187,7 @@ static void end_aliases(gantry__graph_aliases_t *aliases) {
     gantry__heap_free(aliases->places.heap, aliases->pairs,
                       aliases->capacity * sizeof *aliases->pairs);
     gantry__id_map_deinit(&aliases->places);
+    gantry__id_map_deinit(&aliases->apart);
 }
 
 static gantry_status_t describe_function(gantry_function_t *function, gantry_graph_t *graph) {
@@ -166,6 +197,7 @@ static gantry_status_t describe_function(gantry_function_t *function, gantry_gra
         GANTRY__TRY(gantry_graph_set_metadata(graph, function->texts.metadata[i].key,
                                               function->texts.metadata[i].text));
     gantry__id_map_init(&call.aliases.places, &function->runtime->heap);
+    gantry__id_map_init(&call.aliases.apart, &function->runtime->heap);
     const gantry_status_t status =
         gantry__function_trace_again(function, &observer, describe_shown, &call);
     end_aliases(&call.aliases);

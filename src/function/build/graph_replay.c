@@ -149,6 +149,28 @@ static gantry_status_t graph_run_op(gantry_scope_t *scope, const graph_level_t *
         &made);
 }
 
+/* A tape of the scope, which does not see the op, refuses a gradient through what it sees. */
+static gantry_status_t run_without_gradient(gantry_scope_t *scope, const graph_level_t *level,
+                                            const gantry__graph_item_t *item) {
+    gantry_observer_t *observer = scope->observer;
+    scope->observer = NULL;
+    const gantry_status_t status = graph_run_op(scope, level, item);
+    scope->observer = observer;
+    if (status != GANTRY_OK || !observer) return status;
+    const gantry_graph_node_t *node = &item->node;
+    const gantry_attr_value_t name = {
+        .name = "node", .kind = GANTRY_ATTR_STRING, .s = *node->name ? node->name : node->op};
+    return gantry_scope_tell(
+        scope, &(gantry_observation_t){.struct_size = sizeof(gantry_observation_t),
+                                       .op = GANTRY__PREVENT_GRADIENT,
+                                       .inputs = level_list(level, node->inputs, node->input_count),
+                                       .input_count = node->input_count,
+                                       .outputs = outputs_of(level, item),
+                                       .output_count = item->output_count,
+                                       .attrs = &name,
+                                       .attr_count = 1});
+}
+
 static gantry_status_t graph_run_assign(gantry_scope_t *scope, const graph_level_t *level,
                                         const gantry__graph_item_t *item) {
     tensor *value = level_tensor(level, item->node.inputs[0]);
@@ -205,7 +227,9 @@ static gantry_status_t graph_check_given(const gantry__graph_item_t *item, tenso
 static gantry_status_t run_kind(gantry_scope_t *scope, graph_level_t *level,
                                 const gantry__graph_item_t *item) {
     switch (item->kind) {
-        case GANTRY_GRAPH_OP: return graph_run_op(scope, level, item);
+        case GANTRY_GRAPH_OP:
+            return item->node.refuses_gradient ? run_without_gradient(scope, level, item)
+                                               : graph_run_op(scope, level, item);
         case GANTRY_GRAPH_CONSTANT: return put_constant(scope, level, item);
         case GANTRY_GRAPH_ASSIGN: return graph_run_assign(scope, level, item);
         case GANTRY_GRAPH_DRAW: return put_draw(scope, level, item);

@@ -20,7 +20,8 @@
 #include "shared/printable.h"
 #include "shared/struct_size.h"
 
-#define FRONT_BYTES 512 /* that show what a file is */
+#define FRONT_BYTES 4096 /* that are read at once: most headers end before */
+#define KIND_BYTES 512   /* that show what a file is */
 #define MOST_FILE_BYTES ((size_t)1 << (sizeof(size_t) > 4 ? 46 : 30))
 
 typedef struct loading_t {
@@ -37,11 +38,9 @@ typedef struct loading_t {
 
 /* ---- the header ---- */
 
-static gantry_status_t saved_load_check_kind(const loading_t *loading) {
-    unsigned char front[FRONT_BYTES];
-    const size_t bytes = loading->size < sizeof front ? (size_t)loading->size : sizeof front;
-    GANTRY__TRY(gantry__file_read_at(loading->file, loading->path, 0, front, bytes));
-    const char *kind = gantry__file_kind(front, bytes);
+static gantry_status_t saved_load_check_kind(const loading_t *loading, const void *front,
+                                             size_t bytes) {
+    const char *kind = gantry__file_kind(front, bytes < KIND_BYTES ? bytes : KIND_BYTES);
     if (kind) return gantry__refuse("it is no safetensors file: %s", kind);
     if (loading->size >= GANTRY__SAFETENSORS_LENGTH_BYTES) return GANTRY_OK;
     return gantry__refuse("it is no safetensors file: it has %" PRIu64
@@ -52,16 +51,20 @@ static gantry_status_t saved_load_check_kind(const loading_t *loading) {
 static gantry_status_t load_header(loading_t *loading) {
     const gantry__safetensors_memory_t memory = gantry__saved_memory(&loading->runtime->heap);
     const gantry__heap_t *heap = &loading->runtime->heap;
-    unsigned char bytes[GANTRY__SAFETENSORS_LENGTH_BYTES];
+    const size_t prefix = GANTRY__SAFETENSORS_LENGTH_BYTES;
+    unsigned char front[FRONT_BYTES];
+    const size_t bytes = loading->size < sizeof front ? (size_t)loading->size : sizeof front;
     uint64_t length;
-    GANTRY__TRY(saved_load_check_kind(loading));
-    GANTRY__TRY(gantry__file_read_at(loading->file, loading->path, 0, bytes, sizeof bytes));
-    GANTRY__TRY(gantry__safetensors_length(bytes, loading->size, &length));
-    loading->data_offset = sizeof bytes + length;
+    GANTRY__TRY(gantry__file_read_at(loading->file, loading->path, 0, front, bytes));
+    GANTRY__TRY(saved_load_check_kind(loading, front, bytes));
+    GANTRY__TRY(gantry__safetensors_length(front, loading->size, &length));
+    loading->data_offset = prefix + length;
     char *text = gantry__heap_alloc(heap, (size_t)length);
     if (!text) return GANTRY_RESOURCE_EXHAUSTED;
-    gantry_status_t status =
-        gantry__file_read_at(loading->file, loading->path, sizeof bytes, text, (size_t)length);
+    const size_t known = length < bytes - prefix ? (size_t)length : bytes - prefix;
+    memcpy(text, front + prefix, known);
+    gantry_status_t status = gantry__file_read_at(loading->file, loading->path, prefix + known,
+                                                  text + known, (size_t)length - known);
     if (status == GANTRY_OK)
         status = gantry__safetensors_parse(&memory, text, (size_t)length,
                                            loading->size - loading->data_offset, &loading->header);

@@ -136,9 +136,11 @@ static gantry_status_t take_node(saved_reader_t *reader, gantry_graph_t *graph) 
     GANTRY__TRY(gantry__saved_take_u8(&reader->cursor, &flags));
     GANTRY__TRY(gantry__saved_take_text(&reader->cursor, &item.node.name));
     if (kind == GANTRY_GRAPH_INPUT || kind > GANTRY_GRAPH_DRAW ||
-        flags >= 2 * GANTRY__SAVED_IS_INLINE)
+        flags >= 2 * GANTRY__SAVED_REFUSES_GRADIENT ||
+        (flags & GANTRY__SAVED_REFUSES_GRADIENT && kind != GANTRY_GRAPH_OP))
         return gantry__saved_fail(&reader->cursor, "a node is of an unknown kind");
     item.kind = (gantry_graph_kind_t)kind;
+    item.node.refuses_gradient = flags & GANTRY__SAVED_REFUSES_GRADIENT;
     GANTRY__TRY(take_relations(reader, flags, &item.node));
     return kind == GANTRY_GRAPH_CASE || kind == GANTRY_GRAPH_WHILE
                ? add_block_node(reader, graph, &item)

@@ -249,7 +249,7 @@ static gantry_status_t record_row(recorder_t *recorder) {
     GANTRY__TRY(gantry__saved_take_u8(&recorder->cursor, &flags));
     GANTRY__TRY(gantry__saved_take_text(&recorder->cursor, &node.name));
     if (flags & (GANTRY__SAVED_HAS_CONTROLS | GANTRY__SAVED_HAS_COLOCATED) ||
-        !saved_record_is_name(node.name))
+        flags >= 2 * GANTRY__SAVED_REFUSES_GRADIENT || !saved_record_is_name(node.name))
         return NOT_PLAIN;
     if (flags & GANTRY__SAVED_HAS_DEVICE) GANTRY__TRY(take_request(recorder, &node.wish));
     switch (kind) {

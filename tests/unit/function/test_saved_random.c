@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A random traced function that is saved and loaded has the bits of its body run op by op,
- * Promise: with all passes and none, and the nodes' names and devices of the function it was.
+/* Promise: A random function, saved and loaded, has the bits, names and devices of its body.
  */
 #define _XOPEN_SOURCE 700
 

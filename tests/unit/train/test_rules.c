@@ -255,8 +255,8 @@ TEST(each_differentiable_op_has_a_case) {
 
 /* Whether a name is that of an op, or of what a tape records besides ops. */
 static bool is_known(const char *name) {
-    static const char *const others[] = {"Case", "CustomGradient", "If", "PartitionedCall",
-                                         "While"};
+    static const char *const others[] = {
+        "Case", "CustomGradient", "If", "PartitionedCall", "PreventGradient", "While"};
     for (size_t i = 0; i < sizeof others / sizeof *others; ++i) {
         if (strcmp(others[i], name) == 0) return true;
     }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A training step of a model, with its optimizer and dropout, that is saved and loaded
- * Promise: goes on with the trajectory of the one that was saved, bit by bit; so its predictions.
+/* Promise: A loaded training step, with optimizer and dropout, goes on with the saved one's bits.
  *
  * The times of tracing and loading are printed. */
 #define _XOPEN_SOURCE 700
