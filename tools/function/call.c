@@ -11,6 +11,7 @@
 
 typedef struct function_values_t {
     const gantry_tensor_t **inputs, **outputs;
+    const char **input_files, **output_files; /* of the line; NULL: none for this one */
     size_t input_count, output_count;
 } function_values_t;
 
@@ -26,105 +27,71 @@ static const gantry_tensor_t *function_call_draw(gantry_scope_t *scope, gantry_d
 }
 
 static const gantry_tensor_t *fill(const function_call_t *call, gantry_scope_t *scope,
-                                   const gantry_function_value_t *value, uint64_t seed,
-                                   uint64_t size) {
+                                   const gantry_function_value_t *value, uint64_t seed) {
     gantry_shape_t shape = value->shape;
     for (int32_t k = 0; k < shape.rank; ++k) {
-        if (shape.dims[k] < 0) shape.dims[k] = (int64_t)size;
+        if (shape.dims[k] < 0) shape.dims[k] = (int64_t)call->size;
     }
-    switch (gantry_command_choice(call->values, "fill", 0)) {
-        case 0: return function_call_draw(scope, value->dtype, shape, (int64_t)seed);
-        case 1: return gantry_ones(scope, value->dtype, shape);
+    switch (call->fill) {
+        case FUNCTION_FILL_RANDOM:
+            return function_call_draw(scope, value->dtype, shape, (int64_t)seed);
+        case FUNCTION_FILL_ONES: return gantry_ones(scope, value->dtype, shape);
         default: return gantry_zeros(scope, value->dtype, shape);
     }
 }
 
-/* The file of "NAME=FILE" for a value, or NULL. */
-static const char *function_call_file_of(const function_call_t *call, const char *option,
-                                         const gantry_function_value_t *value, size_t index) {
-    char number[32];
-    const char *given;
-    (void)snprintf(number, sizeof number, "%zu", index);
-    for (size_t i = 0; (given = gantry_command_value_at(call->values, option, i)); ++i) {
-        const char *equals = strchr(given, '=');
-        const size_t length = equals ? (size_t)(equals - given) : 0;
-        const bool is_named =
-            length > 0 && strlen(value->name) == length && memcmp(given, value->name, length) == 0;
-        const bool is_numbered =
-            length > 0 && strlen(number) == length && memcmp(given, number, length) == 0;
-        if (is_named || is_numbered) return equals + 1;
-    }
-    return NULL;
-}
-
-/* Each value of the option names an input or output; false after a message. */
-static bool function_call_check_names(const function_call_t *call, const char *option, size_t count,
-                                      gantry_status_t (*get)(gantry_function_t *, size_t,
-                                                             gantry_function_value_t *)) {
-    size_t given = 0, found = 0;
-    while (gantry_command_value_at(call->values, option, given)) ++given;
-    for (size_t i = 0; i < count; ++i) {
-        gantry_function_value_t value = {.struct_size = sizeof value};
-        if (get(call->function, i, &value) == GANTRY_OK)
-            found += function_call_file_of(call, option, &value, i) != NULL;
-    }
-    if (given <= found) return true;
-    (void)gantry_tool_fail(
-        "--%s: %zu values name %zu of the function's %zu %ss; NAME=FILE, once for each, with a name or number of `gantry function info` is accepted",
-        option, given, found, count, option);
-    return false;
-}
-
 static bool function_call_make_inputs(const function_call_t *call, gantry_scope_t *scope,
                                       const function_values_t *values) {
-    uint64_t seed = 0, size = 1;
-    if (!gantry_command_integer(call->values, "seed", 0, INT64_MAX - 1000000, &seed) ||
-        !gantry_command_integer(call->values, "size", 0, INT32_MAX, &size))
-        return false;
     for (size_t i = 0; i < values->input_count; ++i) {
         gantry_function_value_t value = {.struct_size = sizeof value};
         if (gantry_function_get_input(call->function, i, &value) != GANTRY_OK) return false;
-        const char *file = function_call_file_of(call, "input", &value, i);
+        const char *file = values->input_files[i];
         values->inputs[i] =
-            file ? gantry_load_npy(scope, file) : fill(call, scope, &value, seed + i, size);
+            file ? gantry_load_npy(scope, file) : fill(call, scope, &value, call->seed + i);
     }
     return true;
 }
 
 /* ---- outputs ---- */
 
-static bool print_output(const function_call_t *call, const gantry_tensor_t *output, size_t index) {
+/* Prints name, type and elements; to JSON, the file instead if the output is in one. */
+static bool print_output(const function_call_t *call, const gantry_tensor_t *output, size_t index,
+                         const char *text, const char *file) {
     gantry_function_value_t value = {.struct_size = sizeof value};
     char type[TYPE_BYTES], number[32];
-    size_t needed = 0;
-    if (gantry_function_get_output(call->function, index, &value) != GANTRY_OK ||
-        gantry_tensor_format(output, NULL, NULL, 0, &needed) != GANTRY_OK)
-        return false;
-    char *text = malloc(needed + 1);
-    bool good = text && gantry_tensor_format(output, NULL, text, needed + 1, &needed) == GANTRY_OK;
+    if (gantry_function_get_output(call->function, index, &value) != GANTRY_OK) return false;
     value.dtype = gantry_tensor_dtype(output);
     value.shape = *gantry_tensor_shape(output);
     const char *name = function_value_name(&value, index, number);
     (void)function_type_text(&value, type, sizeof type);
-    if (good && call->json) {
+    if (call->json) {
         gantry_json_object(call->json, NULL);
         gantry_json_text(call->json, "name", name);
         gantry_json_text(call->json, "type", type);
-        gantry_json_text(call->json, "text", text);
+        gantry_json_text(call->json, file ? "file" : "text", file ? file : text);
         gantry_json_end(call->json);
-    } else if (good) {
-        (void)printf("%s %s\n%s\n", name, type, text);
+    } else if (text) {
+        function_print_text(name);
+        (void)printf(" %s\n%s\n", type, text);
     }
+    return true;
+}
+
+static bool print_elements(const function_call_t *call, const gantry_tensor_t *output,
+                           size_t index) {
+    size_t needed = 0;
+    if (gantry_tensor_format(output, NULL, NULL, 0, &needed) != GANTRY_OK) return false;
+    char *text = malloc(needed + 1);
+    const bool good = text &&
+                      gantry_tensor_format(output, NULL, text, needed + 1, &needed) == GANTRY_OK &&
+                      print_output(call, output, index, text, NULL);
     free(text);
     return good;
 }
 
-static bool function_call_write_outputs(const function_call_t *call, gantry_scope_t *scope,
-                                        const function_values_t *values) {
+static bool write_files(gantry_scope_t *scope, const function_values_t *values) {
     for (size_t i = 0; i < values->output_count; ++i) {
-        gantry_function_value_t value = {.struct_size = sizeof value};
-        if (gantry_function_get_output(call->function, i, &value) != GANTRY_OK) return false;
-        const char *file = function_call_file_of(call, "output", &value, i);
+        const char *file = values->output_files[i];
         if (file && gantry_save_npy(scope, values->outputs[i], file) != GANTRY_OK) return false;
     }
     return true;
@@ -132,12 +99,16 @@ static bool function_call_write_outputs(const function_call_t *call, gantry_scop
 
 static bool print_outputs(const function_call_t *call, gantry_scope_t *scope,
                           const function_values_t *values) {
-    bool good = true;
-    if (gantry_command_has(call->values, "output"))
-        return function_call_write_outputs(call, scope, values);
+    const bool has_files = gantry_command_has(call->values, "output");
+    bool good = !has_files || write_files(scope, values);
+    if (!good) return false;
     if (call->json) gantry_json_array(call->json, NULL);
-    for (size_t i = 0; good && i < values->output_count; ++i)
-        good = print_output(call, values->outputs[i], i);
+    for (size_t i = 0; good && i < values->output_count; ++i) {
+        const gantry_tensor_t *output = values->outputs[i];
+        const char *file = values->output_files[i];
+        if (!has_files) good = print_elements(call, output, i);
+        if (file) good = print_output(call, output, i, NULL, file);
+    }
     if (call->json) gantry_json_end(call->json);
     return good;
 }
@@ -159,30 +130,39 @@ static bool run_in(const function_call_t *call, gantry_scope_t *scope,
     return false;
 }
 
-static bool call_once(const function_call_t *call, bool gives) {
-    gantry_function_t *function = call->function;
-    function_values_t values = {.input_count = gantry_function_input_count(function),
-                                .output_count = gantry_function_output_count(function)};
-    if (!function_call_check_names(call, "input", values.input_count, gantry_function_get_input) ||
-        !function_call_check_names(call, "output", values.output_count, gantry_function_get_output))
-        return false;
-    values.inputs = calloc(values.input_count + 1, sizeof *values.inputs);
-    values.outputs = calloc(values.output_count + 1, sizeof *values.outputs);
+static int call_with_files(const function_call_t *call, const function_values_t *values,
+                           bool gives) {
+    int code = function_read_files(call, "input", values->input_count, gantry_function_get_input,
+                                   values->input_files);
+    if (code == GANTRY_TOOL_OK && gives)
+        code = function_read_files(call, "output", values->output_count, gantry_function_get_output,
+                                   values->output_files);
+    if (code != GANTRY_TOOL_OK) return code;
     gantry_scope_t *scope =
         gantry_scope_begin(call->runtime, gantry_command_value(call->values, "device"));
-    bool good = values.inputs && values.outputs && scope;
-    if (good)
-        good = run_in(call, scope, &values, gives);
-    else
-        (void)gantry_tool_fail_last();
-    if (scope) (void)gantry_scope_end(scope);
+    if (!scope) return gantry_tool_fail_last();
+    if (!run_in(call, scope, values, gives)) code = GANTRY_TOOL_FAILED;
+    (void)gantry_scope_end(scope);
+    return code;
+}
+
+static int call_once(const function_call_t *call, bool gives) {
+    function_values_t values = {.input_count = gantry_function_input_count(call->function),
+                                .output_count = gantry_function_output_count(call->function)};
+    values.inputs = calloc(values.input_count + 1, sizeof *values.inputs);
+    values.outputs = calloc(values.output_count + 1, sizeof *values.outputs);
+    values.input_files = calloc(values.input_count + 1, sizeof *values.input_files);
+    values.output_files = calloc(values.output_count + 1, sizeof *values.output_files);
+    const int code = values.inputs && values.outputs && values.input_files && values.output_files
+                         ? call_with_files(call, &values, gives)
+                         : gantry_tool_fail("out of host memory");
     free((void *)values.inputs);
     free((void *)values.outputs);
-    return good;
+    free((void *)values.input_files);
+    free((void *)values.output_files);
+    return code;
 }
 
-int function_run(const function_call_t *call) {
-    return call_once(call, true) ? GANTRY_TOOL_OK : GANTRY_TOOL_FAILED;
-}
+int function_run(const function_call_t *call) { return call_once(call, true); }
 
-bool function_try(const function_call_t *call) { return call_once(call, false); }
+int function_try(const function_call_t *call) { return call_once(call, false); }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/printable.h"
+
 const char *function_type_text(const gantry_function_value_t *value, char *out, size_t out_bytes) {
     const gantry_shape_t *shape = &value->shape;
     if (value->dtype == GANTRY_DTYPE_NONE) {
@@ -29,6 +31,17 @@ const char *function_value_name(const gantry_function_value_t *value, size_t ind
     return out;
 }
 
+void function_print_text(const char *text) {
+    for (const char *at = text; *at;) {
+        const size_t bytes = gantry__utf8_bytes(at);
+        if (bytes == 0 || gantry__utf8_command(at, bytes) != 0)
+            (void)putchar('?');
+        else
+            (void)fwrite(at, 1, bytes, stdout);
+        at += bytes ? bytes : 1;
+    }
+}
+
 /* ---- explain ---- */
 
 static char *explanation_of(gantry_function_t *function, gantry_explain_form_t form) {
@@ -41,16 +54,28 @@ static char *explanation_of(gantry_function_t *function, gantry_explain_form_t f
     return NULL;
 }
 
-/* A function whose sizes are open is traced by a call. */
+/* A function whose sizes are open is traced by a call, and one of known sizes when it is loaded. A
+ * file of an input is read, so it must fit. */
+static bool explain_needs_call(const function_call_t *call) {
+    bool is_open = gantry_command_has(call->values, "input");
+    for (size_t i = 0; i < gantry_function_input_count(call->function); ++i) {
+        gantry_function_value_t value = {.struct_size = sizeof value};
+        if (gantry_function_get_input(call->function, i, &value) != GANTRY_OK) return true;
+        for (int32_t k = 0; k < value.shape.rank; ++k) is_open |= value.shape.dims[k] < 0;
+    }
+    return is_open;
+}
+
 static int explain(const function_call_t *call) {
     static const gantry_explain_form_t forms[] = {GANTRY_EXPLAIN_TEXT, GANTRY_EXPLAIN_JSON,
                                                   GANTRY_EXPLAIN_GRAPHVIZ};
-    const bool is_json = call->json || gantry_command_choice(call->values, "form", 0) == 1;
     const gantry_explain_form_t form =
-        is_json ? GANTRY_EXPLAIN_JSON : forms[gantry_command_choice(call->values, "form", 0)];
-    if (!function_try(call)) return GANTRY_TOOL_FAILED;
+        forms[gantry_command_choice(call->values, "form", call->json ? 1 : 0)];
+    const int code = explain_needs_call(call) ? function_try(call) : GANTRY_TOOL_OK;
+    if (code != GANTRY_TOOL_OK) return code;
     char *text = explanation_of(call->function, form);
     if (!text) return gantry_tool_fail_last();
+    gantry__make_printable(text, '\n');
     (void)printf("%s%s", text, *text && text[strlen(text) - 1] == '\n' ? "" : "\n");
     free(text);
     return GANTRY_TOOL_OK;
@@ -76,8 +101,37 @@ static int load_and_act(function_call_t *call) {
     return code;
 }
 
+/* The options that not every action takes, with those that take them. */
+static const struct {
+    const char *option, *actions;
+} owners[] = {{"input", "run explain"}, {"output", "run"},   {"fill", "run"},
+              {"seed", "run"},          {"form", "explain"}, {"size", "run explain"}};
+
+/* Reads the line. Returns the exit code, after a message. */
+static int function_read_line(function_call_t *call) {
+    const gantry_command_values_t *values = call->values;
+    const char *action = values->operands[0];
+    for (size_t i = 0; i < sizeof owners / sizeof owners[0]; ++i) {
+        if (gantry_command_has(values, owners[i].option) && !strstr(owners[i].actions, action))
+            return gantry_command_refuse(values->command,
+                                         "--%s is not an option of %s; accepted: %s with it",
+                                         owners[i].option, action, owners[i].actions);
+    }
+    if (gantry_command_has(values, "json") && gantry_command_choice(values, "form", 1) != 1)
+        return gantry_command_refuse_value(values, "form", "json with --json");
+    call->fill = strcmp(action, "explain") == 0
+                     ? FUNCTION_FILL_ZEROS
+                     : gantry_command_choice(values, "fill", FUNCTION_FILL_RANDOM);
+    return gantry_command_integer(values, "seed", 0, INT64_MAX - 1000000, &call->seed) &&
+                   gantry_command_integer(values, "size", 0, INT32_MAX, &call->size)
+               ? GANTRY_TOOL_OK
+               : GANTRY_TOOL_WRONG_USAGE;
+}
+
 static int function_command(const gantry_command_values_t *values) {
-    function_call_t call = {.values = values, .path = values->operands[1]};
+    function_call_t call = {.values = values, .path = values->operands[1], .size = 1};
+    const int line = function_read_line(&call);
+    if (line != GANTRY_TOOL_OK) return line;
     call.runtime = gantry_command_open_runtime(values, NULL);
     if (!call.runtime) return GANTRY_TOOL_FAILED;
     const int code = load_and_act(&call);
@@ -92,7 +146,8 @@ const gantry_command_t gantry_command_function = {
         "info prints inputs, outputs, metadata, variables and ops. run computes the outputs and prints them, or writes them "
         "to .npy files. explain prints the device of each node with the reason, copies and memory, as "
         "gantry_function_explain.\n\n"
-        "An input that no --input names is filled as --fill says, with --size for its open sizes.",
+        "An input that no --input names is filled as --fill says, with --size for its open sizes. explain "
+        "calls the function only if a size is open or --input is given, with zeros in the other inputs.",
     .operands = "info|run|explain FILE",
     .operand_least = 2,
     .operand_most = 2,

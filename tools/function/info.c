@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "function/function.h"
+#include "shared/printable.h"
 
 #define TYPE_BYTES 256
 
@@ -66,28 +67,79 @@ static int compare_ops(const void *left, const void *right) {
 
 /* ---- text ---- */
 
-static void print_values(const function_call_t *call, const char *what, size_t count,
-                         gantry_status_t (*get)(gantry_function_t *, size_t,
-                                                gantry_function_value_t *)) {
+/* The column of names is as wide as the longest name, within these. */
+#define LEAST_NAME 20
+#define MOST_NAME 48
+
+typedef struct table_t {
+    const function_call_t *call;
+    size_t width; /* of the column of names, so far */
+    bool prints;  /* false: the width is measured */
+} table_t;
+
+static size_t characters_of(const char *text) {
+    size_t characters = 0;
+    for (; *text; ++characters) {
+        const size_t bytes = gantry__utf8_bytes(text);
+        text += bytes ? bytes : 1;
+    }
+    return characters;
+}
+
+/* A row; a name wider than the column has a line of its own. */
+static void info_add_row(table_t *table, const char *what, const char *name, const char *text) {
+    const size_t characters = characters_of(name);
+    if (!table->prints) {
+        if (characters > table->width && characters <= MOST_NAME) table->width = characters;
+        return;
+    }
+    (void)printf("  %-9s ", what);
+    function_print_text(name);
+    if (characters > table->width)
+        (void)printf("\n%*s", (int)(table->width + 13), "");
+    else
+        (void)printf("%*s", (int)(table->width - characters + 1), "");
+    function_print_text(text);
+    (void)printf("\n");
+}
+
+static void add_value_rows(table_t *table, const char *what, size_t count, function_get_fn *get) {
     for (size_t i = 0; i < count; ++i) {
         gantry_function_value_t value = {.struct_size = sizeof value};
         char type[TYPE_BYTES], number[32];
-        if (get(call->function, i, &value) != GANTRY_OK) return;
-        (void)printf("  %-9s %-20s %s\n", i == 0 ? what : "",
-                     function_value_name(&value, i, number),
+        if (get(table->call->function, i, &value) != GANTRY_OK) return;
+        info_add_row(table, i == 0 ? what : "", function_value_name(&value, i, number),
                      function_type_text(&value, type, sizeof type));
     }
 }
 
-static void print_variables(const gantry_graph_t *graph) {
+static void add_metadata_rows(table_t *table) {
+    for (size_t i = 0; i < gantry_function_metadata_count(table->call->function); ++i) {
+        gantry_metadata_t metadata;
+        if (gantry_function_get_metadata(table->call->function, i, &metadata) != GANTRY_OK) return;
+        info_add_row(table, i == 0 ? "metadata" : "", metadata.key, metadata.text);
+    }
+}
+
+static void add_variable_rows(table_t *table, const gantry_graph_t *graph) {
     for (size_t i = 0; i < gantry_graph_variable_count(graph); ++i) {
         const gantry_variable_t *variable = gantry_graph_get_variable(graph, i);
         const gantry_function_value_t value = {.dtype = gantry_variable_dtype(variable),
                                                .shape = *gantry_variable_shape(variable)};
         char type[TYPE_BYTES];
-        (void)printf("  %-9s %-20s %s\n", i == 0 ? "variables" : "", gantry_variable_name(variable),
+        info_add_row(table, i == 0 ? "variables" : "", gantry_variable_name(variable),
                      function_type_text(&value, type, sizeof type));
     }
+}
+
+static void info_add_rows(table_t *table, const gantry_graph_t *graph) {
+    gantry_function_t *function = table->call->function;
+    add_value_rows(table, "inputs", gantry_function_input_count(function),
+                   gantry_function_get_input);
+    add_value_rows(table, "outputs", gantry_function_output_count(function),
+                   gantry_function_get_output);
+    add_metadata_rows(table);
+    add_variable_rows(table, graph);
 }
 
 static void print_contents(const contents_t *contents) {
@@ -103,17 +155,14 @@ static void print_contents(const contents_t *contents) {
 
 static void print_info(const function_call_t *call, const gantry_graph_t *graph,
                        const contents_t *contents) {
-    gantry_function_t *function = call->function;
-    (void)printf("%s: function %s\n", call->path, gantry_function_name(function));
-    print_values(call, "inputs", gantry_function_input_count(function), gantry_function_get_input);
-    print_values(call, "outputs", gantry_function_output_count(function),
-                 gantry_function_get_output);
-    for (size_t i = 0; i < gantry_function_metadata_count(function); ++i) {
-        gantry_metadata_t metadata;
-        if (gantry_function_get_metadata(function, i, &metadata) != GANTRY_OK) return;
-        (void)printf("  %-9s %-20s %s\n", i == 0 ? "metadata" : "", metadata.key, metadata.text);
-    }
-    print_variables(graph);
+    table_t table = {.call = call, .width = LEAST_NAME};
+    info_add_rows(&table, graph);
+    table.prints = true;
+    function_print_text(call->path);
+    (void)printf(": function ");
+    function_print_text(gantry_function_name(call->function));
+    (void)printf("\n");
+    info_add_rows(&table, graph);
     print_contents(contents);
 }
 
@@ -128,8 +177,7 @@ static void add_type(gantry_json_t *json, gantry_dtype_t dtype, const gantry_sha
 }
 
 static void add_values(const function_call_t *call, const char *key, size_t count,
-                       gantry_status_t (*get)(gantry_function_t *, size_t,
-                                              gantry_function_value_t *)) {
+                       function_get_fn *get) {
     gantry_json_array(call->json, key);
     for (size_t i = 0; i < count; ++i) {
         gantry_function_value_t value = {.struct_size = sizeof value};
