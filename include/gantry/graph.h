@@ -163,11 +163,13 @@ GANTRY_API gantry_status_t gantry_function_from_graph(gantry_graph_t *graph,
 /** The graph of a function, of which the caller gets a reference. Of a function that was made of a
  * graph, it is that one. Else it describes what the newest trace recorded, before any pass: for
  * this, the body runs once more in a trace of the same sizes, whose sizes are those of the inputs;
- * a size that was open there is GANTRY_OPEN_SIZE. Constants and variables are held by reference.
+ * a size that was open there is GANTRY_OPEN_SIZE. Constants, variables and the streams of draws are
+ * held by reference; the graph is batch-invariant as that trace is.
  *
  * The graph has no tags for memory reports. Where the program gave a gradient
  * (gantry_custom_gradient), it refuses one: refuses_gradient. FailedPrecondition before the first
- * trace; Unimplemented, with the node's name, for what a graph cannot say. */
+ * trace, and if the body draws numbers without a seed where that trace has no such draw;
+ * Unimplemented, with the node's name, for what a graph cannot say. */
 GANTRY_API gantry_status_t gantry_function_get_graph(gantry_function_t *function,
                                                      gantry_graph_t **out_graph);
 

@@ -38,11 +38,15 @@ typedef struct gantry_function_save_options_t {
  *
  * A constant of up to 64 bytes is a part of the graph; others, and all variables, are tensors under
  * their names, which get "_1", "_2" and so on where they repeat. A generator's stream is saved as
- * it is now: the loaded function has one of its own.
+ * it is now: the loaded function has one of its own. A function whose newest trace is
+ * batch-invariant stays so.
  *
- * FailedPrecondition before the first trace; InvalidArgument for metadata that is not UTF-8 (bytes
- * of a tensor's name that are not become "?"); Unimplemented, with the node's name, for what a graph cannot say, and for a tensor of a
- * type that safetensors does not have; else the error of reading a tensor, with its name. */
+ * FailedPrecondition as for gantry_function_get_graph; InvalidArgument for metadata that is not
+ * UTF-8 (bytes of a tensor's name that are not become "?"); Unimplemented, with the node's name, for
+ * what a graph cannot say, for an op with the attributes seed and seed2 that the program added to a
+ * graph, whose stream the graph does not have (a stateless op, and a function that was traced from a
+ * body, are accepted), and for a tensor of a type that safetensors does not have; else the error of
+ * reading a tensor, with its name. */
 GANTRY_API gantry_status_t gantry_function_save(gantry_function_t *function, const char *path,
                                                 const gantry_function_save_options_t *options);
 

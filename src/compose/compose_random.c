@@ -9,6 +9,7 @@
 #include "run/call_op.h"
 #include "compose/compose.h"
 #include "run/random_inputs.h"
+#include "run/trace_hooks.h"
 
 typedef const gantry_tensor_t tensor;
 
@@ -22,7 +23,7 @@ static bool compose_random_take(const gantry__compose_t *c, uint64_t blocks,
     gantry__random_state_t *state = &runtime->random;
     gantry__draws_t **own = c->scope->own_draws;
     gantry_status_t status =
-        c->scope->trace ? gantry__random_draws(state, c->call, own, &out_draw->draws)
+        c->scope->trace ? gantry__trace_draws(c->scope, c->call, own, &out_draw->draws)
                         : gantry__random_take(state, c->call, own, blocks, &out_draw->place);
     if (status != GANTRY_OK) (void)gantry__scope_fail(c->scope, status);
     return status == GANTRY_OK;

@@ -33,6 +33,10 @@ gantry_status_t gantry__trace_constant(gantry_scope_t *scope, gantry_tensor_t *t
 /* Records a read of a variable. */
 gantry_status_t gantry__trace_read(gantry_scope_t *scope, gantry_variable_t *variable,
                                    gantry_tensor_t **out_tensor);
+/* gantry__random_draws for a scope with a trace: without an op's own seed, one more trace of a body
+ * gets the streams of the one before; FailedPrecondition if that has none of this kind there. */
+gantry_status_t gantry__trace_draws(const gantry_scope_t *scope, const gantry__infer_t *call,
+                                    gantry__draws_t **own, gantry__draws_t **out_draws);
 /* Records a draw of `blocks` counter steps from a stream, for each call: its key, uint64[1], and
  * its counter, uint64[2], which the scope owns. */
 gantry_status_t gantry__trace_draw(gantry_scope_t *scope, gantry__draws_t *draws, uint64_t blocks,

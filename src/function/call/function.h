@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "device/keeper.h"
 #include "function/frame/frame.h"
+#include "function/trace/draw_list.h"
 #include "shared/thread.h"
 
 /* What the scope of a call requests. */
@@ -29,6 +30,7 @@ typedef struct gantry__specialization_t {
     gantry_shape_t *shapes; /* those of the inputs, then of the outputs; -1: open in the trace */
     gantry_dtype_t *output_dtypes; /* in the graph's arena */
     gantry__graph_t graph;
+    gantry__trace_draws_t draws;
     gantry__schedule_t schedule;
     /* The graph went through the passes and is placed. A trace of gantry_function_trace waits for
      * its first use, where nothing can be refused: it opens no device that no call needs. */
@@ -196,9 +198,13 @@ gantry_status_t gantry__specialization_plan(const gantry_function_t *function,
  * that logs placements, is warned of them or has a callback for them gets them with the trace. */
 bool gantry__specialization_may_wait(const gantry_function_t *function,
                                      const gantry__specialization_t *specialization);
-/* Traces the body once more, for the sizes of the newest trace and without a request, under an
- * observer, and shows the graph before any pass, which ends with the call. FailedPrecondition
- * without a trace. */
+/* Whether rows of the results of the newest trace do not depend on the batch; without a trace, of
+ * one that no call asks for. */
+bool gantry__function_newest_keeps_rows(gantry_function_t *function);
+/* Traces the body once more, for the sizes of the newest trace and without a request of a device,
+ * under an observer, and shows the graph before any pass, which ends with the call. It keeps rows
+ * as the newest trace, and draws from the same streams. FailedPrecondition without a trace, and for
+ * a draw without a seed that the newest trace has not. */
 gantry_status_t gantry__function_trace_again(
     gantry_function_t *function, struct gantry_observer_t *observer,
     gantry_status_t (*show)(const gantry__specialization_t *specialization, void *user),

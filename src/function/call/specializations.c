@@ -41,6 +41,7 @@ static void specialization_destroy(const gantry_function_t *function,
     (void)destroy_frames(&specialization->idle, NULL);
     if (specialization->schedule.graph) gantry__schedule_deinit(&specialization->schedule);
     gantry__graph_deinit(&specialization->graph);
+    gantry__trace_draws_deinit(&specialization->draws, heap);
     gantry__heap_free(heap, specialization->shapes, bytes_of_shapes(function));
     gantry__heap_free(heap, specialization, sizeof *specialization);
 }
@@ -126,6 +127,7 @@ static gantry_status_t record_in_scope(const gantry_function_t *function,
     gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
     if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
     gantry__trace_init(&trace, runtime, &specialization->graph, NULL);
+    trace.draws = &specialization->draws;
     scope->trace = &trace;
     scope->wish = specialization->request.wish;
     scope->batch_invariant = specialization->request.batch_invariant;
@@ -354,12 +356,18 @@ gantry_status_t gantry__function_find(gantry_function_t *function,
     return status;
 }
 
-gantry_status_t gantry__function_newest(gantry_function_t *function,
-                                        gantry__specialization_t **out_specialization) {
+/* The newest trace, a reference of the caller's own; NULL: none. */
+static gantry__specialization_t *retain_newest(gantry_function_t *function) {
     gantry__mutex_lock(&function->lock);
-    gantry__specialization_t *newest = *out_specialization = function->specialization;
+    gantry__specialization_t *newest = function->specialization;
     if (newest) ++newest->references;
     gantry__mutex_unlock(&function->lock);
+    return newest;
+}
+
+gantry_status_t gantry__function_newest(gantry_function_t *function,
+                                        gantry__specialization_t **out_specialization) {
+    gantry__specialization_t *newest = *out_specialization = retain_newest(function);
     const gantry__call_request_t request = without_scope(function);
     if (!newest && !function->runs_eagerly && gantry__function_is_known(function))
         return gantry__function_find(function, &request, NULL,
@@ -377,24 +385,30 @@ gantry_status_t gantry__function_newest(gantry_function_t *function,
 
 /* ---- one more trace ---- */
 
-/* The sizes of the newest trace, in an array of the caller's; false: there is none. */
-static bool copy_newest_shapes(gantry_function_t *function, gantry_shape_t *shapes) {
+bool gantry__function_newest_keeps_rows(gantry_function_t *function) {
+    bool keeps = without_scope(function).batch_invariant;
     gantry__mutex_lock(&function->lock);
-    const gantry__specialization_t *newest = function->specialization;
-    if (newest) memcpy(shapes, newest->shapes, bytes_of_shapes(function));
+    if (function->specialization) keeps = function->specialization->request.batch_invariant;
     gantry__mutex_unlock(&function->lock);
-    return newest != NULL;
+    return keeps;
 }
 
+/* newest NULL: there is none. */
 static gantry_status_t trace_and_show(
-    gantry_function_t *function, gantry__specialization_t *specialization,
-    gantry_observer_t *observer,
+    const gantry_function_t *function, const gantry__specialization_t *newest,
+    gantry__specialization_t *specialization, gantry_observer_t *observer,
     gantry_status_t (*show)(const gantry__specialization_t *specialization, void *user),
     void *user) {
+    specialization->request.batch_invariant =
+        newest ? newest->request.batch_invariant : without_scope(function).batch_invariant;
+    specialization->draws.is_again = true;
+    specialization->draws.given = newest ? &newest->draws : NULL;
     specialization->shapes =
         gantry__heap_zalloc(&function->runtime->heap, bytes_of_shapes(function));
     if (!specialization->shapes) return GANTRY_RESOURCE_EXHAUSTED;
-    if (!copy_newest_shapes(function, specialization->shapes)) {
+    if (newest) {
+        memcpy(specialization->shapes, newest->shapes, bytes_of_shapes(function));
+    } else {
         if (function->runs_eagerly || !gantry__function_is_known(function))
             return gantry__fail(GANTRY_FAILED_PRECONDITION,
                                 "it has no trace; one that was called is accepted");
@@ -415,7 +429,9 @@ gantry_status_t gantry__function_trace_again(
     gantry_status_t status = GANTRY_RESOURCE_EXHAUSTED;
     if (specialization) {
         gantry__graph_init(&specialization->graph, heap);
-        status = trace_and_show(function, specialization, observer, show, user);
+        gantry__specialization_t *newest = retain_newest(function);
+        status = trace_and_show(function, newest, specialization, observer, show, user);
+        if (newest) gantry__function_leave(function, newest);
         specialization_destroy(function, specialization);
     }
     end_tracing(function);

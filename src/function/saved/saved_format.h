@@ -84,9 +84,11 @@ typedef struct gantry__saved_graph_t {
     size_t weight_count, weight_capacity;
 } gantry__saved_graph_t;
 
-/* Writes a graph that does not change. Takes the present values of variables. The caller must call
- * deinit, also after a failure. */
-gantry_status_t gantry__saved_write(const gantry_graph_t *graph, gantry__saved_graph_t *out);
+/* Writes a graph that does not change. Takes the present values of variables. keeps_rows: the
+ * function is batch-invariant, whatever the graph says. The caller must call deinit, also after a
+ * failure. */
+gantry_status_t gantry__saved_write(const gantry_graph_t *graph, bool keeps_rows,
+                                    gantry__saved_graph_t *out);
 void gantry__saved_graph_deinit(gantry__saved_graph_t *saved);
 
 /* ---- reading ---- */

@@ -146,7 +146,8 @@ static gantry_status_t save_graph(saving_t *saving, const gantry_graph_t *graph,
     const gantry__safetensors_memory_t memory = gantry__saved_memory(saving->saved.heap);
     char *front;
     size_t front_bytes, capacity;
-    GANTRY__TRY(gantry__saved_write(graph, &saving->saved));
+    GANTRY__TRY(gantry__saved_write(graph, gantry__function_newest_keeps_rows(saving->function),
+                                    &saving->saved));
     GANTRY__TRY(add_texts(saving, options));
     GANTRY__TRY(saved_save_add_tensors(saving));
     GANTRY__TRY(gantry__safetensors_write(&memory, saving->tensors, saving->tensor_count,

@@ -31,6 +31,7 @@ typedef struct saved_writer_t {
     uint16_t op_numbers[GANTRY__OP_COUNT]; /* by id: the number in the file + 1 */
     uint16_t ops[GANTRY__OP_COUNT];        /* ids, by that number */
     uint32_t op_count;
+    bool keeps_rows;   /* the function is batch-invariant, whatever its graph says */
     uint32_t *numbers; /* by value of the graph: that of the file */
     uint32_t next_value;
 } saved_writer_t;
@@ -175,10 +176,28 @@ static bool is_inline(const gantry__graph_item_t *item) {
     return item->tensor->size_bytes <= GANTRY__SAVED_INLINE_BYTES;
 }
 
+/* Whether an op draws from a stream that is not in the graph. */
+static bool has_stream(const gantry__op_def_t *op) {
+    for (uint32_t i = 0; i < op->attr_count; ++i) {
+        if (strcmp(op->attrs[i].name, "seed2") == 0) return true;
+    }
+    return false;
+}
+
+static gantry_status_t note_op_item(saved_writer_t *writer, const gantry__graph_item_t *item) {
+    if (has_stream(item->op))
+        return gantry__fail(
+            GANTRY_UNIMPLEMENTED,
+            "node \"%s\" (%s) draws from a stream that its graph does not have; a stateless op, such as StatelessRandomUniformV2, and a function that was traced from a body are accepted",
+            gantry__graph_label(item->node.name).text, item->op->name);
+    saved_write_note_op(writer, item->op);
+    return GANTRY_OK;
+}
+
 static gantry_status_t note_item(saved_writer_t *writer, const gantry__graph_item_t *item,
                                  bool of_variables) {
     if (of_variables) return item->variable ? note_weight(writer, item) : GANTRY_OK;
-    if (item->kind == GANTRY_GRAPH_OP) saved_write_note_op(writer, item->op);
+    if (item->kind == GANTRY_GRAPH_OP) return note_op_item(writer, item);
     if (item->draws) return note_stream(writer, item->draws);
     return item->tensor && !is_inline(item) ? note_weight(writer, item) : GANTRY_OK;
 }
@@ -428,7 +447,8 @@ static gantry_status_t saved_write_put_body(saved_writer_t *writer, const gantry
     gantry_status_t status = GANTRY_OK;
     gantry__id_map_init(&writer->node_names, writer->heap);
     saved_write_put_text(writer, graph->name);
-    put_u8(writer, graph->is_batch_invariant ? GANTRY__SAVED_BATCH_INVARIANT : 0);
+    put_u8(writer,
+           graph->is_batch_invariant || writer->keeps_rows ? GANTRY__SAVED_BATCH_INVARIANT : 0);
     saved_write_put_inputs(writer, graph);
     const size_t place = put_outputs(writer, graph);
     put_u32(writer, graph->item_count - graph->input_count);
@@ -463,7 +483,8 @@ static gantry_status_t saved_write_all(saved_writer_t *writer, const gantry_grap
     return writer->has_failed ? GANTRY_RESOURCE_EXHAUSTED : GANTRY_OK;
 }
 
-gantry_status_t gantry__saved_write(const gantry_graph_t *graph, gantry__saved_graph_t *out) {
+gantry_status_t gantry__saved_write(const gantry_graph_t *graph, bool keeps_rows,
+                                    gantry__saved_graph_t *out) {
     const gantry__heap_t *heap = &graph->root->runtime->heap;
     const size_t bytes = (graph->root->value_count + 1) * sizeof(uint32_t);
     *out = (gantry__saved_graph_t){.heap = heap};
@@ -472,6 +493,7 @@ gantry_status_t gantry__saved_write(const gantry_graph_t *graph, gantry__saved_g
     if (!writer) return GANTRY_RESOURCE_EXHAUSTED;
     writer->out = out;
     writer->heap = heap;
+    writer->keeps_rows = keeps_rows;
     gantry__id_map_init(&writer->names, heap);
     gantry__id_map_init(&writer->weights, heap);
     gantry__id_map_init(&writer->streams, heap);

@@ -7,6 +7,7 @@
 #define GANTRY_FUNCTION_TRACE_H
 
 #include "base/id_map.h"
+#include "function/trace/draw_list.h"
 #include "function/trace/graph.h"
 #include "run/scope_state.h"
 
@@ -42,7 +43,8 @@ typedef struct gantry__trace_t {
     gantry__id_map_t knowable; /* by value + 1: its place in known + 2; 1: it is not known */
     gantry_tensor_t **known;   /* values that constants decide; references of the trace's own */
     size_t known_count, known_capacity;
-    gantry__trace_kept_t *kept; /* of the outermost trace */
+    gantry__trace_kept_t *kept;   /* of the outermost trace */
+    gantry__trace_draws_t *draws; /* of the outermost trace; NULL: they are not listed */
 } gantry__trace_t;
 
 void gantry__trace_init(gantry__trace_t *trace, gantry_runtime_t *runtime, gantry__graph_t *graph,

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A saved function loads without its body: with its names, metadata, open sizes, branches,
- * Promise: loops and calls, and its variables are the loaded function's own, by name.
+ * loops and calls, and its variables are the loaded function's own, by name.
  * Promise: The streams of a saved function go on where they were, and begin again with a seed.
- * Promise: A damaged, truncated or newer saved function is refused by what it is, leaks nothing,
- * Promise: and never crashes: each byte changed, each length, and each allocation that fails.
- */
+ * Promise: Saving takes no stream, and one without a seed of its own is saved as it is; what has its
+ * stream elsewhere is refused.
+ * Promise: A function that is batch-invariant by its option, by the scope of its calls or by the
+ * runtime stays so when it is saved, as does its graph.
+ * Promise: A damaged, truncated or newer saved function is refused by what it is, leaks nothing, and
+ * never crashes: each byte changed, each length, and each allocation that fails. */
 #define _XOPEN_SOURCE 700
 
 #include "function_fixture.h"
@@ -275,6 +278,235 @@ TEST(streams_go_on_where_they_were) {
     gantry_function_release(again);
     gantry_function_release(function);
     gantry_generator_release(generator);
+    world_close(&w);
+}
+
+/* Draws without a seed: at the top, in a branch, and in a loop. */
+typedef struct unseeded_t {
+    int times; /* how often the body ran */
+    bool changes;
+} unseeded_t;
+
+static void draw_more(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                      const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    outputs[0] = gantry_add(scope, inputs[0],
+                            gantry_random_uniform(scope, GANTRY_SHAPE(2), GANTRY_FLOAT32, NULL));
+}
+
+static void draw_normal(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                        const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    outputs[0] =
+        gantry_add(scope, inputs[0],
+                   gantry_random_standard_normal(scope, GANTRY_SHAPE(2), GANTRY_FLOAT32, NULL));
+}
+
+static void is_small(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                     const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    outputs[0] =
+        gantry_less(scope, gantry_sum(scope, inputs[0], NULL), gantry_scalar_f32(scope, 3));
+}
+
+static void unseeded(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                     const gantry_tensor_t **outputs, void *user) {
+    unseeded_t *body = user;
+    const gantry_tensor_t *x = gantry_random_uniform(scope, GANTRY_SHAPE(2), GANTRY_FLOAT32, NULL);
+    const gantry_tensor_t *is_left =
+        gantry_less(scope, gantry_sum(scope, x, NULL), gantry_scalar_f32(scope, 1));
+    (void)inputs;
+    if (body->changes && body->times > 0)
+        x = gantry_random_standard_normal(scope, GANTRY_SHAPE(2), GANTRY_FLOAT32, NULL);
+    ++body->times;
+    (void)gantry_cond(scope, is_left, draw_more, draw_normal, NULL, &x, 1, &outputs[0], 1);
+    outputs[1] = outputs[0];
+    (void)gantry_while(scope, is_small, draw_more, NULL, &outputs[1], 1, NULL, &outputs[1]);
+}
+
+static void draw_eagerly(world_t *w, float out[2]) {
+    gantry_scope_t *scope = runtime_fixture_scope(&w->f, NULL);
+    const gantry_tensor_t *drawn =
+        gantry_random_uniform(scope, GANTRY_SHAPE(2), GANTRY_FLOAT32, NULL);
+    assert_int_equal(gantry_tensor_read(drawn, out, 2 * sizeof *out), GANTRY_OK);
+    expect_ended_well(scope);
+}
+
+/* Two calls, between which the function may be saved, then a draw of the program. */
+static void draw_unseeded(world_t *w, bool saves, float first[4], float next[4], float eager[2]) {
+    unseeded_t body = {0};
+    float loaded[4];
+    assert_int_equal(gantry_set_seed(w->f.runtime, 5), GANTRY_OK);
+    gantry_function_t *function =
+        function_fixture_trace(w->f.runtime, unseeded, &body, NULL, 0, 2, NULL);
+    gantry_function_t *again = NULL;
+    call_drawing(w, function, first);
+    if (saves) {
+        saved_file_save(function, &w->file);
+        saved_file_save(function, &w->file);
+        again = saved_file_load(w->f.runtime, &w->file, NULL);
+    }
+    call_drawing(w, function, next);
+    draw_eagerly(w, eager);
+    if (again) {
+        call_drawing(w, again, loaded);
+        assert_memory_equal(loaded, next, sizeof loaded);
+        assert_int_equal(gantry_set_seed(w->f.runtime, 5), GANTRY_OK);
+        call_drawing(w, again, loaded);
+        assert_memory_equal(loaded, first, sizeof loaded);
+    }
+    gantry_function_release(again);
+    gantry_function_release(function);
+}
+
+TEST(draws_without_a_seed_are_saved_and_stay) {
+    world_t w;
+    float first[2][4], next[2][4], eager[2][2];
+    world_open(&w);
+    for (int saves = 0; saves < 2; ++saves)
+        draw_unseeded(&w, saves, first[saves], next[saves], eager[saves]);
+    assert_memory_equal(first[1], first[0], sizeof first[0]);
+    assert_memory_equal(next[1], next[0], sizeof next[0]);
+    assert_memory_equal(eager[1], eager[0], sizeof eager[0]);
+    world_close(&w);
+}
+
+TEST(a_body_that_draws_otherwise_is_refused) {
+    world_t w;
+    unseeded_t body = {.changes = true};
+    gantry_graph_t *graph;
+    world_open(&w);
+    gantry_function_t *function =
+        function_fixture_trace(w.f.runtime, unseeded, &body, NULL, 0, 2, NULL);
+    assert_int_equal(gantry_function_get_graph(function, &graph), GANTRY_FAILED_PRECONDITION);
+    assert_non_null(strstr(gantry_last_message(), "RandomStandardNormal"));
+    assert_null(graph);
+    gantry_function_release(function);
+    world_close(&w);
+}
+
+TEST(an_op_of_a_graph_with_a_stream_elsewhere_is_refused) {
+    world_t w;
+    gantry_graph_t *graph;
+    gantry_graph_value_t shape, drawn;
+    gantry_function_t *function;
+    size_t count = 1;
+    world_open(&w);
+    const gantry_tensor_t *two = gantry_constant(w.scope, GANTRY_INT32, GANTRY_SHAPE(1),
+                                                 (const int32_t[]){2}, sizeof(int32_t));
+    const gantry_attr_value_t attrs[] = {
+        {.name = "dtype", .kind = GANTRY_ATTR_TYPE, .i = GANTRY_FLOAT32},
+        {.name = "seed", .kind = GANTRY_ATTR_INT, .i = 7}};
+    assert_int_equal(gantry_graph_create(w.f.runtime, "g", &graph), GANTRY_OK);
+    assert_int_equal(gantry_graph_add_constant(graph, NULL, two, &shape), GANTRY_OK);
+    const gantry_graph_node_t node = {.struct_size = sizeof node,
+                                      .name = "noise",
+                                      .op = "RandomUniform",
+                                      .inputs = &shape,
+                                      .input_count = 1,
+                                      .attrs = attrs,
+                                      .attr_count = 2};
+    assert_int_equal(gantry_graph_add_node(graph, &node, &drawn, &count), GANTRY_OK);
+    assert_int_equal(gantry_graph_add_output(graph, "y", drawn), GANTRY_OK);
+    assert_int_equal(gantry_function_from_graph(graph, NULL, &function), GANTRY_OK);
+    assert_int_equal(gantry_function_save(function, w.file.path, NULL), GANTRY_UNIMPLEMENTED);
+    assert_non_null(strstr(gantry_last_message(), "node \"noise\" (RandomUniform)"));
+    gantry_function_release(function);
+    gantry_graph_release(graph);
+    world_close(&w);
+}
+
+/* ---- batch invariance ---- */
+
+enum { ROWS = 33, DEPTH = 777, COLUMNS = 130 };
+
+static void multiply(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                     const gantry_tensor_t **outputs, void *user) {
+    outputs[0] = gantry_matmul(scope, inputs[0], user, NULL);
+}
+
+static void call_multiply(gantry_runtime_t *runtime, gantry_function_t *function,
+                          const gantry_tensor_t *x, gantry_choice_t choice,
+                          float out[ROWS * COLUMNS]) {
+    const gantry_tensor_t *y;
+    gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
+    assert_int_equal(gantry_scope_set_batch_invariant(scope, choice), GANTRY_OK);
+    assert_int_equal(gantry_function_call(scope, function, &x, 1, &y, 1), GANTRY_OK);
+    assert_int_equal(gantry_tensor_read(y, out, ROWS * COLUMNS * sizeof *out), GANTRY_OK);
+    expect_ended_well(scope);
+}
+
+/* A function of a graph that says nothing, saved and loaded. */
+static void graph_free_of_rows(world_t *w, gantry_runtime_t *runtime,
+                               const gantry_tensor_t *weights, gantry_choice_t of_function,
+                               gantry_choice_t of_scope, const gantry_tensor_t *x,
+                               gantry_function_t **out_loaded) {
+    static float ignored[ROWS * COLUMNS];
+    const gantry_input_spec_t input = {"x", GANTRY_FLOAT32, GANTRY_SHAPE(GANTRY_OPEN_SIZE, DEPTH)};
+    const gantry_function_options_t options = {.struct_size = sizeof options,
+                                               .batch_invariant = of_function};
+    gantry_graph_t *graph;
+    gantry_graph_value_t inputs[2], product;
+    gantry_function_t *function;
+    size_t count = 1;
+    assert_int_equal(gantry_graph_create(runtime, "g", &graph), GANTRY_OK);
+    assert_int_equal(gantry_graph_add_input(graph, &input, &inputs[0]), GANTRY_OK);
+    assert_int_equal(gantry_graph_add_constant(graph, NULL, weights, &inputs[1]), GANTRY_OK);
+    const gantry_graph_node_t node = {
+        .struct_size = sizeof node, .op = "MatMul", .inputs = inputs, .input_count = 2};
+    assert_int_equal(gantry_graph_add_node(graph, &node, &product, &count), GANTRY_OK);
+    assert_int_equal(gantry_graph_add_output(graph, "y", product), GANTRY_OK);
+    assert_int_equal(gantry_function_from_graph(graph, &options, &function), GANTRY_OK);
+    call_multiply(runtime, function, x, of_scope, ignored);
+    saved_file_save(function, &w->file);
+    *out_loaded = saved_file_load(runtime, &w->file, NULL);
+    gantry_function_release(function);
+    gantry_graph_release(graph);
+}
+
+/* The graph of the function, as a function, its file, and that of a function of a graph: called in
+ * a scope that does not request it, they have the bits of a call that does. */
+static void check_rows(world_t *w, gantry_choice_t of_function, gantry_choice_t of_scope) {
+    static float expected[ROWS * COLUMNS], got[ROWS * COLUMNS];
+    static const int64_t seeds[] = {1, 2};
+    gantry_runtime_t *runtime = w->f.runtime;
+    const gantry_tensor_t *weights =
+        gantry_random_uniform(w->scope, GANTRY_SHAPE(DEPTH, COLUMNS), GANTRY_FLOAT32, &seeds[0]);
+    const gantry_tensor_t *x =
+        gantry_random_uniform(w->scope, GANTRY_SHAPE(ROWS, DEPTH), GANTRY_FLOAT32, &seeds[1]);
+    const gantry_input_spec_t input = {"x", GANTRY_FLOAT32, GANTRY_SHAPE(GANTRY_OPEN_SIZE, DEPTH)};
+    const gantry_function_options_t options = {.struct_size = sizeof options,
+                                               .batch_invariant = of_function};
+    gantry_graph_t *graph;
+    gantry_function_t *functions[3];
+    gantry_function_t *function =
+        function_fixture_trace(runtime, multiply, (void *)weights, &input, 1, 1, &options);
+    call_multiply(runtime, function, x, of_scope, expected);
+    assert_int_equal(gantry_function_get_graph(function, &graph), GANTRY_OK);
+    assert_int_equal(gantry_function_from_graph(graph, NULL, &functions[0]), GANTRY_OK);
+    saved_file_save(function, &w->file);
+    functions[1] = saved_file_load(runtime, &w->file, NULL);
+    gantry_function_release(function);
+    graph_free_of_rows(w, runtime, weights, of_function, of_scope, x, &functions[2]);
+    for (int i = 0; i < 3; ++i) {
+        call_multiply(runtime, functions[i], x, GANTRY_OFF, got);
+        assert_memory_equal(got, expected, sizeof got);
+        gantry_function_release(functions[i]);
+    }
+    gantry_graph_release(graph);
+}
+
+TEST(rows_stay_as_the_option_of_the_function_keeps_them) {
+    world_t w;
+    world_open(&w);
+    check_rows(&w, GANTRY_ON, GANTRY_OFF);
+    world_close(&w);
+}
+
+TEST(rows_stay_as_the_scope_of_the_calls_keeps_them) {
+    world_t w;
+    world_open(&w);
+    check_rows(&w, GANTRY_DEFAULT, GANTRY_ON);
     world_close(&w);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The saved function that Gantry 0.1 wrote, as the format's description says it, loads and
- * Promise: computes what it did: tests/golden/make_saved_function.py.
- */
+ * computes what it did: tests/golden/make_saved_function.py. */
 #define _XOPEN_SOURCE 700
 
 #include "function_fixture.h"
