@@ -42,11 +42,11 @@ typedef struct gantry_function_save_options_t {
  * batch-invariant stays so.
  *
  * FailedPrecondition as for gantry_function_get_graph; InvalidArgument for metadata that is not
- * UTF-8 (bytes of a tensor's name that are not become "?"); Unimplemented, with the node's name, for
- * what a graph cannot say, for an op with the attributes seed and seed2 that the program added to a
- * graph, whose stream the graph does not have (a stateless op, and a function that was traced from a
- * body, are accepted), and for a tensor of a type that safetensors does not have; else the error of
- * reading a tensor, with its name. */
+ * UTF-8 (bytes of a tensor's name that are not become "?"); Unimplemented, with the node's name,
+ * for what a graph cannot say, for an op with the attributes seed and seed2 that the program added
+ * to a graph, whose stream the graph does not have (a stateless op, and a function that was traced
+ * from a body, are accepted), and for a tensor of a type that safetensors does not have; else the
+ * error of reading a tensor, with its name. */
 GANTRY_API gantry_status_t gantry_function_save(gantry_function_t *function, const char *path,
                                                 const gantry_function_save_options_t *options);
 

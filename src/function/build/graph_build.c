@@ -304,7 +304,7 @@ static gantry_status_t graph_put_text(gantry__graph_root_t *root, const char *ke
     return GANTRY_OK;
 }
 
-static gantry_status_t check_key(const char *key) {
+static gantry_status_t check_metadata_key(const char *key) {
     const size_t bytes = strlen(key);
     if (bytes > 0 && bytes <= GANTRY_MAX_GRAPH_TEXT) return GANTRY_OK;
     return gantry__refuse(
@@ -317,7 +317,7 @@ gantry_status_t gantry_graph_set_metadata(gantry_graph_t *graph, const char *key
     static const char call[] = "gantry_graph_set_metadata";
     GANTRY__TRY(gantry__graph_check_open(graph, call));
     GANTRY__TRY(check_place(call, key, "key"));
-    GANTRY__TRY(check_key(key));
+    GANTRY__TRY(check_metadata_key(key));
     if (graph->parent)
         return gantry__refuse(
             "%s: the subgraph \"%s\" has no metadata; a graph from gantry_graph_create is accepted",

@@ -2,12 +2,12 @@
 /* Promise: A saved function loads without its body: with its names, metadata, open sizes, branches,
  * loops and calls, and its variables are the loaded function's own, by name.
  * Promise: The streams of a saved function go on where they were, and begin again with a seed.
- * Promise: Saving takes no stream, and one without a seed of its own is saved as it is; what has its
- * stream elsewhere is refused.
+ * Promise: Saving takes no stream, and one without a seed of its own is saved as it is; what has
+ * its stream elsewhere is refused.
  * Promise: A function that is batch-invariant by its option, by the scope of its calls or by the
  * runtime stays so when it is saved, as does its graph.
- * Promise: A damaged, truncated or newer saved function is refused by what it is, leaks nothing, and
- * never crashes: each byte changed, each length, and each allocation that fails. */
+ * Promise: A damaged, truncated or newer saved function is refused by what it is, leaks nothing,
+ * and never crashes: each byte changed, each length, and each allocation that fails. */
 #define _XOPEN_SOURCE 700
 
 #include "function_fixture.h"
