@@ -385,6 +385,26 @@ TEST(a_body_that_draws_otherwise_is_refused) {
     world_close(&w);
 }
 
+TEST(allocations_that_fail_keep_the_streams) {
+    world_t w;
+    unseeded_t body = {0};
+    gantry_graph_t *graph;
+    gantry_status_t status = GANTRY_RESOURCE_EXHAUSTED;
+    world_open(&w);
+    gantry_function_t *function =
+        function_fixture_trace(w.f.runtime, unseeded, &body, NULL, 0, 2, NULL);
+    for (long at = 0; status != GANTRY_OK; ++at) {
+        w.f.heap.inner.calls = 0;
+        w.f.heap.inner.fail_at = at;
+        status = gantry_function_get_graph(function, &graph);
+        w.f.heap.inner.fail_at = -1;
+        if (status != GANTRY_OK) assert_int_equal(status, GANTRY_RESOURCE_EXHAUSTED);
+    }
+    gantry_graph_release(graph);
+    gantry_function_release(function);
+    world_close(&w);
+}
+
 TEST(an_op_of_a_graph_with_a_stream_elsewhere_is_refused) {
     world_t w;
     gantry_graph_t *graph;
