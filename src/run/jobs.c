@@ -45,13 +45,13 @@ static void job_run(gantry__jobs_t *jobs, gantry__job_t *job) {
     set_stage(jobs, job, GANTRY__JOB_RUNNING);
     job->run(job);
     set_stage(jobs, job, GANTRY__JOB_OVER);
-    job->tell(job);
+    job->notify(job);
     set_stage(jobs, job, GANTRY__JOB_ENDED);
     job->drop(job);
 }
 
 /* The lock is held. is_here: on a thread of the workers, which must not wait for what the program
- * does when it is told. */
+ * does in its callback. */
 static bool may_look(const gantry__job_t *job, bool is_here) {
     if (job->stage != GANTRY__JOB_OVER) return job->stage == GANTRY__JOB_ENDED;
     return is_here || pthread_equal(job->thread, pthread_self());

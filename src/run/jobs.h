@@ -2,7 +2,7 @@
 /* Jobs that their poster does not wait for. Threads of the workers run them, in the order in which
  * they came.
  *
- *     waiting -> running -> over: waiters may look -> told -> ended -> dropped
+ *     waiting -> running -> over: waiters may look -> notified -> ended -> dropped
  *
  * At most GANTRY__MOST_RUNNERS threads run jobs. They come with the first job and go back to the
  * workers when none is left. Owner: the poster has the memory of a job until its drop.
@@ -22,7 +22,7 @@ typedef enum gantry__job_stage_t {
     GANTRY__JOB_WAITING,
     GANTRY__JOB_RUNNING,
     GANTRY__JOB_OVER, /* its result is there */
-    GANTRY__JOB_ENDED /* the program has been told, too */
+    GANTRY__JOB_ENDED /* the callback has returned, too */
 } gantry__job_stage_t;
 
 typedef struct gantry__job_t {
@@ -30,8 +30,8 @@ typedef struct gantry__job_t {
     gantry__job_stage_t stage;
     pthread_t thread; /* that runs it, once it is running */
     void (*run)(struct gantry__job_t *job);
-    void (*tell)(struct gantry__job_t *job); /* calls the program */
-    void (*drop)(struct gantry__job_t *job); /* nothing looks at the job afterwards */
+    void (*notify)(struct gantry__job_t *job); /* calls the program */
+    void (*drop)(struct gantry__job_t *job);   /* nothing looks at the job afterwards */
 } gantry__job_t;
 
 typedef struct gantry__runner_t {

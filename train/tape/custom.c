@@ -52,19 +52,21 @@ static gantry_status_t check_custom(gantry_scope_t *scope, gantry_function_body_
                                             : "outputs");
 }
 
-/* told: inputs, user, and attributes of what observers see. */
+/* observed: inputs, user, and attributes of what observers see. */
 static gantry_status_t custom_give_gradient(gantry_scope_t *scope, gantry_observer_t *inside,
                                             gantry_function_body_fn forward,
-                                            gantry_backward_fn backward, gantry_observation_t told,
+                                            gantry_backward_fn backward,
+                                            gantry_observation_t observed,
                                             const gantry_tensor_t **outputs, size_t output_count) {
     for (size_t i = 0; outputs && i < output_count; ++i) outputs[i] = NULL;
     GANTRY__TRY(gantry__train_check_scope(scope));
-    GANTRY__TRY(check_custom(scope, forward, backward, told.inputs, told.input_count, outputs,
-                             output_count));
+    GANTRY__TRY(check_custom(scope, forward, backward, observed.inputs, observed.input_count,
+                             outputs, output_count));
     gantry_scope_t *inner = gantry_scope_begin_unobserved(scope);
     if (!inner) return gantry__train_no_inner(scope);
     if (!inside || gantry_scope_observe(inner, inside) == GANTRY_OK)
-        (void)custom_run_forward(inner, forward, told.user, told.inputs, outputs, output_count);
+        (void)custom_run_forward(inner, forward, observed.user, observed.inputs, outputs,
+                                 output_count);
     gantry_status_t status = gantry_scope_end(inner);
     if (status != GANTRY_OK) {
         for (size_t i = 0; i < output_count; ++i) outputs[i] = NULL;
@@ -72,13 +74,13 @@ static gantry_status_t custom_give_gradient(gantry_scope_t *scope, gantry_observ
     }
     /* the rule turns it back: rule_control.c */
     const gantry_function_body_fn bodies[] = {(gantry_function_body_fn)(void (*)(void))backward};
-    told.struct_size = sizeof told;
-    told.op = "CustomGradient";
-    told.outputs = outputs;
-    told.output_count = output_count;
-    told.bodies = bodies;
-    told.body_count = 1;
-    return gantry_scope_tell(scope, &told);
+    observed.struct_size = sizeof observed;
+    observed.op = "CustomGradient";
+    observed.outputs = outputs;
+    observed.output_count = output_count;
+    observed.bodies = bodies;
+    observed.body_count = 1;
+    return gantry_scope_tell(scope, &observed);
 }
 
 gantry_status_t gantry__custom_gradient(gantry_scope_t *scope, gantry_observer_t *inside,
@@ -89,12 +91,12 @@ gantry_status_t gantry__custom_gradient(gantry_scope_t *scope, gantry_observer_t
     /* for descriptions of traces: src/function/build/graph_function.c */
     static const gantry_attr_value_t that_of_ops = {
         .name = "is_that_of_ops", .kind = GANTRY_ATTR_BOOL, .i = 1};
-    const gantry_observation_t told = {.inputs = inputs,
-                                       .input_count = input_count,
-                                       .attrs = &that_of_ops,
-                                       .attr_count = 1,
-                                       .user = user};
-    return custom_give_gradient(scope, inside, forward, backward, told, outputs, output_count);
+    const gantry_observation_t observed = {.inputs = inputs,
+                                           .input_count = input_count,
+                                           .attrs = &that_of_ops,
+                                           .attr_count = 1,
+                                           .user = user};
+    return custom_give_gradient(scope, inside, forward, backward, observed, outputs, output_count);
 }
 
 gantry_status_t gantry_custom_gradient(gantry_scope_t *scope, gantry_function_body_fn forward,
@@ -102,6 +104,7 @@ gantry_status_t gantry_custom_gradient(gantry_scope_t *scope, gantry_function_bo
                                        const gantry_tensor_t *const *inputs, size_t input_count,
                                        const gantry_tensor_t **outputs, size_t output_count) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
-    const gantry_observation_t told = {.inputs = inputs, .input_count = input_count, .user = user};
-    return custom_give_gradient(scope, NULL, forward, backward, told, outputs, output_count);
+    const gantry_observation_t observed = {
+        .inputs = inputs, .input_count = input_count, .user = user};
+    return custom_give_gradient(scope, NULL, forward, backward, observed, outputs, output_count);
 }

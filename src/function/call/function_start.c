@@ -4,7 +4,7 @@
  *     start     checks the inputs and finds the trace; the body runs in the starter's thread
  *     run       the frame, in a scope of the call's own; then sleeps until the streams to which the
  *               call submitted have come so far, and settles what its kernels may have found
- *     tell      the callback
+ *     notify    the callback
  *     wait      gives the outputs to a scope
  *
  * A call holds its function, its inputs until it has run, and its outputs. The job holds a
@@ -158,7 +158,7 @@ static void run_started(gantry__job_t *job) {
     *gantry__fp_slot() = outer;
 }
 
-static void tell_call(gantry__job_t *job) {
+static void notify_call(gantry__job_t *job) {
     gantry_call_t *call = (gantry_call_t *)job;
     const gantry__fp_program_t outer = *gantry__fp_slot();
     if (!call->callback) return;
@@ -208,7 +208,7 @@ static gantry_status_t make_call(const gantry_scope_t *scope, gantry_function_t 
     gantry_call_t *call = gantry__heap_zalloc(heap, bytes_of_call(function));
     if (!call) return GANTRY_RESOURCE_EXHAUSTED;
     call->job.run = run_started;
-    call->job.tell = tell_call;
+    call->job.notify = notify_call;
     call->job.drop = drop_call;
     atomic_init(&call->references, 1);
     call->function = gantry_function_retain(function);

@@ -107,7 +107,7 @@ TEST(a_call_that_nobody_waits_for_is_run) {
 
 /* ---- callbacks ---- */
 
-typedef struct told_t {
+typedef struct outcome_t {
     runtime_fixture_t *f;
     gantry_call_t *call;
     gantry_function_t *function;
@@ -117,49 +117,49 @@ typedef struct told_t {
     char message[512];
     float got[2];
     gantry_call_t *next;
-} told_t;
+} outcome_t;
 
-static void tell(gantry_call_t *call, void *user) {
-    told_t *told = user;
+static void note_outcome(gantry_call_t *call, void *user) {
+    outcome_t *outcome = user;
     const gantry_tensor_t *y[2];
     bool is_done = false;
-    told->unended = fake->waiting(0);
-    gantry_scope_t *scope = gantry_scope_begin(told->f->runtime, NULL);
-    told->status = gantry_call_is_done(call, &is_done);
-    if (told->status == GANTRY_OK && !is_done) told->status = GANTRY_INTERNAL;
-    if (told->status == GANTRY_OK) told->status = gantry_call_wait(call, scope, y, 2);
-    (void)snprintf(told->message, sizeof told->message, "%s", gantry_scope_message(scope));
-    if (told->status == GANTRY_OK)
-        told->status = gantry_tensor_read(y[0], told->got, sizeof told->got);
+    outcome->unended = fake->waiting(0);
+    gantry_scope_t *scope = gantry_scope_begin(outcome->f->runtime, NULL);
+    outcome->status = gantry_call_is_done(call, &is_done);
+    if (outcome->status == GANTRY_OK && !is_done) outcome->status = GANTRY_INTERNAL;
+    if (outcome->status == GANTRY_OK) outcome->status = gantry_call_wait(call, scope, y, 2);
+    (void)snprintf(outcome->message, sizeof outcome->message, "%s", gantry_scope_message(scope));
+    if (outcome->status == GANTRY_OK)
+        outcome->status = gantry_tensor_read(y[0], outcome->got, sizeof outcome->got);
     (void)gantry_scope_end(scope);
-    ++told->count;
+    ++outcome->count;
 }
 
 TEST(the_callback_comes_when_the_device_has_ended) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
-    told_t told = {.f = &f};
+    outcome_t outcome = {.f = &f};
     gantry_function_t *function = trace_adding(&f, NULL);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
     const gantry_tensor_t *x[] = {F32(scope, 1, 2), F32(scope, 10, 20)}, *y[2];
     function_fixture_call(scope, function, x, 2, y, 2); /* programs are built */
     EXPECT_F32(y[0], 11, 22);
     fake->close_gate(0, RUNTIME_FIXTURE_GATE);
-    gantry_call_t *call = start(scope, function, x, 2, tell, &told);
+    gantry_call_t *call = start(scope, function, x, 2, note_outcome, &outcome);
     while (fake->waiting(0) == 0) sched_yield(); /* it is submitted */
     bool is_done = true;
     for (int i = 0; i < 100; ++i) {
         assert_int_equal(gantry_call_is_done(call, &is_done), GANTRY_OK);
         assert_false(is_done);
-        assert_int_equal(told.count, 0);
+        assert_int_equal(outcome.count, 0);
         sched_yield();
     }
     fake->open_gate(0, RUNTIME_FIXTURE_GATE);
     assert_int_equal(gantry_call_wait(call, scope, y, 2), GANTRY_OK);
-    assert_int_equal(told.count, 1); /* the wait is after it */
-    assert_int_equal(told.unended, 0);
-    assert_int_equal(told.status, GANTRY_OK);
-    assert_true(told.got[0] > 10 && told.got[1] > 21);
+    assert_int_equal(outcome.count, 1); /* the wait is after it */
+    assert_int_equal(outcome.unended, 0);
+    assert_int_equal(outcome.status, GANTRY_OK);
+    assert_true(outcome.got[0] > 10 && outcome.got[1] > 21);
     EXPECT_F32(y[0], 11, 22);
     gantry_call_release(call);
     gantry_function_release(function);
@@ -211,24 +211,25 @@ TEST(a_call_without_outputs_ends_with_its_work) {
 
 /* Starts the next call, calls a function, and does what is refused. */
 static void go_on(gantry_call_t *call, void *user) {
-    told_t *told = user;
+    outcome_t *outcome = user;
     const gantry_tensor_t *y[2], *z[2];
-    gantry_scope_t *scope = gantry_scope_begin(told->f->runtime, NULL);
+    gantry_scope_t *scope = gantry_scope_begin(outcome->f->runtime, NULL);
     if (gantry_call_wait(call, scope, y, 2) != GANTRY_OK ||
-        gantry_function_call(scope, told->function, y, 2, z, 2) != GANTRY_OK ||
-        gantry_tensor_read(z[0], told->got, sizeof told->got) != GANTRY_OK)
-        told->status = gantry_scope_status(scope);
-    (void)gantry_function_start(scope, told->function, y, 2, NULL, &told->next);
-    told->other = gantry_call_wait(told->next, NULL, NULL, 0);
-    (void)snprintf(told->message, sizeof told->message, "%s", gantry_last_message());
+        gantry_function_call(scope, outcome->function, y, 2, z, 2) != GANTRY_OK ||
+        gantry_tensor_read(z[0], outcome->got, sizeof outcome->got) != GANTRY_OK)
+        outcome->status = gantry_scope_status(scope);
+    (void)gantry_function_start(scope, outcome->function, y, 2, NULL, &outcome->next);
+    outcome->other = gantry_call_wait(outcome->next, NULL, NULL, 0);
+    (void)snprintf(outcome->message, sizeof outcome->message, "%s", gantry_last_message());
     (void)gantry_fail(GANTRY_OK, "");
-    gantry_runtime_release(told->f->runtime);
+    gantry_runtime_release(outcome->f->runtime);
     if (!strstr(gantry_last_message(), "a callback of a started call releases the runtime"))
-        told->status = GANTRY_INTERNAL;
-    if (gantry_runtime_synchronize(told->f->runtime) != GANTRY_OK) told->status = GANTRY_INTERNAL;
-    if (gantry_scope_end(scope) != GANTRY_OK) told->status = GANTRY_INTERNAL;
+        outcome->status = GANTRY_INTERNAL;
+    if (gantry_runtime_synchronize(outcome->f->runtime) != GANTRY_OK)
+        outcome->status = GANTRY_INTERNAL;
+    if (gantry_scope_end(scope) != GANTRY_OK) outcome->status = GANTRY_INTERNAL;
     gantry_call_release(call); /* the starter's reference */
-    atomic_store(&told->count, 1);
+    atomic_store(&outcome->count, 1);
 }
 
 TEST(a_callback_may_call_gantry) {
@@ -236,20 +237,20 @@ TEST(a_callback_may_call_gantry) {
     runtime_fixture_open(&f, 0);
     assert_int_equal(gantry_set_inter_op_parallelism_threads(f.runtime, 1), GANTRY_OK);
     gantry_function_t *function = trace_adding(&f, NULL);
-    told_t told = {.f = &f, .function = function};
+    outcome_t outcome = {.f = &f, .function = function};
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
     const gantry_tensor_t *x[] = {F32(scope, 1, 2), F32(scope, 10, 20)}, *y[2];
-    (void)start(scope, function, x, 2, go_on, &told);
-    while (!atomic_load(&told.count)) sched_yield();
-    assert_int_equal(told.status, GANTRY_OK);
-    assert_true(told.got[0] > 11 && told.got[0] < 13); /* 11 + 1 */
-    assert_int_equal(told.other, GANTRY_FAILED_PRECONDITION);
-    assert_string_equal(told.message,
+    (void)start(scope, function, x, 2, go_on, &outcome);
+    while (!atomic_load(&outcome.count)) sched_yield();
+    assert_int_equal(outcome.status, GANTRY_OK);
+    assert_true(outcome.got[0] > 11 && outcome.got[0] < 13); /* 11 + 1 */
+    assert_int_equal(outcome.other, GANTRY_FAILED_PRECONDITION);
+    assert_string_equal(outcome.message,
                         "function f: a callback waits for a call that has not ended, which may "
                         "wait for the callback's thread; a call that has ended is accepted");
-    assert_int_equal(gantry_call_wait(told.next, scope, y, 2), GANTRY_OK);
+    assert_int_equal(gantry_call_wait(outcome.next, scope, y, 2), GANTRY_OK);
     EXPECT_F32(y[0], 12, 26);
-    gantry_call_release(told.next);
+    gantry_call_release(outcome.next);
     gantry_function_release(function);
     expect_ended_well(scope);
     runtime_fixture_close(&f);
@@ -305,12 +306,12 @@ static void check_error(const char *device) {
     char text[256];
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
-    told_t told = {.f = &f};
+    outcome_t outcome = {.f = &f};
     gantry_scope_t *scope = runtime_fixture_scope(&f, device);
     gantry_function_t *function =
         function_fixture_trace(f.runtime, picking, NULL, inputs, 2, 2, NULL);
     const gantry_tensor_t *x[] = {F32(scope, 1, 2, 3), I32(scope, 0, 7)}, *y[2];
-    gantry_call_t *call = start(scope, function, x, 2, tell, &told);
+    gantry_call_t *call = start(scope, function, x, 2, note_outcome, &outcome);
     (void)snprintf(text, sizeof text,
                    "function f: node pick (Gather) of float32[3], int32[2], int32[] on %s: "
                    "indices[1] = 7 is not in [0, 3)",
@@ -322,8 +323,8 @@ static void check_error(const char *device) {
         gantry_scope_clear(scope);
     }
     expect_refusal(gantry_call_wait(call, NULL, NULL, 0), GANTRY_INVALID_ARGUMENT, text);
-    assert_int_equal(told.status, GANTRY_INVALID_ARGUMENT);
-    assert_string_equal(told.message, text);
+    assert_int_equal(outcome.status, GANTRY_INVALID_ARGUMENT);
+    assert_string_equal(outcome.message, text);
     gantry_call_release(call);
     gantry_function_release(function);
     expect_ended_well(scope);
@@ -338,19 +339,19 @@ TEST(errors_reach_wait_and_callback) {
 TEST(a_lost_device_ends_the_call) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
-    told_t told = {.f = &f};
+    outcome_t outcome = {.f = &f};
     gantry_function_t *function = trace_adding(&f, NULL);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
     const gantry_tensor_t *x[] = {F32(scope, 1, 2), F32(scope, 10, 20)}, *y[2];
     function_fixture_call(scope, function, x, 2, y, 2);
     assert_int_equal(gantry_tensor_wait(y[0]), GANTRY_OK);
     fake->close_gate(0, RUNTIME_FIXTURE_GATE);
-    gantry_call_t *call = start(scope, function, x, 2, tell, &told);
+    gantry_call_t *call = start(scope, function, x, 2, note_outcome, &outcome);
     while (fake->waiting(0) == 0) sched_yield();
     fake->set_lost(0, 1);
     assert_int_equal(gantry_call_wait(call, NULL, NULL, 0), GANTRY_UNAVAILABLE);
     assert_non_null(strstr(gantry_last_message(), "function f: "));
-    assert_int_equal(told.status, GANTRY_UNAVAILABLE);
+    assert_int_equal(outcome.status, GANTRY_UNAVAILABLE);
     gantry_call_release(call);
     gantry_function_release(function);
     (void)gantry_scope_end(scope);
@@ -463,7 +464,7 @@ enum { STARTERS = 4, STARTS = FEWER_FOR_THREAD_SANITIZER(200, 40) };
 typedef struct starter_t {
     runtime_fixture_t *f;
     gantry_function_t *function;
-    atomic_int *told;
+    atomic_int *outcome;
     const char *device;
     int wrong;
 } starter_t;
@@ -473,7 +474,7 @@ static void *start_many(void *argument) {
     for (int i = 0; i < STARTS; ++i) {
         gantry_scope_t *scope = gantry_scope_begin(me->f->runtime, me->device);
         const gantry_tensor_t *x[] = {F32(scope, 1, 2), F32(scope, (float)i, 20)}, *y[2];
-        const gantry_start_options_t options = {sizeof options, count_call, me->told};
+        const gantry_start_options_t options = {sizeof options, count_call, me->outcome};
         gantry_call_t *call;
         float got[2] = {0};
         if (gantry_function_start(scope, me->function, x, 2, &options, &call) != GANTRY_OK)
@@ -498,12 +499,12 @@ static void *start_many(void *argument) {
 TEST(several_threads_start_calls) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
-    atomic_int told = 0;
+    atomic_int outcome = 0;
     gantry_function_t *function = trace_adding(&f, NULL);
     pthread_t threads[STARTERS];
     starter_t starters[STARTERS];
     for (int i = 0; i < STARTERS; ++i) {
-        starters[i] = (starter_t){&f, function, &told, i % 2 ? "GPU:0" : "CPU:0", 0};
+        starters[i] = (starter_t){&f, function, &outcome, i % 2 ? "GPU:0" : "CPU:0", 0};
         assert_int_equal(pthread_create(&threads[i], NULL, start_many, &starters[i]), 0);
     }
     for (int i = 0; i < STARTERS; ++i) {
@@ -512,7 +513,7 @@ TEST(several_threads_start_calls) {
     }
     gantry_function_release(function);
     runtime_fixture_close(&f);
-    assert_int_equal(told, STARTERS * STARTS);
+    assert_int_equal(outcome, STARTERS * STARTS);
 }
 
 /* ---- what is refused ---- */
