@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libFuzzer entry for the parser of safetensors: clang -fsanitize=fuzzer,address,undefined, with
  * src/shared/, train/checkpoint/checkpoint_memory.c, train/base/ and the library. The input is a
- * whole file. After a success every tensor lies in the file, and writing the tensors again gives a
+ * whole file. After a success every tensor is in the file, and writing the tensors again gives a
  * header that parses. */
 #include <stdint.h>
 #include <stdlib.h>

@@ -52,9 +52,7 @@ static void chain_on_a_stream(machine_t *m) {
 
 static void chain_on_the_legacy_stream(machine_t *m) {
     door_t d;
-    begin_program(&d, m);
-    d.adopted.queue = CU_STREAM_LEGACY;
-    open_runtime(&d);
+    open_door_with(&d, m, CU_STREAM_LEGACY);
     chain_between(&d, CU_STREAM_LEGACY);
     close_door(&d);
 }
@@ -131,12 +129,10 @@ TEST(primary_context_stays) { on_machine("devices=1", primary); }
 
 /* ---- events ---- */
 
-/* Each on a stream of its own, in order by events alone. */
+/* Each on a stream of its own, in order only by events. */
 static void ordered_by_events(machine_t *m) {
     door_t d;
-    begin_program(&d, m);
-    d.adopted.queue = NULL;
-    open_runtime(&d);
+    open_door_with(&d, m, NULL);
     void *after = NULL;
     const uint64_t memory = cuda_caller_make_memory(&d.c, BYTES),
                    out = cuda_caller_make_memory(&d.c, BYTES);

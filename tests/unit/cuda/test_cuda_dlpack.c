@@ -99,9 +99,7 @@ static void exchange_by_stream(machine_t *m) {
 
 static void exchange_by_legacy_stream(machine_t *m) {
     door_t d;
-    begin_program(&d, m);
-    d.adopted.queue = NULL;
-    open_runtime(&d);
+    open_door_with(&d, m, NULL);
     exchange_by(&d, CU_STREAM_LEGACY);
     close_door(&d);
 }
@@ -151,9 +149,7 @@ static void by_table(machine_t *m) {
     door_t d;
     producer_t p;
     void *object = NULL;
-    begin_program(&d, m);
-    d.adopted.queue = NULL;
-    open_runtime(&d);
+    open_door_with(&d, m, NULL);
     const uint64_t memory = cuda_caller_make_memory(&d.c, BYTES);
     warm_up(&d);
     shut_gate(&d, CU_STREAM_LEGACY);

@@ -405,12 +405,7 @@ TEST(memory_counts_as_foreign_and_not_against_limits) {
 
 TEST(first_part_of_a_card_has_the_queue) {
     opencl_program_t p;
-    program_begin(&p);
-    const gantry_adopted_context_t adopted = program_adopted(&p);
-    const gantry_adopted_context_t *const list[] = {&adopted};
-    gantry_runtime_options_t options = program_options(&p, list, 1);
-    options.logical_devices = "GPU:0=16M,16M";
-    program_open_with(&p, &options);
+    program_open_as(&p, "GPU:0=16M,16M");
     gantry_native_t native = {.struct_size = sizeof native};
     const gantry_logical_device_t *second;
     assert_int_equal(gantry_find_logical_device(p.runtime, "GPU:1", &second), GANTRY_OK);
@@ -434,12 +429,7 @@ TEST(first_part_of_a_card_has_the_queue) {
 /* The copy is in a queue of the other part. */
 TEST(queue_comes_after_other_queues_once_memory_was_given_back) {
     opencl_program_t p;
-    program_begin(&p);
-    const gantry_adopted_context_t adopted = program_adopted(&p);
-    const gantry_adopted_context_t *const list[] = {&adopted};
-    gantry_runtime_options_t options = program_options(&p, list, 1);
-    options.logical_devices = "GPU:0=16M,16M";
-    program_open_with(&p, &options);
+    program_open_as(&p, "GPU:0=16M,16M");
     cl_mem from = program_buffer(&p, CL_MEM_READ_WRITE, PROGRAM_BYTES, NULL);
     gantry_scope_t *scope = gantry_scope_begin(p.runtime, "/GPU:1");
     read_tensor(gantry_neg(scope, gantry_fill(scope, GANTRY_SHAPE(PROGRAM_ITEMS),

@@ -55,6 +55,13 @@ static inline void open_door(door_t *d, machine_t *m) {
     open_runtime(d);
 }
 
+/* With another stream of the program, or without one. */
+static inline void open_door_with(door_t *d, machine_t *m, void *queue) {
+    begin_program(d, m);
+    d->adopted.queue = queue;
+    open_runtime(d);
+}
+
 static inline void close_runtime(door_t *d) {
     char text[256] = "";
     if (d->scope) (void)gantry_scope_end(d->scope);

@@ -236,14 +236,18 @@ static inline void program_open_with(opencl_program_t *p, const gantry_runtime_o
     assert_non_null(p->scope);
 }
 
-/* A runtime over the program's context and queue, with a scope on GPU:0. */
-static inline void program_open(opencl_program_t *p) {
+/* A runtime over the program's context and queue, with a scope on GPU:0. logical_devices: that
+ * option of the runtime; NULL: none. */
+static inline void program_open_as(opencl_program_t *p, const char *logical_devices) {
     program_begin(p);
     const gantry_adopted_context_t adopted = program_adopted(p);
     const gantry_adopted_context_t *const list[] = {&adopted};
-    const gantry_runtime_options_t options = program_options(p, list, 1);
+    gantry_runtime_options_t options = program_options(p, list, 1);
+    options.logical_devices = logical_devices;
     program_open_with(p, &options);
 }
+
+static inline void program_open(opencl_program_t *p) { program_open_as(p, NULL); }
 
 static inline void program_expect_scope_ok(const opencl_program_t *p) {
     if (gantry_scope_status(p->scope) != GANTRY_OK) fail_msg("%s", gantry_scope_message(p->scope));
