@@ -71,10 +71,10 @@ GANTRY_API const gantry_tensor_t *gantry_atan2(gantry_scope_t *scope, const gant
 GANTRY_API const gantry_tensor_t *gantry_squared_difference(gantry_scope_t *scope,
                                                             const gantry_tensor_t *x,
                                                             const gantry_tensor_t *y);
-/** Maximum: the larger of x and y, broadcasting. Takes the floating types and integers. */
+/** Maximum: the larger of x and y, broadcasting. Takes the floating types, integers and bool. */
 GANTRY_API const gantry_tensor_t *gantry_maximum(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                  const gantry_tensor_t *y);
-/** Minimum: the smaller of x and y, broadcasting. Takes the floating types and integers. */
+/** Minimum: the smaller of x and y, broadcasting. Takes the floating types, integers and bool. */
 GANTRY_API const gantry_tensor_t *gantry_minimum(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                  const gantry_tensor_t *y);
 /** BitwiseAnd: the bits that are set in x and y. Takes int8, int16, int32, int64, uint8, uint16,
