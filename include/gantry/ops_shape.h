@@ -24,6 +24,11 @@ GANTRY_API const gantry_tensor_t *gantry_expand_dims(gantry_scope_t *scope,
  * NULL: all dimensions of size 1. */
 GANTRY_API const gantry_tensor_t *gantry_squeeze(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                  const int32_t *axes, size_t axis_count);
+/** Bitcast: the same bytes as elements of another type. A smaller type adds a last dimension, the
+ * number of its elements in one of x; a larger one takes the last dimension away, which must be
+ * that number. Only bools become bools. No gradient passes. */
+GANTRY_API const gantry_tensor_t *gantry_bitcast(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                                 gantry_dtype_t dtype);
 /** Transpose: dimension i of the result is dimension perm[i] of x. perm has one entry per
  * dimension; NULL reverses the dimensions. */
 GANTRY_API const gantry_tensor_t *gantry_transpose(gantry_scope_t *scope, const gantry_tensor_t *x,
@@ -40,6 +45,21 @@ GANTRY_API const gantry_tensor_t *gantry_concat(gantry_scope_t *scope,
  * -1: to the end. */
 GANTRY_API const gantry_tensor_t *gantry_slice(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                const int64_t *begin, const int64_t *size);
+
+/** XlaDynamicSlice: the box of x with this size, one entry per dimension, that begins at starts, a
+ * tensor of one number of any integer type per dimension. starts stays on its device: it is clamped
+ * so that the box is inside x. */
+GANTRY_API const gantry_tensor_t *gantry_dynamic_slice(gantry_scope_t *scope,
+                                                       const gantry_tensor_t *x,
+                                                       const gantry_tensor_t *starts,
+                                                       const int64_t *size);
+/** XlaDynamicUpdateSlice: x with the box of update's shape that begins at starts, clamped likewise,
+ * replaced by update. Where x ends with the op (gantry_tensor_donate, its last use in a function or
+ * a loop), the result takes its memory, and only the box is written. */
+GANTRY_API const gantry_tensor_t *gantry_dynamic_update_slice(gantry_scope_t *scope,
+                                                              const gantry_tensor_t *x,
+                                                              const gantry_tensor_t *update,
+                                                              const gantry_tensor_t *starts);
 
 /** Masks of gantry_strided_slice. Bit i belongs to entry i. */
 typedef struct gantry_strided_slice_options_t {

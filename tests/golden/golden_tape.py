@@ -312,6 +312,29 @@ def shapes():
     add("FoldImagePatches", [any_(1, 3, 2, 4), ints([1, 3, 3, 1], np.int64)], window, untold=any_(1, 3, 3, 1))
 
 
+def box_begin(whole, size, starts):
+    return tf.clip_by_value(starts, 0, tf.shape(whole, starts.dtype) - tf.cast(size, starts.dtype))
+
+
+def take_box(whole, starts, size):
+    return tf.slice(whole, box_begin(whole, size, starts), size)
+
+
+def put_box(whole, box, starts):
+    begin = box_begin(whole, tf.shape(box), starts)
+    around = tf.stack([begin, tf.shape(whole) - tf.shape(box) - begin], 1)
+    return tf.where(tf.pad(tf.ones_like(box), around) > 0, tf.pad(box, around), whole)
+
+
+def boxes():
+    """TensorFlow has no gradients of XLA's ops: other ops say the same."""
+    for shape, box, starts in (((3, 4), (2, 3), (1, 0)), ((4, 3), (1, 3), (-5, 2)), ((5,), (2,), (9,)), ((2, 3, 2), (1, 2, 2), (0, 1, 1))):
+        add("XlaDynamicSlice", [any_(*shape), ints(starts), ints(box)], function=take_box, second=len(shape) == 3)
+        add("XlaDynamicUpdateSlice", [any_(*shape), any_(*box), ints(starts)], function=put_box, second=len(shape) == 3)
+    add("XlaDynamicSlice", [any_(3), ints([1]), ints([0])], name="empty", function=take_box)
+    add("XlaDynamicUpdateSlice", [any_(3), any_(0), ints([1])], name="empty", function=put_box)
+
+
 def indices():
     add("Gather", [any_(3, 2), ints([2, 0, 2]), ints(0)], {"batch_dims": 0})
     add("Gather", [any_(3, 2), ints(1), ints(0)], {"batch_dims": 0})
@@ -492,7 +515,7 @@ def functions():
 
 
 def write(path):
-    for family in (arithmetic, unary, activations, reductions, shapes, indices, products, windows, norms,
+    for family in (arithmetic, unary, activations, reductions, shapes, boxes, indices, products, windows, norms,
                    gradient_ops, gamma, empty, functions):
         family()
     recorded, numbers = [], {}

@@ -157,6 +157,22 @@ static void rule_strided_slice(gantry__rule_call_t *c) {
         gantry__rule_op(c, "StridedSliceGrad", inputs, 5, c->record->attrs, c->record->attr_count);
 }
 
+/* ---- boxes that begin where the device says ---- */
+
+static void rule_dynamic_slice(gantry__rule_call_t *c) {
+    c->dx[0] = gantry_dynamic_update_slice(c->scope, gantry_zeros_like(c->scope, c->x[0]), c->dy[0],
+                                           c->x[1]);
+}
+
+static void rule_dynamic_update_slice(gantry__rule_call_t *c) {
+    if (c->wants[0])
+        c->dx[0] = gantry_dynamic_update_slice(c->scope, c->dy[0],
+                                               gantry_zeros_like(c->scope, c->x[1]), c->x[2]);
+    if (!c->wants[1]) return;
+    tensor *inputs[] = {c->dy[0], c->x[2], gantry_shape(c->scope, c->x[1], GANTRY_INT64)};
+    c->dx[1] = gantry__rule_op(c, "XlaDynamicSlice", inputs, 3, NULL, 0);
+}
+
 /* ---- paddings ---- */
 
 /* The inside of dy, from both ends. */
@@ -198,9 +214,15 @@ static void rule_mirror_pad(gantry__rule_call_t *c) {
     c->dx[0] = gantry__rule_again(c, "MirrorPadGrad", (tensor *[4]){c->dy[0], c->x[1]}, mode, 1);
 }
 
-const gantry__rule_t gantry__rules_pieces[] = {
-    {"Concat", rule_concat},  {"MirrorPad", rule_mirror_pad},
-    {"Pack", rule_pack},      {"Pad", rule_pad},
-    {"Slice", rule_slice},    {"Split", rule_split},
-    {"SplitV", rule_split_v}, {"StridedSlice", rule_strided_slice},
-    {"Unpack", rule_unpack},  {NULL, NULL}};
+const gantry__rule_t gantry__rules_pieces[] = {{"Concat", rule_concat},
+                                               {"MirrorPad", rule_mirror_pad},
+                                               {"Pack", rule_pack},
+                                               {"Pad", rule_pad},
+                                               {"Slice", rule_slice},
+                                               {"Split", rule_split},
+                                               {"SplitV", rule_split_v},
+                                               {"StridedSlice", rule_strided_slice},
+                                               {"Unpack", rule_unpack},
+                                               {"XlaDynamicSlice", rule_dynamic_slice},
+                                               {"XlaDynamicUpdateSlice", rule_dynamic_update_slice},
+                                               {NULL, NULL}};
