@@ -50,6 +50,7 @@ bool gantry__composes_open(const gantry__infer_t *call) {
         case GANTRY__OP_ID_EluGrad:
         case GANTRY__OP_ID_MaxPool1D:
         case GANTRY__OP_ID_SeluGrad:
+        case GANTRY__OP_ID_SortByKeys:
         case GANTRY__OP_ID_SoftplusGrad:
         case GANTRY__OP_ID_SoftsignGrad: return true;
         case GANTRY__OP_ID_ReciprocalGrad:
