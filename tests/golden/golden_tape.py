@@ -293,6 +293,12 @@ def shapes():
     add("Pad", [any_(2, 2), ints([[1, 0], [0, 2]]), at(3)])
     add("MirrorPad", [any_(3, 3), ints([[1, 2], [0, 1]])], {"mode": "REFLECT"})
     add("MirrorPad", [any_(2, 3), ints([[1, 2], [0, 1]])], {"mode": "SYMMETRIC"})
+    for mode in ("EDGE", "WRAP", "REFLECT", "SYMMETRIC"):
+        add("Pad", [any_(3), ints([[7, 4]])], {"mode": mode}, untold=any_(14))
+        add("Pad", [any_(3, 4), ints([[1, 2], [-1, 5]])], {"mode": mode, "crop": True}, untold=any_(6, 8))
+    add("Pad", [any_(3, 4), ints([[1, -1], [-2, -1]])], {"crop": True}, untold=any_(3, 1))
+    add("Pad", [any_(3, 2), ints([[1, -1], [-2, 4]])], {"crop": True, "interior": [2, 1]}, untold=any_(7, 5))
+    add("Pad", [any_(3, 0), ints([[1, 1], [0, 2]])], {"interior": [2, 1]}, name="empty", untold=any_(9, 2))
     add("Reverse", [any_(2, 3), ints([1])])
     add("Roll", [any_(2, 3), ints([1, -2]), ints([1, 0])])
     for op, shape in (("SpaceToDepth", (1, 2, 4, 1)), ("DepthToSpace", (1, 1, 2, 4))):
