@@ -27,10 +27,16 @@
 #include "kernels/elementwise/elementwise_cpu.h"
 #include "kernels/matmul/matmul_integer_shape.h"
 
-/* Words on the stack, and the words of a line in a block, at most. */
+/* Words on the stack; the words of a line in a block, at most; the lines of a unit, at most. */
 #define BUFFER_WORDS 9216
 #define BLOCK_WORDS 256
-#define UNIT_LINES 64
+#define UNIT_LINES 256
+/* With so few kept lines the time is that of reading the streamed side. If its lines are contiguous,
+ * they meet few kept ones line by line. If its elements across lines are, a block is wide and has
+ * few words, so that it takes all of a cache line. */
+#define FEW_LINES 4
+#define THIN_LINES 16
+#define THIN_WORDS 32
 /* Words of kept panels that one batch of small products packs at once. */
 #define KEPT_WORDS (INT64_C(1) << 20)
 /* Multiplications that pay for another thread. */
@@ -53,10 +59,12 @@ typedef struct integer_side_t {
 typedef struct integer_job_t {
     const gantry__integer_product_t *product;
     const gantry__integer_loops_t *loops;
+    const gantry__integer_panels_t *panel; /* of the loops */
     integer_side_t side[2]; /* A, B */
     int kept;               /* the side that is packed first: 0 or 1 */
     bool corrects;
     int64_t words;      /* of a line */
+    int64_t block;      /* words of a line in a block */
     int64_t kept_lines; /* of a matrix, with those that fill the last panel */
     int64_t unit_lines; /* of the streamed side */
     int64_t units;      /* of a matrix */
@@ -166,10 +174,10 @@ static void multiply_unit(const integer_job_t *job, const integer_unit_t *unit) 
             const int64_t count = integer_least(unit->count - s, streamed->width);
             const bool add = unit->word > 0;
             if (job->kept == 1) {
-                job->loops->multiply(panel, kept_panel, unit->words,
+                job->panel->multiply(panel, kept_panel, unit->words,
                                      unit->c + (unit->first + s) * n + k, n, count, kept_count, add);
             } else {
-                job->loops->multiply(kept_panel, panel, unit->words,
+                job->panel->multiply(kept_panel, panel, unit->words,
                                      unit->c + k * n + unit->first + s, n, kept_count, count, add);
             }
         }
@@ -207,8 +215,8 @@ static void compute_units(void *context, int64_t begin, int64_t end) {
                                .buffer = buffer};
         unit.count = integer_least(side->count - unit.first, job->unit_lines);
         unit.c = job->c + (job->first + unit.matrix) * shape->m * shape->n;
-        for (; unit.word < job->words; unit.word += BLOCK_WORDS) {
-            unit.words = integer_least(job->words - unit.word, BLOCK_WORDS);
+        for (; unit.word < job->words; unit.word += job->block) {
+            unit.words = integer_least(job->words - unit.word, job->block);
             pack_lines(job, side, job->first + unit.matrix, unit.first, unit.count, unit.word,
                        unit.words, buffer, sums);
             multiply_unit(job, &unit);
@@ -230,35 +238,44 @@ static integer_side_t integer_side_of(const gantry_op_call_t *call, const intege
     integer_side_t side = {.elements = arg->data,
                            .dtype = arg->dtype,
                            .count = is_a ? shape->m : shape->n,
-                           .width = is_a ? loops->rows : loops->columns,
                            .across = is_a ? shape->a_row : shape->b_column,
                            .along = is_a ? shape->a_column : shape->b_row,
                            .batch = is_a ? shape->a_batch : shape->b_batch,
-                           .zero = &job->product->zero[place],
-                           .sum = is_a ? loops->sum_a : loops->sum_b};
+                           .zero = &job->product->zero[place]};
     side.inverts =
         loops->group == 4 && arg->dtype == (wants_unsigned ? GANTRY_INT8 : GANTRY_UINT8);
     side.offset = !side.inverts ? 0 : wants_unsigned ? 128 : -128;
     return side;
 }
 
-/* Chooses the kept side, and cuts the other one into units: enough for all threads, and each as
- * large as the buffer allows. */
-static void plan_job(const gantry_op_call_t *call, integer_job_t *job) {
-    const gantry__matmul_shape_t *shape = &job->product->shape;
+/* Chooses the panels and the kept side. */
+static void choose_panels(integer_job_t *job) {
+    job->kept = job->product->shape.m >= job->product->shape.n ? 1 : 0;
+    const integer_side_t *kept = &job->side[job->kept], *streamed = &job->side[!job->kept];
+    const bool by_lines = kept->count <= FEW_LINES && streamed->along == 1;
+    job->panel = by_lines ? &job->loops->lines : &job->loops->panels;
+    for (int i = 0; i < 2; ++i) {
+        integer_side_t *side = &job->side[i];
+        side->width = i == 0 ? job->panel->rows : job->panel->columns;
+        side->sum = i == 0 ? job->panel->sum_a : job->panel->sum_b;
+        job->corrects = job->corrects || side->offset != 0 || side->zero->arg != NULL;
+    }
+    job->words = (job->product->shape.k + job->loops->group - 1) / job->loops->group;
+    job->block = !by_lines && kept->count <= THIN_LINES && streamed->across == 1 ? THIN_WORDS
+                                                                                  : BLOCK_WORDS;
+    job->kept_lines = integer_panels(kept) * kept->width;
+}
+
+/* Cuts the streamed side into units: enough for all threads, and each as large as the buffer
+ * allows. */
+static void cut_units(const gantry_op_call_t *call, integer_job_t *job) {
     const int64_t threads = call->device->pool ? gantry__cpu_pool_threads(call->device->pool) : 1;
-    job->kept = shape->m >= shape->n ? 1 : 0;
-    job->words = (shape->k + job->loops->group - 1) / job->loops->group;
-    job->kept_lines = integer_panels(&job->side[job->kept]) * job->side[job->kept].width;
     const integer_side_t *side = &job->side[!job->kept];
-    int64_t panels = BUFFER_WORDS / (integer_least(job->words, BLOCK_WORDS) * side->width);
+    int64_t panels = BUFFER_WORDS / (integer_least(job->words, job->block) * side->width);
     panels = integer_least(panels, UNIT_LINES / side->width);
     panels = integer_least(panels, (integer_panels(side) + 2 * threads - 1) / (2 * threads));
     job->unit_lines = panels * side->width;
     job->units = (side->count + job->unit_lines - 1) / job->unit_lines;
-    for (int i = 0; i < 2; ++i) {
-        job->corrects = job->corrects || job->side[i].offset != 0 || job->side[i].zero->arg != NULL;
-    }
 }
 
 /* Computes the batch, as many matrices at a time as the kept panels of KEPT_WORDS are. */
@@ -315,7 +332,8 @@ static int32_t matmul_integer_cpu_compute(gantry_op_call_t *call) {
         .loops = GANTRY_CPU_PICK(gantry__cpu_simd_level(call->device), integer_loops)(
             call->inputs[0]->dtype, gantry__cpu_has_dots(call->device))};
     for (int i = 0; i < 2; ++i) job.side[i] = integer_side_of(call, &job, i);
-    plan_job(call, &job);
+    choose_panels(&job);
+    cut_units(call, &job);
     GANTRY__TRY(place_results(call, &job.c));
     GANTRY__TRY(run_job(call, &job));
     if (output->dtype != GANTRY_INT32) {

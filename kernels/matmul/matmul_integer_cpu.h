@@ -23,24 +23,30 @@ typedef struct gantry__integer_lines_t {
     int32_t dtype;
 } gantry__integer_lines_t;
 
-/* The loops for pairs of 8-bit types, or of 16-bit types. */
-typedef struct gantry__integer_loops_t {
-    int64_t group;   /* elements in a word */
+/* The loops over panels of one width. */
+typedef struct gantry__integer_panels_t {
     int64_t rows;    /* lines of an A panel */
     int64_t columns; /* lines of a B panel */
-    /* With groups of four: whether A's bytes are unsigned. All others are signed. A byte of the
-     * other kind is packed with its highest bit inverted, which moves it by 128. */
-    bool a_is_unsigned;
-    /* Packs k elements of `count` lines, which may be fewer than the panel's width. Elements that
-     * do not exist are 0. */
-    void (*pack)(const gantry__integer_lines_t *lines, int64_t count, int64_t width, int64_t k,
-                 bool inverts, uint32_t *target);
     /* Adds to sums the elements of each line of a panel of at least a word. */
     void (*sum_a)(const uint32_t *panel, int64_t words, int32_t *sums);
     void (*sum_b)(const uint32_t *panel, int64_t words, int32_t *sums);
     /* Sets C's rows x columns to the product of a panel each, or adds that if add. */
     void (*multiply)(const uint32_t *a, const uint32_t *b, int64_t words, int32_t *c, int64_t c_row,
                      int64_t rows, int64_t columns, bool add);
+} gantry__integer_panels_t;
+
+/* The loops for pairs of 8-bit types, or of 16-bit types. */
+typedef struct gantry__integer_loops_t {
+    int64_t group; /* elements in a word */
+    /* With groups of four: whether A's bytes are unsigned. All others are signed. A byte of the
+     * other kind is packed with its highest bit inverted, which moves it by 128. */
+    bool a_is_unsigned;
+    gantry__integer_panels_t panels;
+    gantry__integer_panels_t lines; /* panels of one line */
+    /* Packs k elements of `count` lines, which may be fewer than the panel's width. Elements that
+     * do not exist are 0. */
+    void (*pack)(const gantry__integer_lines_t *lines, int64_t count, int64_t width, int64_t k,
+                 bool inverts, uint32_t *target);
     /* c[j] -= x * a[j] + y * b[j] */
     void (*correct)(int32_t *c, int64_t count, int32_t x, const int32_t *a, int32_t y,
                     const int32_t *b);

@@ -96,15 +96,73 @@ static MI_TARGET void MI_NAME(sum_b)(const uint32_t *panel, int64_t words, int32
     }
 }
 
-static const gantry__integer_loops_t MI_NAME(loops) = {.group = MI_GROUP,
-                                                       .rows = MI_ROWS,
-                                                       .columns = 2 * MI_LANES,
-                                                       .a_is_unsigned = MI_A_IS_UNSIGNED,
-                                                       .pack = MI_PACK,
-                                                       .sum_a = MI_NAME(sum_a),
-                                                       .sum_b = MI_NAME(sum_b),
-                                                       .multiply = MI_NAME(multiply),
-                                                       .correct = mi_correct};
+/* ---- panels of one line ---- */
+
+/* The product of two lines. Callers must pass constants for the steps: 1, or 0 for a line that has
+ * the same vector everywhere. */
+static inline __attribute__((always_inline)) MI_TARGET int32_t MI_NAME(dot)(const uint32_t *a,
+                                                                            int64_t a_step,
+                                                                            const uint32_t *b,
+                                                                            int64_t b_step,
+                                                                            int64_t words) {
+    mi_vec_t acc[2] = {{0}, {0}};
+    uint32_t rest[2][MI_LANES] = {{0}, {0}};
+    int64_t w = 0;
+    for (; w + 2 * MI_LANES <= words; w += 2 * MI_LANES) {
+#pragma GCC unroll 2
+        for (int v = 0; v < 2; ++v) {
+            const int64_t at = w + v * MI_LANES;
+            acc[v] = MI_DOT(acc[v], *(const mi_loose_t *)(a + at * a_step),
+                            *(const mi_loose_t *)(b + at * b_step));
+        }
+    }
+    for (int64_t left; w < words; w += left) {
+        left = words - w < MI_LANES ? words - w : MI_LANES;
+        memset(rest, 0, sizeof rest);
+        memcpy(rest[0], a + w * a_step, (size_t)left * sizeof *a);
+        memcpy(rest[1], b + w * b_step, (size_t)left * sizeof *b);
+        acc[0] = MI_DOT(acc[0], *(const mi_loose_t *)rest[0], *(const mi_loose_t *)rest[1]);
+    }
+    acc[0] += acc[1];
+    for (int lane = 1; lane < MI_LANES; ++lane) acc[0][0] += acc[0][lane];
+    return acc[0][0];
+}
+
+static MI_TARGET void MI_NAME(multiply_line)(const uint32_t *a, const uint32_t *b, int64_t words,
+                                             int32_t *c, int64_t c_row, int64_t rows,
+                                             int64_t columns, bool add) {
+    const int32_t sum = MI_NAME(dot)(a, 1, b, 1, words);
+    (void)c_row;
+    (void)rows;
+    (void)columns;
+    *c = add ? *c + sum : sum;
+}
+
+static MI_TARGET void MI_NAME(sum_line_a)(const uint32_t *line, int64_t words, int32_t *sums) {
+    const mi_vec_t ones = MI_NAME(splat)(MI_ONES);
+    sums[0] += MI_NAME(dot)(line, 1, (const uint32_t *)&ones, 0, words);
+}
+
+static MI_TARGET void MI_NAME(sum_line_b)(const uint32_t *line, int64_t words, int32_t *sums) {
+    const mi_vec_t ones = MI_NAME(splat)(MI_ONES);
+    sums[0] += MI_NAME(dot)((const uint32_t *)&ones, 0, line, 1, words);
+}
+
+static const gantry__integer_loops_t MI_NAME(loops) = {
+    .group = MI_GROUP,
+    .a_is_unsigned = MI_A_IS_UNSIGNED,
+    .panels = {.rows = MI_ROWS,
+               .columns = 2 * MI_LANES,
+               .sum_a = MI_NAME(sum_a),
+               .sum_b = MI_NAME(sum_b),
+               .multiply = MI_NAME(multiply)},
+    .lines = {.rows = 1,
+              .columns = 1,
+              .sum_a = MI_NAME(sum_line_a),
+              .sum_b = MI_NAME(sum_line_b),
+              .multiply = MI_NAME(multiply_line)},
+    .pack = MI_PACK,
+    .correct = mi_correct};
 
 #undef MI_NAME
 #undef MI_TARGET

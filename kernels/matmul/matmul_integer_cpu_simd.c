@@ -46,26 +46,46 @@ static void mi_correct(int32_t *c, int64_t count, int32_t x, const int32_t *a, i
 
 /* ---- packing ---- */
 
+/* MI_LANES elements of neighbouring lines, widened. */
+#define MI_WIDE(type, p) MI_WIDE_##type(p)
+#if defined(__AVX512BW__)
+#define MI_WIDE_uint8_t(p) ((mi_vec_t)_mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)(p))))
+#define MI_WIDE_int8_t(p) ((mi_vec_t)_mm512_cvtepi8_epi32(_mm_loadu_si128((const void *)(p))))
+#define MI_WIDE_int16_t(p) ((mi_vec_t)_mm512_cvtepi16_epi32(_mm256_loadu_si256((const void *)(p))))
+#elif defined(__AVX2__)
+#define MI_WIDE_uint8_t(p) ((mi_vec_t)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const void *)(p))))
+#define MI_WIDE_int8_t(p) ((mi_vec_t)_mm256_cvtepi8_epi32(_mm_loadl_epi64((const void *)(p))))
+#define MI_WIDE_int16_t(p) ((mi_vec_t)_mm256_cvtepi16_epi32(_mm_loadu_si128((const void *)(p))))
+#else
+#define MI_WIDE_uint8_t(p) ((mi_vec_t){(p)[0], (p)[1], (p)[2], (p)[3]})
+#define MI_WIDE_int8_t MI_WIDE_uint8_t
+#define MI_WIDE_int16_t MI_WIDE_uint8_t
+#endif
+
 #define MI_PAIR(p, along) ((uint32_t)(uint16_t)(p)[0] | (uint32_t)(uint16_t)(p)[along] << 16)
+#define MI_PAIRS(type, p, along) ((MI_WIDE(type, p) & 0xffff) | MI_WIDE(type, (p) + (along)) << 16)
 
 /* Packs the lines' whole words, and then the shorter one at the end. WORD(p, along) is the word of
- * the elements at p, p + along, ...; where along is the constant 1, that is one load. */
-#define MI_DEFINE_PACK(name, type, GROUP, WORD)                                             \
+ * the elements at p, p + along, ...; where along is the constant 1, that is one load. WORDS is the
+ * same for MI_LANES neighbouring lines. */
+#define MI_DEFINE_PACK(name, type, GROUP, WORD, WORDS)                                      \
     static void name(const void *elements, int64_t across, int64_t along, int64_t count,    \
                      int64_t width, int64_t k, uint32_t flip, uint32_t *restrict target) {  \
         const type *source = elements;                                                      \
         const int64_t words = k / (GROUP);                                                  \
-        for (int64_t i = 0; along == 1 && i < count; ++i) {                                 \
+        for (int64_t w = 0; along == 1 && width == 1 && w < words; ++w)                     \
+            target[w] = WORD(source + w * (GROUP), 1) ^ flip;                               \
+        for (int64_t i = 0; along == 1 && width > 1 && i < count; ++i) {                    \
             for (int64_t w = 0; w < words; ++w)                                             \
                 target[w * width + i] = WORD(source + i * across + w * (GROUP), 1) ^ flip;  \
         }                                                                                   \
         for (int64_t w = 0; along != 1 && w < words; ++w) {                                 \
             const type *line = source + w * (GROUP)*along;                                  \
             uint32_t *restrict to = target + w * width;                                     \
-            for (int64_t i = 0; across == 1 && i < count; ++i)                              \
-                to[i] = WORD(line + i, along) ^ flip;                                       \
-            for (int64_t i = 0; across != 1 && i < count; ++i)                              \
-                to[i] = WORD(line + i * across, along) ^ flip;                              \
+            int64_t i = 0;                                                                  \
+            for (; across == 1 && i + MI_LANES <= count; i += MI_LANES)                     \
+                *(mi_loose_t *)(to + i) = WORDS(type, line + i, along) ^ (int32_t)flip;     \
+            for (; i < count; ++i) to[i] = WORD(line + i * across, along) ^ flip;           \
         }                                                                                   \
         for (int64_t i = 0; i < count && k % (GROUP) != 0; ++i) {                           \
             const uint32_t mask = UINT32_MAX >> (32 - 32 / (GROUP));                        \
@@ -78,9 +98,9 @@ static void mi_correct(int32_t *c, int64_t count, int32_t x, const int32_t *a, i
         }                                                                                   \
     }
 
-MI_DEFINE_PACK(mi_pack_u8, uint8_t, 2, MI_PAIR)
-MI_DEFINE_PACK(mi_pack_i8, int8_t, 2, MI_PAIR)
-MI_DEFINE_PACK(mi_pack_i16, int16_t, 2, MI_PAIR)
+MI_DEFINE_PACK(mi_pack_u8, uint8_t, 2, MI_PAIR, MI_PAIRS)
+MI_DEFINE_PACK(mi_pack_i8, int8_t, 2, MI_PAIR, MI_PAIRS)
+MI_DEFINE_PACK(mi_pack_i16, int16_t, 2, MI_PAIR, MI_PAIRS)
 
 static void mi_clear_edge(int64_t count, int64_t width, int64_t words, uint32_t *target) {
     for (int64_t w = 0; count < width && w < words; ++w)
@@ -148,7 +168,10 @@ static inline uint32_t mi_bytes(const uint8_t *p, int64_t along) {
     return p[0] | (uint32_t)p[along] << 8 | (uint32_t)p[2 * along] << 16 |
            (uint32_t)p[3 * along] << 24;
 }
-MI_DEFINE_PACK(mi_pack_bytes, uint8_t, 4, mi_bytes)
+#define MI_FOURS_OF(type, p, along)                                   \
+    (MI_WIDE(type, p) | MI_WIDE(type, (p) + (along)) << 8 |           \
+     MI_WIDE(type, (p) + 2 * (along)) << 16 | MI_WIDE(type, (p) + 3 * (along)) << 24)
+MI_DEFINE_PACK(mi_pack_bytes, uint8_t, 4, mi_bytes, MI_FOURS_OF)
 
 static void mi_pack_fours(const gantry__integer_lines_t *lines, int64_t count, int64_t width,
                           int64_t k, bool inverts, uint32_t *target) {
