@@ -2,7 +2,7 @@
 /* Attention, block by block: _Attention and _AttentionGrad. attention_cpu_body.h explains the
  * algorithm.
  *
- *   attention_rows    a work-group of one for ATTENTION_QUERIES queries of a head. A block of keys
+ *   attention_rows    a work-group of one for SIDE queries of a head. A block of keys
  *                     and its scores are in private memory
  *   attention_keys    the gradients of a block of keys and of its values, likewise
  *   attention_queries the gradients of a block of queries, likewise
@@ -14,8 +14,7 @@
  * 16-bit floats are widened when they are loaded, and rounded once at the end.
  *
  * Options: GANTRY_T, a floating type; GANTRY_A_DIM and GANTRY_A_VALUE_DIM, the
- * elements of a head, rounded up to whole tiles; GANTRY_A_SIDE, the queries and the keys of
- * a block; GANTRY_A_MASK 0 none, 1 bool, 2 added. */
+ * elements of a head, rounded up to whole tiles; GANTRY_A_MASK 0 none, 1 bool, 2 added. */
 
 #if GANTRY_T_IS(f64)
 typedef GANTRY_F64 V;
@@ -46,7 +45,13 @@ GANTRY_LOOSE_TYPE(V, C, loose_t);
 #define TILE (VECTORS * LANES) /* columns of a tile */
 #define TILE_ROWS 4
 
-#define SIDE GANTRY_A_SIDE
+#if !GANTRY_SERIAL
+#define SIDE 8
+#elif GANTRY_A_DIM > 256 || GANTRY_A_VALUE_DIM > 256
+#define SIDE 32
+#else
+#define SIDE 64
+#endif
 #define DIM GANTRY_A_DIM
 #define VALUE_DIM GANTRY_A_VALUE_DIM
 #define LOWEST (-INFINITY)
@@ -61,10 +66,15 @@ typedef struct {
     ulong scale, softcap; /* bits of a C */
 } attention_t;
 
-#if GANTRY_T_IS(f64)
-#define NUMBER(bits) GANTRY_PASTE(gantry__of_bits_, f64)(bits)
+/* One number, where GANTRY_AS_FLOAT would give a vector of it. */
+#if defined(__OPENCL_VERSION__) && GANTRY_T_IS(f64)
+#define NUMBER(bits) as_double(bits)
+#elif defined(__OPENCL_VERSION__)
+#define NUMBER(bits) as_float((uint)(bits))
+#elif GANTRY_T_IS(f64)
+#define NUMBER(bits) GANTRY_AS_DOUBLE(bits)
 #else
-#define NUMBER(bits) GANTRY_PASTE(gantry__of_bits_, f32)(bits)
+#define NUMBER(bits) GANTRY_AS_FLOAT((uint)(bits))
 #endif
 
 /* ---- blocks ---- */

@@ -5,8 +5,8 @@
 #include "host/try.h"
 #include "kernels/common/work.h"
 
-/* Vectors of a tile, and the sides of blocks: on processors they fill the caches, on others the
- * private memory of a work-item must hold them. */
+/* Vectors of a tile, and the sides of blocks, as in the text: on processors they fill the caches, on
+ * others the private memory of a work-item must hold them. */
 #define TILE_VECTORS 4
 #define SIDE_ON_CPU 64
 #define SIDE_ON_CPU_OF_LARGE 32 /* heads of more than 256 elements */
@@ -14,14 +14,6 @@
 
 GANTRY_K_PROGRAM(attention_source, "portable/attention", gantry__text_half,
                  gantry__text_math_float32, gantry__text_math_float64, gantry__text_attention);
-
-static uint32_t attention_lanes(const gantry_op_call_t *call) {
-    const int32_t dtype = call->inputs[0]->dtype;
-    const uint32_t lanes =
-        call->device_info->native_vector_width / (dtype == GANTRY_FLOAT64 ? 2 : 1);
-    const bool has_lanes = lanes == 2 || lanes == 4 || lanes == 8 || lanes == 16;
-    return gantry__k_is_serial(call) && has_lanes ? lanes : 1;
-}
 
 static uint32_t attention_side(const gantry_op_call_t *call, const gantry__attention_t *a) {
     if (!gantry__k_is_serial(call)) return SIDE_ELSEWHERE;
@@ -31,10 +23,9 @@ static uint32_t attention_side(const gantry_op_call_t *call, const gantry__atten
 static int32_t attention_find_kernel(gantry_op_call_t *call, const gantry__attention_t *a,
                                      const char *name, gantry_backend_kernel_t **out_kernel) {
     gantry__k_options_t options = gantry__k_options_of_type(call, call->inputs[0]->dtype);
-    const uint32_t lanes = attention_lanes(call), tile = TILE_VECTORS * lanes;
+    const uint32_t lanes = gantry__k_math_lanes(call), tile = TILE_VECTORS * lanes;
     gantry__k_define(&options, "A_DIM", (uint32_t)(a->dim + tile - 1) / tile * tile);
     gantry__k_define(&options, "A_VALUE_DIM", (uint32_t)(a->value_dim + tile - 1) / tile * tile);
-    gantry__k_define(&options, "A_SIDE", attention_side(call, a));
     gantry__k_define(&options, "A_MASK", (uint32_t)a->mask_kind);
     if (lanes > 1) gantry__k_define(&options, "MATH_LANES", lanes);
     return call->services->kernel(call, &attention_source, options.text, name, out_kernel);
