@@ -141,15 +141,22 @@ GANTRY_BODY_FN void multiply(const C *a, int row, int column, const C *b, C *c, 
 
 /* ---- masks ---- */
 
+#define MASK_BYTES (GANTRY_LONG)(GANTRY_A_MASK == 2 ? sizeof(T) : sizeof(uchar))
+
 /* Applies softcap, the mask and the order to scores [keys, queries], where `query` and `key` are
- * the first ones. Keys beyond the last have no weight. */
+ * the first ones. Keys beyond the last have no weight. caps, if not NULL, takes the factors of
+ * softcap's gradient. */
 GANTRY_BODY_FN void mask_scores(const attention_t *p, GANTRY_GLOBAL const uchar *mask,
                                 GANTRY_LONG query, int queries, GANTRY_LONG key, int keys,
-                                C *scores) {
+                                C *scores, C *caps) {
     const C cap = NUMBER(p->softcap);
     if (cap > 0) {
         for (int i = 0; i < SIDE * SIDE; i += LANES) {
-            AT_STORE(AT_TANH(AT_LOAD(scores + i) / (V)(cap)) * (V)(cap), scores + i);
+            const V part = AT_TANH(AT_LOAD(scores + i) / (V)(cap));
+            AT_STORE(part * (V)(cap), scores + i);
+            if (caps) {
+                AT_STORE((V)(1) - part * part, caps + i);
+            }
         }
     }
 #if GANTRY_A_MASK
@@ -222,9 +229,7 @@ GANTRY_KERNEL attention_rows(GANTRY_SPAN_IN(query), GANTRY_SPAN_IN(key), GANTRY_
     const GANTRY_LONG all = first + queries + p.offset;
     const GANTRY_LONG seen = all < 0 ? 0 : all < p.keys ? all : p.keys;
     GANTRY_GLOBAL const uchar *masks =
-        GANTRY_IN(uchar, mask) +
-        (batch * p.mask_batch + own * p.mask_head) *
-            (GANTRY_LONG)(GANTRY_A_MASK == 2 ? sizeof(T) : sizeof(uchar));
+        GANTRY_IN(uchar, mask) + (batch * p.mask_batch + own * p.mask_head) * MASK_BYTES;
     load_rows(GANTRY_IN(T, query) + (head * p.queries + first) * p.dim, queries, (int)p.dim, DIM,
               NUMBER(p.scale), rows);
     transpose(rows, (int)p.dim, DIM, turned);
@@ -240,7 +245,7 @@ GANTRY_KERNEL attention_rows(GANTRY_SPAN_IN(query), GANTRY_SPAN_IN(key), GANTRY_
         load_rows(GANTRY_IN(T, key) + (key_head * p.keys + at) * p.dim, keys, (int)p.dim, DIM,
                   (C)1, rows);
         multiply(rows, DIM, 1, turned, scores, SIDE, SIDE, (int)p.dim, 0);
-        mask_scores(&p, masks, first, queries, at, keys, scores);
+        mask_scores(&p, masks, first, queries, at, keys, scores, 0);
         weigh(scores, largest, sum, factor);
         for (int i = 0; i < SIDE; ++i) {
             for (int d = 0; d < VALUE_DIM; ++d) {
@@ -265,4 +270,158 @@ GANTRY_KERNEL attention_rows(GANTRY_SPAN_IN(query), GANTRY_SPAN_IN(key), GANTRY_
     for (int i = 0; i < queries; ++i) {
         GANTRY_OUT(C, sums)[head * p.queries + first + i] = factor[i];
     }
+}
+
+/* ---- backward ---- */
+
+/* A block of queries of a head, for the gradients. */
+typedef struct {
+    C query[SIDE * DIM], turned_query[DIM * SIDE]; /* scaled */
+    C slope[SIDE * VALUE_DIM], turned_slope[VALUE_DIM * SIDE];
+    C sums[SIDE], along[SIDE]; /* along: the sum of slope and output */
+} queries_t;
+
+typedef struct {
+    C key[SIDE * DIM], value[SIDE * VALUE_DIM];
+} keys_t;
+
+/* For a block of keys and one of queries, [keys, queries]: the weights, and the gradients of the
+ * scores. */
+typedef struct {
+    C weights[SIDE * SIDE], slopes[SIDE * SIDE], caps[SIDE * SIDE];
+} scores_t;
+
+GANTRY_BODY_FN void load_queries(const attention_t *p, GANTRY_GLOBAL const T *query,
+                                 GANTRY_GLOBAL const T *slope, GANTRY_GLOBAL const T *out,
+                                 GANTRY_GLOBAL const C *sums, GANTRY_LONG row, int queries,
+                                 queries_t *to) {
+    load_rows(query + row * p->dim, queries, (int)p->dim, DIM, NUMBER(p->scale), to->query);
+    transpose(to->query, (int)p->dim, DIM, to->turned_query);
+    load_rows(slope + row * p->value_dim, queries, (int)p->value_dim, VALUE_DIM, (C)1, to->slope);
+    transpose(to->slope, (int)p->value_dim, VALUE_DIM, to->turned_slope);
+    for (int i = 0; i < SIDE; ++i) {
+        C sum = 0;
+        for (int d = 0; d < (int)p->value_dim && i < queries; ++d) {
+            sum += to->slope[i * VALUE_DIM + d] *
+                   GANTRY_WIDEN(out[(row + i) * p->value_dim + d]);
+        }
+        to->along[i] = sum;
+        to->sums[i] = i < queries && sums[row + i] != (C)LOWEST ? sums[row + i] : (C)0;
+    }
+}
+
+GANTRY_BODY_FN void load_keys(const attention_t *p, GANTRY_GLOBAL const T *key,
+                              GANTRY_GLOBAL const T *value, GANTRY_LONG row, int keys, keys_t *to) {
+    load_rows(key + row * p->dim, keys, (int)p->dim, DIM, (C)1, to->key);
+    load_rows(value + row * p->value_dim, keys, (int)p->value_dim, VALUE_DIM, (C)1, to->value);
+}
+
+GANTRY_BODY_FN void slope_scores(const attention_t *p, GANTRY_GLOBAL const uchar *mask,
+                                 GANTRY_LONG query, int queries, GANTRY_LONG key, int keys,
+                                 const queries_t *q, const keys_t *k, scores_t *to) {
+    multiply(k->key, DIM, 1, q->turned_query, to->weights, SIDE, SIDE, (int)p->dim, 0);
+    mask_scores(p, mask, query, queries, key, keys, to->weights, to->caps);
+    multiply(k->value, VALUE_DIM, 1, q->turned_slope, to->slopes, SIDE, SIDE, (int)p->value_dim,
+             0);
+    for (int j = 0; j < SIDE; ++j) {
+        for (int i = 0; i < SIDE; i += LANES) {
+            const int at = j * SIDE + i;
+            const V weight = AT_EXP(AT_LOAD(to->weights + at) - AT_LOAD(q->sums + i));
+            V slope = weight * (AT_LOAD(to->slopes + at) - AT_LOAD(q->along + i));
+            if (NUMBER(p->softcap) > 0) {
+                slope = slope * AT_LOAD(to->caps + at);
+            }
+            AT_STORE(weight, to->weights + at);
+            AT_STORE(slope, to->slopes + at);
+        }
+    }
+}
+
+GANTRY_BODY_FN void store_rows(const C *from, int count, int size, int width, C scale,
+                               GANTRY_GLOBAL T *to) {
+    for (int i = 0; i < count; ++i) {
+        for (int d = 0; d < size; ++d) {
+            to[i * size + d] = GANTRY_NARROW(from[i * width + d] * scale);
+        }
+    }
+}
+
+/* A work-group of one for SIDE keys of a head. */
+GANTRY_KERNEL attention_keys(GANTRY_SPAN_IN(query), GANTRY_SPAN_IN(key), GANTRY_SPAN_IN(value),
+                             GANTRY_SPAN_IN(mask), GANTRY_SPAN_IN(out), GANTRY_SPAN_IN(sums),
+                             GANTRY_SPAN_IN(slope), GANTRY_SPAN_OUT(key_slope),
+                             GANTRY_SPAN_OUT(value_slope), GANTRY_VALUE(attention_t, p)) {
+    GANTRY_TAKE(attention_t, p)
+    queries_t q;
+    keys_t k;
+    scores_t scores;
+    C key_sums[SIDE * DIM], value_sums[SIDE * VALUE_DIM];
+    const GANTRY_LONG blocks = (p.keys + SIDE - 1) / SIDE;
+    const GANTRY_LONG head = gantry__divide_position(GANTRY_GROUP_ID(0), blocks);
+    const GANTRY_LONG first = (GANTRY_GROUP_ID(0) - head * blocks) * SIDE;
+    const GANTRY_LONG batch = gantry__divide_position(head, p.key_heads);
+    const GANTRY_LONG group = p.heads / p.key_heads, own = (head - batch * p.key_heads) * group;
+    const int keys = (int)(p.keys - first < SIDE ? p.keys - first : SIDE);
+    load_keys(&p, GANTRY_IN(T, key), GANTRY_IN(T, value), head * p.keys + first, keys, &k);
+    for (int i = 0; i < SIDE * DIM; ++i) {
+        key_sums[i] = 0;
+    }
+    for (int i = 0; i < SIDE * VALUE_DIM; ++i) {
+        value_sums[i] = 0;
+    }
+    for (GANTRY_LONG g = own; g < own + group; ++g) {
+        GANTRY_GLOBAL const uchar *masks =
+            GANTRY_IN(uchar, mask) + (batch * p.mask_batch + g * p.mask_head) * MASK_BYTES;
+        for (GANTRY_LONG at = 0; at < p.queries; at += SIDE) {
+            const int queries = (int)(p.queries - at < SIDE ? p.queries - at : SIDE);
+            if (at + queries + p.offset <= first) {
+                continue;
+            }
+            load_queries(&p, GANTRY_IN(T, query), GANTRY_IN(T, slope), GANTRY_IN(T, out),
+                         GANTRY_IN(C, sums), (batch * p.heads + g) * p.queries + at, queries, &q);
+            slope_scores(&p, masks, at, queries, first, keys, &q, &k, &scores);
+            multiply(scores.weights, SIDE, 1, q.slope, value_sums, SIDE, VALUE_DIM, SIDE, 1);
+            multiply(scores.slopes, SIDE, 1, q.query, key_sums, SIDE, DIM, SIDE, 1);
+        }
+    }
+    store_rows(key_sums, keys, (int)p.dim, DIM, (C)1,
+               GANTRY_OUT(T, key_slope) + (head * p.keys + first) * p.dim);
+    store_rows(value_sums, keys, (int)p.value_dim, VALUE_DIM, (C)1,
+               GANTRY_OUT(T, value_slope) + (head * p.keys + first) * p.value_dim);
+}
+
+/* A work-group of one for SIDE queries of a head. */
+GANTRY_KERNEL attention_queries(GANTRY_SPAN_IN(query), GANTRY_SPAN_IN(key), GANTRY_SPAN_IN(value),
+                                GANTRY_SPAN_IN(mask), GANTRY_SPAN_IN(out), GANTRY_SPAN_IN(sums),
+                                GANTRY_SPAN_IN(slope), GANTRY_SPAN_OUT(query_slope),
+                                GANTRY_VALUE(attention_t, p)) {
+    GANTRY_TAKE(attention_t, p)
+    queries_t q;
+    keys_t k;
+    scores_t scores;
+    C query_sums[SIDE * DIM];
+    const GANTRY_LONG blocks = (p.queries + SIDE - 1) / SIDE;
+    const GANTRY_LONG head = gantry__divide_position(GANTRY_GROUP_ID(0), blocks);
+    const GANTRY_LONG first = (GANTRY_GROUP_ID(0) - head * blocks) * SIDE;
+    const GANTRY_LONG batch = gantry__divide_position(head, p.heads);
+    const GANTRY_LONG own = head - batch * p.heads;
+    const GANTRY_LONG key_head = batch * p.key_heads + own / (p.heads / p.key_heads);
+    const int queries = (int)(p.queries - first < SIDE ? p.queries - first : SIDE);
+    const GANTRY_LONG all = first + queries + p.offset;
+    const GANTRY_LONG seen = all < 0 ? 0 : all < p.keys ? all : p.keys;
+    GANTRY_GLOBAL const uchar *masks =
+        GANTRY_IN(uchar, mask) + (batch * p.mask_batch + own * p.mask_head) * MASK_BYTES;
+    load_queries(&p, GANTRY_IN(T, query), GANTRY_IN(T, slope), GANTRY_IN(T, out),
+                 GANTRY_IN(C, sums), head * p.queries + first, queries, &q);
+    for (int i = 0; i < SIDE * DIM; ++i) {
+        query_sums[i] = 0;
+    }
+    for (GANTRY_LONG at = 0; at < seen; at += SIDE) {
+        const int keys = (int)(seen - at < SIDE ? seen - at : SIDE);
+        load_keys(&p, GANTRY_IN(T, key), GANTRY_IN(T, value), key_head * p.keys + at, keys, &k);
+        slope_scores(&p, masks, first, queries, at, keys, &q, &k, &scores);
+        multiply(scores.slopes, 1, SIDE, k.key, query_sums, SIDE, DIM, SIDE, 1);
+    }
+    store_rows(query_sums, queries, (int)p.dim, DIM, NUMBER(p.scale),
+               GANTRY_OUT(T, query_slope) + (head * p.queries + first) * p.dim);
 }

@@ -46,9 +46,27 @@ static int32_t device_compute_attention(gantry_op_call_t *call) {
     return gantry__k_launch_groups(call, kernel, groups, 1, args, 7);
 }
 
+/* Launches the gradients by `rows` rows of each of `heads` heads: output `first`, and the one after
+ * it if there are two. */
+static int32_t launch_slopes(gantry_op_call_t *call, const gantry__attention_t *a, const char *name,
+                             int64_t heads, int64_t rows, uint32_t first, uint32_t count) {
+    const int64_t side = attention_side(call, a);
+    const uint64_t groups = (uint64_t)(heads * ((rows + side - 1) / side));
+    gantry_launch_arg_t args[10];
+    gantry_backend_kernel_t *kernel = NULL;
+    uint32_t used = 0;
+    if (groups == 0) return GANTRY_OK;
+    for (; used < 7; ++used) args[used] = gantry__k_span(call->inputs[used]);
+    for (uint32_t i = 0; i < count; ++i) args[used++] = gantry__k_span(call->outputs[first + i]);
+    args[used++] = gantry__k_scalar(a, sizeof *a);
+    GANTRY__TRY(attention_find_kernel(call, a, name, &kernel));
+    return gantry__k_launch_groups(call, kernel, groups, 1, args, used);
+}
+
 static int32_t device_compute_attention_grad(gantry_op_call_t *call) {
-    (void)call;
-    return GANTRY_OK;
+    const gantry__attention_t a = gantry__attention_of(call);
+    GANTRY__TRY(launch_slopes(call, &a, "attention_queries", a.batch * a.heads, a.queries, 0, 1));
+    return launch_slopes(call, &a, "attention_keys", a.batch * a.key_heads, a.keys, 1, 2);
 }
 
 GANTRY_ATTENTION_OPS(GANTRY_K_PORTABLE_KERNEL)
