@@ -26,8 +26,8 @@ const gantry__layout_form_t *gantry__layout_find(const gantry__layout_t *layout,
 }
 
 /* The form of which this order is a view; else the first one. */
-static const gantry__layout_form_t *find_source(const gantry__layout_t *layout, uint32_t value,
-                                                gantry__order_t order, bool *out_is_view) {
+static const gantry__layout_form_t *find_form_source(const gantry__layout_t *layout, uint32_t value,
+                                                     gantry__order_t order, bool *out_is_view) {
     const gantry_shape_t shape = gantry__layout_shape(layout, value);
     *out_is_view = true;
     for (uint32_t at = layout->firsts[value]; at != 0; at = layout->forms[at - 1].next) {
@@ -42,8 +42,11 @@ uint64_t gantry__layout_cost(const gantry__layout_t *layout, uint32_t value,
                              gantry__order_t order) {
     bool is_view;
     const gantry__value_t *given = &layout->graph->values[value];
-    if (layout->graph->nodes[given->node].kind == GANTRY__NODE_CONST) return 0;
-    (void)find_source(layout, value, order, &is_view);
+    if (layout->graph->nodes[given->node].kind == GANTRY__NODE_CONST ||
+        layout->needed[value] == order ||
+        (layout->is_needed_same[value] && order == GANTRY__ORDER_SAME))
+        return 0;
+    (void)find_form_source(layout, value, order, &is_view);
     return is_view ? 0 : given->bytes;
 }
 
@@ -55,8 +58,7 @@ gantry_status_t gantry__layout_add_form(gantry__layout_t *layout, uint32_t value
     uint32_t *at = &layout->firsts[value];
     while (*at != 0) at = &layout->forms[*at - 1].next;
     *at = (uint32_t)layout->form_count + 1;
-    layout->forms[layout->form_count++] =
-        (gantry__layout_form_t){.order = order, .value = stored};
+    layout->forms[layout->form_count++] = (gantry__layout_form_t){.order = order, .value = stored};
     return GANTRY_OK;
 }
 
@@ -151,6 +153,17 @@ gantry_status_t gantry__layout_set(gantry__layout_t *layout, uint32_t node, gant
     return GANTRY_OK;
 }
 
+static void name_added(const gantry__layout_t *layout, uint32_t like, const char *what,
+                       char name[GANTRY__NODE_NAME_BYTES]) {
+    const char *of = layout->graph->nodes[like].name;
+    const uint32_t number = layout->named[like]++;
+    if (number == 0) {
+        (void)snprintf(name, GANTRY__NODE_NAME_BYTES, "%.100s/%s", of, what);
+    } else {
+        (void)snprintf(name, GANTRY__NODE_NAME_BYTES, "%.100s/%s_%u", of, what, number);
+    }
+}
+
 /* Adds a node of one result after the present ones, with what `like` requests. */
 static gantry_status_t layout_add(gantry__layout_t *layout, gantry__op_id_t op,
                                   const uint32_t *inputs, uint32_t input_count, uint32_t like,
@@ -159,9 +172,9 @@ static gantry_status_t layout_add(gantry__layout_t *layout, gantry__op_id_t op,
     gantry__fused_call_t call;
     char name[GANTRY__NODE_NAME_BYTES];
     uint32_t index;
-    GANTRY__TRY(layout_infer(layout, op, (uint32_t[]){inputs[0], inputs[1]}, input_count, NULL, 0,
-                             &call));
-    (void)snprintf(name, sizeof name, "%.100s/%s", graph->nodes[like].name, what);
+    GANTRY__TRY(
+        layout_infer(layout, op, (uint32_t[]){inputs[0], inputs[1]}, input_count, NULL, 0, &call));
+    name_added(layout, like, what, name);
     uint32_t own[2] = {inputs[0], inputs[1]};
     const gantry__node_t node = {.kind = GANTRY__NODE_OP,
                                  .op = call.infer.op,
@@ -179,6 +192,29 @@ static gantry_status_t layout_add(gantry__layout_t *layout, gantry__op_id_t op,
     return gantry__layout_place(layout, index);
 }
 
+/* Whether the constant has these numbers, for nodes that request the same as `user`. */
+static bool has_numbers(const gantry__layout_t *layout, uint32_t value, const gantry__node_t *user,
+                        gantry_dtype_t dtype, const gantry_shape_t *shape, const int64_t *numbers) {
+    const gantry__node_t *node = &layout->graph->nodes[layout->graph->values[value].node];
+    if (node->wish != user->wish || node->tag != user->tag || node->tensor->dtype != dtype ||
+        !gantry_shape_equal(&node->tensor->shape, shape))
+        return false;
+    for (int64_t i = 0; i < node->tensor->elements; ++i) {
+        if (gantry__layout_number(node->tensor, i) != numbers[i]) return false;
+    }
+    return true;
+}
+
+static bool find_numbers(const gantry__layout_t *layout, const gantry__node_t *user,
+                         gantry_dtype_t dtype, const gantry_shape_t *shape, const int64_t *numbers,
+                         uint32_t *out_value) {
+    for (uint32_t i = 0; i < layout->numbers_count && i < GANTRY__LAYOUT_NUMBERS; ++i) {
+        *out_value = layout->numbers[i];
+        if (has_numbers(layout, *out_value, user, dtype, shape, numbers)) return true;
+    }
+    return false;
+}
+
 gantry_status_t gantry__layout_add_numbers(gantry__layout_t *layout, uint32_t node,
                                            gantry_dtype_t dtype, const gantry_shape_t *shape,
                                            const int64_t *numbers, uint32_t *out_value) {
@@ -194,15 +230,17 @@ gantry_status_t gantry__layout_add_numbers(gantry__layout_t *layout, uint32_t no
                            .tag = user->tag,
                            .output_count = 1};
     uint32_t index;
+    if (find_numbers(layout, user, dtype, shape, numbers, out_value)) return GANTRY_OK;
     const int64_t count = gantry_shape_elements(shape);
     for (int64_t i = 0; i < count && i < 2 * GANTRY_MAX_RANK; ++i) narrow[i] = (int32_t)numbers[i];
-    (void)snprintf(name, sizeof name, "%.100s/axes", user->name);
+    name_added(layout, node, "axes", name);
     GANTRY__TRY(gantry__logical_device_open(runtime->host));
     GANTRY__TRY(gantry__tensor_from_host(runtime, runtime->host, dtype, shape,
                                          dtype == GANTRY_INT32 ? (const void *)narrow : numbers,
                                          user->tag, &made.tensor));
     GANTRY__TRY(gantry__graph_add(layout->graph, &made, &dtype, shape, &index));
     *out_value = layout->graph->nodes[index].first_output;
+    layout->numbers[layout->numbers_count++ % GANTRY__LAYOUT_NUMBERS] = *out_value;
     return gantry__layout_place(layout, index);
 }
 
@@ -210,8 +248,8 @@ gantry_status_t gantry__layout_add_view(gantry__layout_t *layout, uint32_t node,
                                         const gantry_shape_t *shape, uint32_t *out_value) {
     uint32_t inputs[2] = {stored, 0};
     const gantry_shape_t length = {.rank = 1, .dims = {shape->rank}};
-    GANTRY__TRY(gantry__layout_add_numbers(layout, node, GANTRY_INT64, &length, shape->dims,
-                                           &inputs[1]));
+    GANTRY__TRY(
+        gantry__layout_add_numbers(layout, node, GANTRY_INT64, &length, shape->dims, &inputs[1]));
     return layout_add(layout, GANTRY__OP_ID_Reshape, inputs, 2, node, "view", out_value);
 }
 
@@ -238,8 +276,8 @@ static uint32_t find_own_transpose(const gantry__layout_t *layout, uint32_t valu
 }
 
 /* Puts it back, of another form of its operand. */
-static gantry_status_t put_back(gantry__layout_t *layout, uint32_t index, uint32_t value,
-                                gantry__layout_form_t source, bool *out_is_set) {
+static gantry_status_t put_transpose_back(gantry__layout_t *layout, uint32_t index, uint32_t value,
+                                          gantry__layout_form_t source, bool *out_is_set) {
     gantry__node_t *node = &layout->graph->nodes[index];
     const gantry_shape_t shape = gantry__layout_shape(layout, value);
     const gantry__order_t back = gantry__order_invert(gantry__layout_perm(layout->graph, node));
@@ -249,8 +287,8 @@ static gantry_status_t put_back(gantry__layout_t *layout, uint32_t index, uint32
         node->inputs[0] = source.value;
     } else {
         uint32_t inputs[2] = {source.value, 0};
-        GANTRY__TRY(add_perm(layout, index, shape.rank, source.order, GANTRY__ORDER_SAME,
-                             &inputs[1]));
+        GANTRY__TRY(
+            add_perm(layout, index, shape.rank, source.order, GANTRY__ORDER_SAME, &inputs[1]));
         GANTRY__TRY(gantry__layout_set(layout, index, GANTRY__OP_ID_Transpose, inputs, 2, NULL, 0,
                                        &shape, out_is_set));
     }
@@ -275,20 +313,20 @@ gantry_status_t gantry__layout_get(gantry__layout_t *layout, uint32_t user, uint
     bool is_view, is_set = false;
     const uint32_t like = layout_like(layout, value, user),
                    own = find_own_transpose(layout, value, order);
-    const gantry__layout_form_t source = *find_source(layout, value, order, &is_view);
+    const gantry__layout_form_t source = *find_form_source(layout, value, order, &is_view);
     const gantry_shape_t shape = gantry__layout_shape(layout, value),
                          stored = gantry__order_store(order, &shape);
     if (is_view) {
         GANTRY__TRY(gantry__layout_add_view(layout, like, source.value, &stored, out_stored));
     } else if (own != UINT32_MAX) {
-        GANTRY__TRY(put_back(layout, own, value, source, &is_set));
+        GANTRY__TRY(put_transpose_back(layout, own, value, source, &is_set));
         *out_stored = value;
     }
     if (!is_view && !is_set) {
         uint32_t inputs[2] = {source.value, 0};
         GANTRY__TRY(add_perm(layout, like, shape.rank, source.order, order, &inputs[1]));
-        GANTRY__TRY(layout_add(layout, GANTRY__OP_ID_Transpose, inputs, 2, like, "layout",
-                               out_stored));
+        GANTRY__TRY(
+            layout_add(layout, GANTRY__OP_ID_Transpose, inputs, 2, like, "layout", out_stored));
     }
     return gantry__layout_add_form(layout, value, order, *out_stored);
 }
@@ -299,12 +337,15 @@ gantry_status_t gantry__layout_get_lower(gantry__layout_t *layout, uint32_t user
     const gantry_shape_t shape = gantry__layout_shape(layout, value);
     const uint32_t like = layout_like(layout, value, user);
     gantry_shape_t full = {.rank = rank}, view = {.rank = 0};
-    GANTRY__TRY(gantry__layout_get(layout, user, value, GANTRY__ORDER_SAME, out_stored));
-    if (layout->graph->values[value].elements == 1) return GANTRY_OK;
+    bool is_view = false;
     for (int32_t k = 0; k < rank; ++k)
         full.dims[k] = k < rank - shape.rank ? 1 : shape.dims[k - (rank - shape.rank)];
     const gantry_shape_t stored = gantry__order_store(order, &full);
-    if (!gantry__order_is_view(&full, GANTRY__ORDER_SAME, order)) {
+    if (shape.rank == rank) *out_stored = find_form_source(layout, value, order, &is_view)->value;
+    if (!is_view)
+        GANTRY__TRY(gantry__layout_get(layout, user, value, GANTRY__ORDER_SAME, out_stored));
+    if (layout->graph->values[value].elements == 1) return GANTRY_OK;
+    if (!is_view && !gantry__order_is_view(&full, GANTRY__ORDER_SAME, order)) {
         uint32_t inputs[2];
         GANTRY__TRY(gantry__layout_add_view(layout, like, *out_stored, &full, &inputs[0]));
         GANTRY__TRY(add_perm(layout, like, rank, GANTRY__ORDER_SAME, order, &inputs[1]));
@@ -313,6 +354,7 @@ gantry_status_t gantry__layout_get_lower(gantry__layout_t *layout, uint32_t user
     for (int32_t k = 0; k < rank; ++k) { /* without axes of size 1 in front */
         if (view.rank > 0 || stored.dims[k] != 1) view.dims[view.rank++] = stored.dims[k];
     }
-    if (gantry_shape_equal(&view, &shape)) return GANTRY_OK;
-    return gantry__layout_add_view(layout, like, *out_stored, &view, out_stored);
+    return gantry_shape_equal(&view, &layout->graph->values[*out_stored].shape)
+               ? GANTRY_OK
+               : gantry__layout_add_view(layout, like, *out_stored, &view, out_stored);
 }

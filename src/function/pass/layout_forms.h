@@ -9,6 +9,8 @@
 #include "function/pass/fused_node.h"
 #include "function/pass/layout_ops.h"
 
+enum { GANTRY__LAYOUT_NUMBERS = 8 };
+
 /* A stored tensor that has a value's elements. */
 typedef struct gantry__layout_form_t {
     gantry__order_t order;
@@ -23,10 +25,16 @@ typedef struct gantry__layout_t {
     bool *is_free;                  /* by node: may take and give other orders */
     gantry__order_t *wanted;        /* by value: the order that a later node wants; 0: none */
     bool *is_wanted_same;           /* by value: a later node wants it as the body has it */
+    gantry__order_t *needed;        /* by value: the order that a later node must have; 0: none */
+    bool *is_needed_same;           /* by value: a later node must have it as the body does */
     bool *is_placed;                /* by node: is in the new graph */
+    uint32_t *named;                /* by node: nodes that were added with its name */
     uint32_t *firsts;               /* by value: its first form + 1; 0: it is not made yet */
     gantry__layout_form_t *forms;
     uint32_t *order; /* the nodes of the new graph */
+    /* constants that were added last, which later nodes may use, too; a ring */
+    uint32_t numbers[GANTRY__LAYOUT_NUMBERS];
+    uint32_t numbers_count;
     size_t form_count, form_capacity, order_count, order_capacity;
 } gantry__layout_t;
 
@@ -36,7 +44,7 @@ gantry_shape_t gantry__layout_shape(const gantry__layout_t *layout, uint32_t val
 const gantry__layout_form_t *gantry__layout_find(const gantry__layout_t *layout, uint32_t value,
                                                  gantry__order_t order);
 /* Bytes that must be moved to make the value in this order; 0 for a constant, which is changed
- * once. */
+ * once, and if it is made in any case. */
 uint64_t gantry__layout_cost(const gantry__layout_t *layout, uint32_t value, gantry__order_t order);
 
 gantry_status_t gantry__layout_add_form(gantry__layout_t *layout, uint32_t value,
@@ -49,8 +57,7 @@ gantry_status_t gantry__layout_get(gantry__layout_t *layout, uint32_t user, uint
 /* An operand of a result of `rank` in this order, as far as broadcasting needs it: of lower rank,
  * or without axes of size 1 in front. */
 gantry_status_t gantry__layout_get_lower(gantry__layout_t *layout, uint32_t user, uint32_t value,
-                                         int32_t rank, gantry__order_t order,
-                                         uint32_t *out_stored);
+                                         int32_t rank, gantry__order_t order, uint32_t *out_stored);
 
 /* A constant of int32 or int64 numbers, for the node. */
 gantry_status_t gantry__layout_add_numbers(gantry__layout_t *layout, uint32_t node,

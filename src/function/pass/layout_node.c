@@ -62,7 +62,7 @@ static void add_given(choices_t *choices, uint32_t input) {
     }
 }
 
-static uint64_t cost_of(const choices_t *choices, gantry__layout_choice_t choice) {
+static uint64_t choice_cost(const choices_t *choices, gantry__layout_choice_t choice) {
     const gantry__layout_t *layout = choices->layout;
     const uint32_t result = choices->node->first_output;
     const uint64_t bytes = layout->graph->values[result].bytes;
@@ -77,9 +77,9 @@ static uint64_t cost_of(const choices_t *choices, gantry__layout_choice_t choice
         cost += bytes;
     if (wanted != 0 && !gantry__order_is_view(&choices->result, choice.result, wanted))
         cost += bytes;
-    /* kernels of windows are made for channels last */
-    if (choices->op.kind == GANTRY__LAYOUT_CHANNELS && choice.operand == GANTRY__ORDER_SAME)
-        cost += bytes / 2;
+    /* kernels of windows are made for channels last: others take longer than two transposes */
+    if (choice.operand == GANTRY__ORDER_SAME && gantry__layout_is_window(choices->node))
+        cost += 2 * (bytes + layout->graph->values[choices->node->inputs[0]].bytes);
     return cost;
 }
 
@@ -91,17 +91,17 @@ gantry__layout_choice_t gantry__layout_choose(const gantry__layout_t *layout, ui
                          .result = layout->graph->values[node->first_output].shape};
     gantry__layout_choice_t best = {GANTRY__ORDER_SAME, GANTRY__ORDER_SAME};
     uint64_t least = UINT64_MAX;
-    choices.operand = choices.op.kind == GANTRY__LAYOUT_RESHAPE ||
-                              choices.op.kind == GANTRY__LAYOUT_REDUCE
-                          ? layout_operand_shape(&choices)
-                          : choices.result;
+    choices.operand =
+        choices.op.kind == GANTRY__LAYOUT_RESHAPE || choices.op.kind == GANTRY__LAYOUT_REDUCE
+            ? layout_operand_shape(&choices)
+            : choices.result;
     add_wanted(&choices);
     for (uint32_t i = 0; i < node->input_count; ++i) {
         if (has_operands_axes(&choices, i)) add_given(&choices, i);
     }
     add_choice(&choices, GANTRY__ORDER_SAME, GANTRY__ORDER_SAME);
     for (uint32_t i = 0; i < choices.count; ++i) {
-        const uint64_t cost = cost_of(&choices, choices.list[i]);
+        const uint64_t cost = choice_cost(&choices, choices.list[i]);
         if (cost >= least) continue;
         least = cost;
         best = choices.list[i];
@@ -148,18 +148,17 @@ static const gantry__node_t *changed_node(const changed_t *changed) {
 static bool is_spread(const changed_t *changed, uint32_t value, const gantry_shape_t *shape) {
     int32_t axes = 0;
     for (int32_t k = 0; k < shape->rank; ++k) axes += shape->dims[k] != 1;
-    return shape->rank < changed->result.rank ||
-           (axes <= 1 &&
-            changed->layout->graph->values[value].elements <
-                gantry_shape_elements(&changed->result) &&
-            (changed->op.kind == GANTRY__LAYOUT_ALIKE));
+    return shape->rank < changed->result.rank || (axes <= 1 &&
+                                                  changed->layout->graph->values[value].elements <
+                                                      gantry_shape_elements(&changed->result) &&
+                                                  (changed->op.kind == GANTRY__LAYOUT_ALIKE));
 }
 
 static gantry_status_t change_operand(changed_t *changed, uint32_t input) {
     const uint32_t value = changed_node(changed)->inputs[input];
     const gantry_shape_t shape = gantry__layout_shape(changed->layout, value);
-    const bool has_axes = changed->op.kind == GANTRY__LAYOUT_RESHAPE ||
-                          changed->op.kind == GANTRY__LAYOUT_REDUCE;
+    const bool has_axes =
+        changed->op.kind == GANTRY__LAYOUT_RESHAPE || changed->op.kind == GANTRY__LAYOUT_REDUCE;
     if (!has_axes && is_spread(changed, value, &shape))
         return gantry__layout_get_lower(changed->layout, changed->index, value,
                                         changed->result.rank, changed->choice.operand,
@@ -174,7 +173,8 @@ static gantry_status_t change_host(changed_t *changed, uint32_t input) {
     const uint32_t value = changed_node(changed)->inputs[input];
     const gantry_tensor_t *numbers = gantry__layout_constant(graph, value);
     const gantry_shape_t shape = numbers->shape;
-    const int64_t count = numbers->elements, each = changed->op.host == GANTRY__LAYOUT_PAIRS ? 2 : 1;
+    const int64_t count = numbers->elements,
+                  each = changed->op.host == GANTRY__LAYOUT_PAIRS ? 2 : 1;
     int64_t made[2 * GANTRY_MAX_RANK];
     if (count > 2 * GANTRY_MAX_RANK) return GANTRY_INTERNAL;
     for (int64_t i = 0; i < count; ++i) {
@@ -183,8 +183,7 @@ static gantry_status_t change_host(changed_t *changed, uint32_t input) {
             const uint32_t axis = (uint32_t)(number < 0 ? number + changed->rank : number);
             made[i] = gantry__order_at(changed->choice.operand, axis);
         } else {
-            const uint32_t at =
-                gantry__order_at(changed->choice.operand, (uint32_t)(i / each));
+            const uint32_t at = gantry__order_at(changed->choice.operand, (uint32_t)(i / each));
             made[at * each + i % each] = number;
         }
     }
@@ -193,8 +192,8 @@ static gantry_status_t change_host(changed_t *changed, uint32_t input) {
 }
 
 static gantry_status_t change_inputs(changed_t *changed) {
-    const uint32_t count = changed_node(changed)->input_count,
-                   first = changed->op.first_host, end = first + changed->op.host_count;
+    const uint32_t count = changed_node(changed)->input_count, first = changed->op.first_host,
+                   end = first + changed->op.host_count;
     for (uint32_t i = 0; i < count; ++i) {
         const uint32_t value = changed_node(changed)->inputs[i];
         if (i >= first && i < end) {

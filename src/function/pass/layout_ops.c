@@ -30,40 +30,41 @@ static const gantry__layout_op_t layout_ops[GANTRY__OP_COUNT] = {
     REDUCE_ROW_##form(name)
 #include "ops/reduce.def"
 #undef GANTRY_REDUCTION
-    ALIKE_ROW(AddN) ALIKE_ROW(Cast) ALIKE_ROW(ClipByValue) ALIKE_ROW(Identity) ALIKE_ROW(OnesLike)
-    ALIKE_ROW(Select) ALIKE_ROW(StopGradient) ALIKE_ROW(ZerosLike)
-    ROW(BiasAdd, GANTRY__LAYOUT_BIAS)
-    ROW(Transpose, GANTRY__LAYOUT_TRANSPOSE)
-    ROW(Reshape, GANTRY__LAYOUT_RESHAPE)
-    ROW(ExpandDims, GANTRY__LAYOUT_RESHAPE)
-    ROW(Squeeze, GANTRY__LAYOUT_RESHAPE)
-    ROW(ArgMax, GANTRY__LAYOUT_REDUCE, 1, 1, GANTRY__LAYOUT_NAMES)
-    ROW(ArgMin, GANTRY__LAYOUT_REDUCE, 1, 1, GANTRY__LAYOUT_NAMES)
-    ROW(Concat, GANTRY__LAYOUT_AXES, 0, 1, GANTRY__LAYOUT_NAMES)
-    ROW(Reverse, GANTRY__LAYOUT_AXES, 1, 1, GANTRY__LAYOUT_NAMES)
-    ROW(Roll, GANTRY__LAYOUT_AXES, 2, 1, GANTRY__LAYOUT_NAMES)
-    ROW(Gather, GANTRY__LAYOUT_AXES, 2, 1, GANTRY__LAYOUT_NAMES)
-    ROW(Cumsum, GANTRY__LAYOUT_AXES, 1, 1, GANTRY__LAYOUT_NAMES)
-    ROW(Cumprod, GANTRY__LAYOUT_AXES, 1, 1, GANTRY__LAYOUT_NAMES)
-    ROW(CumulativeLogsumexp, GANTRY__LAYOUT_AXES, 1, 1, GANTRY__LAYOUT_NAMES)
-    ROW(Slice, GANTRY__LAYOUT_AXES, 1, 2, GANTRY__LAYOUT_EACH)
-    ROW(StridedSlice, GANTRY__LAYOUT_AXES, 1, 3, GANTRY__LAYOUT_EACH)
-    ROW(Tile, GANTRY__LAYOUT_AXES, 1, 1, GANTRY__LAYOUT_EACH)
-    ROW(BroadcastTo, GANTRY__LAYOUT_AXES, 1, 1, GANTRY__LAYOUT_EACH)
-    ROW(Pad, GANTRY__LAYOUT_AXES, 1, 1, GANTRY__LAYOUT_PAIRS)
-    ROW(MirrorPad, GANTRY__LAYOUT_AXES, 1, 1, GANTRY__LAYOUT_PAIRS)
-    ROW(Softmax, GANTRY__LAYOUT_LAST)
-    ROW(LogSoftmax, GANTRY__LAYOUT_LAST)
-    ROW(MaxPool, GANTRY__LAYOUT_CHANNELS)
-    ROW(AvgPool, GANTRY__LAYOUT_CHANNELS)
-    ROW(MaxPoolGrad, GANTRY__LAYOUT_CHANNELS)
-    ROW(MaxPoolGradGrad, GANTRY__LAYOUT_CHANNELS)
-    ROW(_ReluMaxPoolGrad, GANTRY__LAYOUT_CHANNELS)
-    ROW(DepthwiseConv2dNative, GANTRY__LAYOUT_CHANNELS)
-    ROW(SpaceToDepth, GANTRY__LAYOUT_CHANNELS)
-    ROW(DepthToSpace, GANTRY__LAYOUT_CHANNELS)
-    ROW(NormalizeChannels, GANTRY__LAYOUT_NORMALIZE)
-};
+    ALIKE_ROW(AddN) ALIKE_ROW(Cast) ALIKE_ROW(ClipByValue) ALIKE_ROW(Identity) ALIKE_ROW(
+        OnesLike) ALIKE_ROW(Select) ALIKE_ROW(StopGradient) ALIKE_ROW(ZerosLike)
+        ROW(BiasAdd, GANTRY__LAYOUT_BIAS) ROW(Transpose, GANTRY__LAYOUT_TRANSPOSE) ROW(
+            Reshape, GANTRY__LAYOUT_RESHAPE) ROW(ExpandDims, GANTRY__LAYOUT_RESHAPE)
+            ROW(Squeeze, GANTRY__LAYOUT_RESHAPE) ROW(
+                ArgMax, GANTRY__LAYOUT_REDUCE, 1, 1,
+                GANTRY__LAYOUT_NAMES) ROW(ArgMin, GANTRY__LAYOUT_REDUCE, 1, 1, GANTRY__LAYOUT_NAMES)
+                ROW(Concat, GANTRY__LAYOUT_AXES, 0, 1, GANTRY__LAYOUT_NAMES) ROW(
+                    Reverse, GANTRY__LAYOUT_AXES, 1, 1,
+                    GANTRY__LAYOUT_NAMES) ROW(Roll, GANTRY__LAYOUT_AXES, 2, 1, GANTRY__LAYOUT_NAMES)
+                    ROW(Gather, GANTRY__LAYOUT_AXES, 2, 1, GANTRY__LAYOUT_NAMES) ROW(
+                        Cumsum, GANTRY__LAYOUT_AXES, 1, 1, GANTRY__LAYOUT_NAMES)
+                        ROW(Cumprod, GANTRY__LAYOUT_AXES, 1, 1, GANTRY__LAYOUT_NAMES) ROW(
+                            CumulativeLogsumexp, GANTRY__LAYOUT_AXES,
+                            1,
+                            1, GANTRY__LAYOUT_NAMES) ROW(Slice, GANTRY__LAYOUT_AXES, 1, 2,
+                                                         GANTRY__LAYOUT_EACH)
+                            ROW(StridedSlice, GANTRY__LAYOUT_AXES, 1, 3, GANTRY__LAYOUT_EACH) ROW(
+                                Tile, GANTRY__LAYOUT_AXES, 1, 1,
+                                GANTRY__LAYOUT_EACH) ROW(BroadcastTo, GANTRY__LAYOUT_AXES, 1, 1,
+                                                         GANTRY__LAYOUT_EACH)
+                                ROW(Pad, GANTRY__LAYOUT_AXES, 1, 1, GANTRY__LAYOUT_PAIRS) ROW(
+                                    MirrorPad, GANTRY__LAYOUT_AXES, 1, 1,
+                                    GANTRY__LAYOUT_PAIRS) ROW(Softmax, GANTRY__LAYOUT_LAST)
+                                    ROW(LogSoftmax, GANTRY__LAYOUT_LAST)
+                                        ROW(MaxPool, GANTRY__LAYOUT_CHANNELS) ROW(
+                                            AvgPool, GANTRY__LAYOUT_CHANNELS)
+                                            ROW(MaxPoolGrad, GANTRY__LAYOUT_CHANNELS) ROW(
+                                                MaxPoolGradGrad, GANTRY__LAYOUT_CHANNELS)
+                                                ROW(_ReluMaxPoolGrad, GANTRY__LAYOUT_CHANNELS) ROW(
+                                                    DepthwiseConv2dNative, GANTRY__LAYOUT_CHANNELS)
+                                                    ROW(SpaceToDepth, GANTRY__LAYOUT_CHANNELS)
+                                                        ROW(DepthToSpace, GANTRY__LAYOUT_CHANNELS)
+                                                            ROW(NormalizeChannels,
+                                                                GANTRY__LAYOUT_NORMALIZE)};
 
 bool gantry__layout_wants_last(const gantry__node_t *node) {
     const gantry__op_def_t *op = node->part_of ? node->part_of : node->op;
@@ -89,6 +90,11 @@ bool gantry__layout_wants_last(const gantry__node_t *node) {
         case GANTRY__OP_ID_AvgPoolGrad: return true;
         default: return false;
     }
+}
+
+bool gantry__layout_is_window(const gantry__node_t *node) {
+    return layout_ops[node->op->id].kind == GANTRY__LAYOUT_CHANNELS &&
+           node->op->id != GANTRY__OP_ID_SpaceToDepth && node->op->id != GANTRY__OP_ID_DepthToSpace;
 }
 
 /* ---- constants and attributes ---- */
@@ -134,19 +140,19 @@ static bool has_known_numbers(const gantry__graph_t *graph, const gantry__node_t
     return true;
 }
 
-static const gantry_shape_t *shape_of_input(const gantry__graph_t *graph,
-                                            const gantry__node_t *node, uint32_t input) {
+static const gantry_shape_t *layout_input_shape(const gantry__graph_t *graph,
+                                                const gantry__node_t *node, uint32_t input) {
     return &graph->values[node->inputs[input]].shape;
 }
 
 /* Whether the numbers for each axis are those of all axes of operand and result. */
 static bool has_all_axes(const gantry__graph_t *graph, const gantry__node_t *node,
                          const gantry__layout_op_t *op) {
-    const gantry_shape_t *in = shape_of_input(graph, node, 0),
+    const gantry_shape_t *in = layout_input_shape(graph, node, 0),
                          *out = &graph->values[node->first_output].shape;
     const int64_t each = op->host == GANTRY__LAYOUT_PAIRS ? 2 : 1;
     for (uint32_t i = 0; op->host != GANTRY__LAYOUT_NAMES && i < op->host_count; ++i) {
-        if (gantry_shape_elements(shape_of_input(graph, node, op->first_host + i)) !=
+        if (gantry_shape_elements(layout_input_shape(graph, node, op->first_host + i)) !=
             each * out->rank)
             return false;
     }
@@ -161,7 +167,8 @@ static bool has_plain_form(const gantry__graph_t *graph, const gantry__node_t *n
                    layout_int(node, "new_axis_mask") == 0 &&
                    layout_int(node, "shrink_axis_mask") == 0;
         case GANTRY__OP_ID_Gather:
-            return layout_int(node, "batch_dims") == 0 && shape_of_input(graph, node, 1)->rank == 1;
+            return layout_int(node, "batch_dims") == 0 &&
+                   layout_input_shape(graph, node, 1)->rank == 1;
         default: return true;
     }
 }
@@ -174,11 +181,11 @@ gantry__layout_op_t gantry__layout_op(const gantry__graph_t *graph, const gantry
     if (op.kind == GANTRY__LAYOUT_TRANSPOSE && !gantry__layout_constant(graph, node->inputs[1]))
         return fixed;
     if (op.host_count > 0 && op.first_host == 0) op.first_host = (uint8_t)(node->input_count - 1);
-    if (op.host_count > 0 && (op.first_host + op.host_count > node->input_count ||
-                              !has_known_numbers(graph, node, &op)))
+    if (op.host_count > 0 &&
+        (op.first_host + op.host_count > node->input_count || !has_known_numbers(graph, node, &op)))
         return fixed;
-    if (op.kind == GANTRY__LAYOUT_AXES && !(has_all_axes(graph, node, &op) &&
-                                            has_plain_form(graph, node)))
+    if (op.kind == GANTRY__LAYOUT_AXES &&
+        !(has_all_axes(graph, node, &op) && has_plain_form(graph, node)))
         return fixed;
     return op;
 }
@@ -247,8 +254,8 @@ static bool takes_order(const gantry__graph_t *graph, const gantry__node_t *node
         case GANTRY__LAYOUT_BIAS: return bias_fits(node, shape, order);
         case GANTRY__LAYOUT_LAST: return gantry__order_at(order, last) == last;
         case GANTRY__LAYOUT_CHANNELS: return order == GANTRY__ORDER_LAST;
-        case GANTRY__LAYOUT_NORMALIZE: return gantry__order_at(order, 1) == 2 &&
-                                              gantry__order_at(order, 0) == 0;
+        case GANTRY__LAYOUT_NORMALIZE:
+            return gantry__order_at(order, 1) == 2 && gantry__order_at(order, 0) == 0;
         case GANTRY__LAYOUT_REDUCE:
             return gantry__order_keeps(shape, order,
                                        gantry__layout_reduced(graph, node, shape->rank, &keeps)) ||

@@ -10,16 +10,16 @@
 #include "function/trace/graph.h"
 
 typedef enum gantry__layout_kind_t {
-    GANTRY__LAYOUT_FIXED = 0,   /* takes operands as the body gives them */
+    GANTRY__LAYOUT_FIXED = 0, /* takes operands as the body gives them */
     GANTRY__LAYOUT_TRANSPOSE,
-    GANTRY__LAYOUT_RESHAPE,     /* Reshape, ExpandDims, Squeeze */
-    GANTRY__LAYOUT_ALIKE,       /* elementwise: any order, which all operands have; they broadcast */
-    GANTRY__LAYOUT_BIAS,        /* BiasAdd: channels must be stored last or second */
-    GANTRY__LAYOUT_AXES,        /* any order; a host input names axes, or has numbers for each */
-    GANTRY__LAYOUT_LAST,        /* the last axis must be stored last */
-    GANTRY__LAYOUT_REDUCE,      /* an order in which the sequences stay, or do not matter */
-    GANTRY__LAYOUT_CHANNELS,    /* has data_format: NCHW, or NCHW stored as NHWC */
-    GANTRY__LAYOUT_NORMALIZE    /* NormalizeChannels */
+    GANTRY__LAYOUT_RESHAPE,  /* Reshape, ExpandDims, Squeeze */
+    GANTRY__LAYOUT_ALIKE,    /* elementwise: any order, which all operands have; they broadcast */
+    GANTRY__LAYOUT_BIAS,     /* BiasAdd: channels must be stored last or second */
+    GANTRY__LAYOUT_AXES,     /* any order; a host input names axes, or has numbers for each */
+    GANTRY__LAYOUT_LAST,     /* the last axis must be stored last */
+    GANTRY__LAYOUT_REDUCE,   /* an order in which the sequences stay, or do not matter */
+    GANTRY__LAYOUT_CHANNELS, /* has data_format: NCHW, or NCHW stored as NHWC */
+    GANTRY__LAYOUT_NORMALIZE /* NormalizeChannels */
 } gantry__layout_kind_t;
 
 /* What the host inputs of AXES and REDUCE hold. */
@@ -40,6 +40,8 @@ typedef struct gantry__layout_op_t {
 gantry__layout_op_t gantry__layout_op(const gantry__graph_t *graph, const gantry__node_t *node);
 /* Whether the node wants channels last, or is a part of such an op. */
 bool gantry__layout_wants_last(const gantry__node_t *node);
+/* Whether a node that has data_format computes windows. */
+bool gantry__layout_is_window(const gantry__node_t *node);
 /* Whether input i has the axes of the result, or is what a node of RESHAPE or REDUCE takes. */
 bool gantry__layout_is_operand(const gantry__graph_t *graph, const gantry__node_t *node,
                                const gantry__layout_op_t *op, uint32_t input);

@@ -62,43 +62,69 @@ static bool layout_has_work(const gantry__graph_t *graph) {
     return false;
 }
 
-static uint32_t find_region(uint32_t *parents, uint32_t node) {
+/* ---- regions: free nodes that are connected ---- */
+
+typedef struct regions_t {
+    const gantry__layout_t *layout;
+    uint32_t *parents; /* by node: of the set that is its region */
+    bool *are_wanted;  /* by the root of a region: it has to do with channels last */
+} regions_t;
+
+static uint32_t find_region(const regions_t *regions, uint32_t node) {
+    uint32_t *parents = regions->parents;
     for (; parents[node] != node; node = parents[node]) parents[node] = parents[parents[node]];
     return node;
 }
 
-/* Nodes that take several orders and are connected to one that wants channels last. */
+static bool wants_last(const regions_t *regions, uint32_t node) {
+    const gantry__node_t *at = &regions->layout->graph->nodes[node];
+    return at->kind == GANTRY__NODE_OP && gantry__layout_wants_last(at);
+}
+
+typedef void (*region_edge_fn)(const regions_t *regions, uint32_t maker, uint32_t user);
+
+static void join_regions(const regions_t *regions, uint32_t maker, uint32_t user) {
+    if (regions->layout->is_free[maker] && regions->layout->is_free[user])
+        regions->parents[find_region(regions, maker)] = find_region(regions, user);
+}
+
+static void want_region(const regions_t *regions, uint32_t maker, uint32_t user) {
+    if (!wants_last(regions, maker) && !wants_last(regions, user)) return;
+    regions->are_wanted[find_region(regions, maker)] = true;
+    regions->are_wanted[find_region(regions, user)] = true;
+}
+
+static void each_region_edge(const regions_t *regions, region_edge_fn edge) {
+    const gantry__graph_t *graph = regions->layout->graph;
+    for (uint32_t i = 0; i < regions->layout->node_count; ++i) {
+        const gantry__node_t *node = &graph->nodes[i];
+        for (uint32_t k = 0; k < node->input_count; ++k)
+            edge(regions, graph->values[node->inputs[k]].node, i);
+    }
+}
+
+/* Leaves the nodes that take several orders and are connected to one that wants channels last. */
 static gantry_status_t find_free(gantry__layout_t *layout) {
     const gantry__graph_t *graph = layout->graph;
     const size_t count = layout->node_count;
-    uint32_t *parents = gantry__heap_zalloc(graph->heap, count * sizeof *parents);
-    bool *wants = gantry__heap_zalloc(graph->heap, count);
-    for (uint32_t i = 0; parents && wants && i < count; ++i) {
-        const gantry__node_t *node = &graph->nodes[i];
-        parents[i] = i;
-        layout->is_free[i] &= layout_is_able(graph, node) && has_one_wish(graph, node);
+    const regions_t regions = {
+        .layout = layout,
+        .parents = gantry__heap_zalloc(graph->heap, count * sizeof(uint32_t)),
+        .are_wanted = gantry__heap_zalloc(graph->heap, count)};
+    const bool is_made = regions.parents && regions.are_wanted;
+    for (uint32_t i = 0; is_made && i < count; ++i) {
+        regions.parents[i] = i;
+        layout->is_free[i] = layout->is_free[i] && layout_is_able(graph, &graph->nodes[i]) &&
+                             has_one_wish(graph, &graph->nodes[i]);
     }
-    for (uint32_t pass = 0; parents && wants && pass < 2; ++pass) { /* regions, then their wishes */
-        for (uint32_t i = 0; i < count; ++i) {
-            const gantry__node_t *node = &graph->nodes[i];
-            const bool is_last = node->kind == GANTRY__NODE_OP && gantry__layout_wants_last(node);
-            if (pass == 1 && is_last) wants[find_region(parents, i)] = true;
-            for (uint32_t k = 0; k < node->input_count; ++k) {
-                const uint32_t maker = graph->values[node->inputs[k]].node;
-                if (pass == 0 && layout->is_free[i] && layout->is_free[maker])
-                    parents[find_region(parents, maker)] = find_region(parents, i);
-                if (pass == 1 && is_last) wants[find_region(parents, maker)] = true;
-                if (pass == 1 && graph->nodes[maker].kind == GANTRY__NODE_OP &&
-                    gantry__layout_wants_last(&graph->nodes[maker]))
-                    wants[find_region(parents, i)] = true;
-            }
-        }
+    if (is_made) {
+        each_region_edge(&regions, join_regions);
+        each_region_edge(&regions, want_region);
     }
-    for (uint32_t i = 0; parents && wants && i < count; ++i)
-        layout->is_free[i] &= wants[find_region(parents, i)];
-    const bool is_made = parents && wants;
-    gantry__heap_free(graph->heap, parents, count * sizeof *parents);
-    gantry__heap_free(graph->heap, wants, count);
+    for (uint32_t i = 0; is_made && i < count; ++i)
+        layout->is_free[i] = layout->is_free[i] && regions.are_wanted[find_region(&regions, i)];
+    gantry__heap_free(graph->heap, regions.parents, count * sizeof(uint32_t));
+    gantry__heap_free(graph->heap, regions.are_wanted, count);
     return is_made ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }
 
@@ -126,12 +152,35 @@ static void want(const gantry__layout_t *layout, uint32_t value, gantry__order_t
     }
 }
 
+static void need(const gantry__layout_t *layout, uint32_t value, gantry__order_t order) {
+    want(layout, value, order);
+    if (order == GANTRY__ORDER_SAME) {
+        layout->is_needed_same[value] = true;
+    } else {
+        layout->needed[value] = order;
+    }
+}
+
 /* Of a Transpose's operand, what is wanted of its result. */
 static void want_of_transpose(const gantry__layout_t *layout, const gantry__node_t *node) {
     const gantry__order_t back = gantry__order_invert(gantry__layout_perm(layout->graph, node)),
-                          wanted = layout->wanted[node->first_output];
+                          wanted = layout->wanted[node->first_output],
+                          needed = layout->needed[node->first_output];
     if (wanted != 0) want(layout, node->inputs[0], gantry__order_transpose(wanted, back));
+    if (needed != 0) need(layout, node->inputs[0], gantry__order_transpose(needed, back));
     if (layout->is_wanted_same[node->first_output]) want(layout, node->inputs[0], back);
+    if (layout->is_needed_same[node->first_output]) need(layout, node->inputs[0], back);
+}
+
+/* Whether a node of another rank than its operand's takes images with their channels last. */
+static bool takes_last(const gantry__layout_t *layout, const gantry__node_t *node,
+                       const gantry__layout_op_t *op) {
+    const gantry__graph_t *graph = layout->graph;
+    const gantry_shape_t *operand = &graph->values[node->inputs[0]].shape;
+    gantry__order_t order;
+    return operand->rank != 4 || gantry__layout_forward(graph, node, op, operand,
+                                                        &graph->values[node->first_output].shape,
+                                                        GANTRY__ORDER_LAST, &order);
 }
 
 static void want_of_free(const gantry__layout_t *layout, const gantry__node_t *node) {
@@ -143,15 +192,20 @@ static void want_of_free(const gantry__layout_t *layout, const gantry__node_t *n
         want_of_transpose(layout, node);
         return;
     }
-    if (op.kind == GANTRY__LAYOUT_CHANNELS) wanted = GANTRY__ORDER_LAST;
+    if ((op.kind == GANTRY__LAYOUT_RESHAPE || op.kind == GANTRY__LAYOUT_REDUCE) &&
+        !takes_last(layout, node, &op)) {
+        need(layout, node->inputs[0], GANTRY__ORDER_SAME);
+    }
+    if (op.kind == GANTRY__LAYOUT_CHANNELS && gantry__layout_is_window(node))
+        wanted = GANTRY__ORDER_LAST;
     for (uint32_t i = 0; i < node->input_count; ++i) {
         const gantry_shape_t *operand = &graph->values[node->inputs[i]].shape;
         if (!gantry__layout_is_operand(graph, node, &op, i)) {
             want(layout, node->inputs[i], GANTRY__ORDER_SAME);
         } else if (op.kind != GANTRY__LAYOUT_RESHAPE && operand->rank != result->rank) {
             continue; /* any order will do */
-        } else if (wanted != 0 && gantry__layout_backward(graph, node, &op, operand, result, wanted,
-                                                          &order)) {
+        } else if (wanted != 0 &&
+                   gantry__layout_backward(graph, node, &op, operand, result, wanted, &order)) {
             want(layout, node->inputs[i], order);
         } else if (wanted != 0 || layout->is_wanted_same[node->first_output]) {
             want(layout, node->inputs[i], GANTRY__ORDER_SAME);
@@ -162,11 +216,11 @@ static void want_of_free(const gantry__layout_t *layout, const gantry__node_t *n
 static void find_wanted(const gantry__layout_t *layout) {
     const gantry__graph_t *graph = layout->graph;
     for (uint32_t i = 0; i < graph->output_count; ++i)
-        want(layout, graph->outputs[i], GANTRY__ORDER_SAME);
+        need(layout, graph->outputs[i], GANTRY__ORDER_SAME);
     for (size_t i = layout->node_count; i-- > 0;) {
         const gantry__node_t *node = &graph->nodes[i];
         for (uint32_t k = 0; !layout->is_free[i] && k < node->input_count; ++k)
-            want(layout, node->inputs[k], GANTRY__ORDER_SAME);
+            need(layout, node->inputs[k], GANTRY__ORDER_SAME);
         if (layout->is_free[i]) want_of_free(layout, node);
     }
 }
@@ -179,8 +233,8 @@ static gantry_status_t turn_forms(gantry__layout_t *layout, const gantry__node_t
     const uint32_t result = node->first_output;
     for (uint32_t at = layout->firsts[node->inputs[0]]; at != 0; at = layout->forms[at - 1].next) {
         const gantry__layout_form_t form = layout->forms[at - 1];
-        GANTRY__TRY(gantry__layout_add_form(
-            layout, result, gantry__order_transpose(form.order, by), form.value));
+        GANTRY__TRY(gantry__layout_add_form(layout, result, gantry__order_transpose(form.order, by),
+                                            form.value));
     }
     return GANTRY_OK;
 }
@@ -196,7 +250,7 @@ static gantry_status_t layout_visit(gantry__layout_t *layout, uint32_t index) {
 }
 
 /* Keeps the names of the transposes that are gone, for explanations. */
-static gantry_status_t note_gone(const gantry__layout_t *layout) {
+static gantry_status_t note_cancelled(const gantry__layout_t *layout) {
     gantry__graph_t *graph = layout->graph;
     uint32_t count = 0;
     for (size_t i = 0; i < layout->node_count; ++i) count += !layout->is_placed[i];
@@ -220,7 +274,7 @@ static gantry_status_t layout_walk(gantry__layout_t *layout) {
         GANTRY__TRY(gantry__layout_get(layout, maker, graph->outputs[i], GANTRY__ORDER_SAME,
                                        &graph->outputs[i]));
     }
-    GANTRY__TRY(note_gone(layout));
+    GANTRY__TRY(note_cancelled(layout));
     return gantry__graph_rebuild(graph, layout->order, layout->order_count);
 }
 
@@ -238,9 +292,13 @@ gantry_status_t gantry__pass_layout(gantry_runtime_t *runtime, gantry__graph_t *
                                .is_placed = gantry__heap_zalloc(heap, nodes),
                                .wanted = gantry__heap_zalloc(heap, values * sizeof(uint32_t)),
                                .is_wanted_same = gantry__heap_zalloc(heap, values),
+                               .needed = gantry__heap_zalloc(heap, values * sizeof(uint32_t)),
+                               .is_needed_same = gantry__heap_zalloc(heap, values),
+                               .named = gantry__heap_zalloc(heap, nodes * sizeof(uint32_t)),
                                .firsts = gantry__heap_zalloc(heap, values * sizeof(uint32_t))};
     gantry_status_t status = layout.is_free && layout.is_placed && layout.wanted &&
-                                     layout.is_wanted_same && layout.firsts
+                                     layout.is_wanted_same && layout.needed &&
+                                     layout.is_needed_same && layout.named && layout.firsts
                                  ? layout_walk(&layout)
                                  : GANTRY_RESOURCE_EXHAUSTED;
     *out_is_changed = true;
@@ -248,6 +306,9 @@ gantry_status_t gantry__pass_layout(gantry_runtime_t *runtime, gantry__graph_t *
     gantry__heap_free(heap, layout.is_placed, nodes);
     gantry__heap_free(heap, layout.wanted, values * sizeof(uint32_t));
     gantry__heap_free(heap, layout.is_wanted_same, values);
+    gantry__heap_free(heap, layout.needed, values * sizeof(uint32_t));
+    gantry__heap_free(heap, layout.is_needed_same, values);
+    gantry__heap_free(heap, layout.named, nodes * sizeof(uint32_t));
     gantry__heap_free(heap, layout.firsts, values * sizeof(uint32_t));
     gantry__heap_free(heap, layout.forms, layout.form_capacity * sizeof *layout.forms);
     gantry__heap_free(heap, layout.order, layout.order_capacity * sizeof *layout.order);

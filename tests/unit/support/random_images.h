@@ -92,8 +92,7 @@ static inline const gantry_tensor_t *images_convolve(images_net_t *net, const ga
         net, gantry_conv2d(net->scope, images_turn(net, x, 0, 2, 3, 1), filter, &last), 0, 3, 1, 2);
 }
 
-static inline const gantry_tensor_t *images_depthwise(images_net_t *net,
-                                                      const gantry_tensor_t *x) {
+static inline const gantry_tensor_t *images_depthwise(images_net_t *net, const gantry_tensor_t *x) {
     const gantry_window_options_t options = {.struct_size = sizeof options,
                                              .strides = {1, 1},
                                              .dilations = {1 + images_below(net, 2), 1},
@@ -113,8 +112,8 @@ static inline const gantry_tensor_t *images_pool(images_net_t *net, const gantry
 
 static inline const gantry_tensor_t *images_bias(images_net_t *net, const gantry_tensor_t *x) {
     const int64_t *d = gantry_tensor_shape(x)->dims;
-    const gantry_attr_value_t format = {.name = "data_format", .kind = GANTRY_ATTR_STRING,
-                                        .s = "NCHW"};
+    const gantry_attr_value_t format = {
+        .name = "data_format", .kind = GANTRY_ATTR_STRING, .s = "NCHW"};
     const gantry_tensor_t *inputs[] = {x, images_numbers(net, GANTRY_SHAPE(d[1]))}, *made = NULL;
     size_t one = 1;
     (void)gantry_op_call(net->scope, "BiasAdd", inputs, 2, &format, 1, &made, &one);
@@ -127,7 +126,8 @@ static inline const gantry_tensor_t *images_constant(images_net_t *net, const ga
         case 0: return gantry_add(net->scope, x, images_numbers(net, GANTRY_SHAPE(d[1], 1, 1)));
         case 1: return gantry_mul(net->scope, images_numbers(net, GANTRY_SHAPE(1, d[1], 1, 1)), x);
         case 2: return gantry_sub(net->scope, x, images_numbers(net, GANTRY_SHAPE(d[2], d[3])));
-        case 3: return gantry_add(net->scope, images_numbers(net, GANTRY_SHAPE(d[1], d[2], d[3])), x);
+        case 3:
+            return gantry_add(net->scope, images_numbers(net, GANTRY_SHAPE(d[1], d[2], d[3])), x);
         case 4: return gantry_mul(net->scope, x, images_numbers(net, GANTRY_SHAPE(d[3])));
         default: return gantry_maximum(net->scope, x, gantry_scalar_f32(net->scope, 0.25f));
     }
@@ -191,9 +191,9 @@ static inline const gantry_tensor_t *images_shuffle(images_net_t *net, const gan
     if (d[1] % 2 != 0) return gantry_relu(net->scope, x);
     const gantry_tensor_t *apart =
         gantry_reshape(net->scope, x, GANTRY_SHAPE(d[0], 2, d[1] / 2, d[2], d[3]));
-    return gantry_reshape(
-        net->scope, gantry_transpose(net->scope, apart, (const int32_t[]){0, 2, 1, 3, 4}),
-        *gantry_tensor_shape(x));
+    return gantry_reshape(net->scope,
+                          gantry_transpose(net->scope, apart, (const int32_t[]){0, 2, 1, 3, 4}),
+                          *gantry_tensor_shape(x));
 }
 
 /* Squeeze and excite, or another reduction that x is joined with. */
@@ -215,8 +215,7 @@ static inline const gantry_tensor_t *images_norm(images_net_t *net, const gantry
     const int64_t channels = gantry_tensor_shape(x)->dims[1];
     const gantry_fused_batch_norm_options_t options = {
         .struct_size = sizeof options, .inference = images_below(net, 2), .channels_first = true};
-    const gantry_tensor_t *outputs[3] = {NULL, NULL, NULL},
-                          *vectors[4];
+    const gantry_tensor_t *outputs[3] = {NULL, NULL, NULL}, *vectors[4];
     for (uint32_t i = 0; i < 4; ++i) vectors[i] = images_numbers(net, GANTRY_SHAPE(channels));
     (void)gantry_fused_batch_norm(net->scope, x, vectors[0], vectors[1], vectors[2],
                                   gantry_square(net->scope, vectors[3]), &options, outputs);
@@ -261,12 +260,12 @@ static inline const gantry_tensor_t *images_flat(images_net_t *net, const gantry
 }
 
 static inline const gantry_tensor_t *images_step(images_net_t *net, const gantry_tensor_t *x) {
-    typedef const gantry_tensor_t *step_fn(images_net_t *net, const gantry_tensor_t *x);
+    typedef const gantry_tensor_t *step_fn(images_net_t * net, const gantry_tensor_t *x);
     static step_fn *const steps[] = {
-        images_convolve, images_convolve, images_convolve, images_bias,    images_constant,
-        images_unary,    images_unary,    images_join,     images_concat,  images_slice,
+        images_convolve, images_convolve, images_convolve, images_bias,      images_constant,
+        images_unary,    images_unary,    images_join,     images_concat,    images_slice,
         images_pad,      images_shuffle,  images_pool,     images_depthwise, images_reduce,
-        images_norm,     images_softmax,  images_along,    images_along,   images_flat};
+        images_norm,     images_softmax,  images_along,    images_along,     images_flat};
     return steps[images_below(net, net->only_windows ? 14 : 20)](net, x);
 }
 
