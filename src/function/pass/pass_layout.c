@@ -144,7 +144,7 @@ static void find_candidates_of_layout(const gantry__layout_t *layout) {
 
 /* ---- what later nodes want ---- */
 
-static void want(const gantry__layout_t *layout, uint32_t value, gantry__order_t order) {
+static void layout_want(const gantry__layout_t *layout, uint32_t value, gantry__order_t order) {
     if (order == GANTRY__ORDER_SAME) {
         layout->is_wanted_same[value] = true;
     } else if (layout->wanted[value] == 0) {
@@ -152,8 +152,8 @@ static void want(const gantry__layout_t *layout, uint32_t value, gantry__order_t
     }
 }
 
-static void need(const gantry__layout_t *layout, uint32_t value, gantry__order_t order) {
-    want(layout, value, order);
+static void layout_need(const gantry__layout_t *layout, uint32_t value, gantry__order_t order) {
+    layout_want(layout, value, order);
     if (order == GANTRY__ORDER_SAME) {
         layout->is_needed_same[value] = true;
     } else {
@@ -166,10 +166,10 @@ static void want_of_transpose(const gantry__layout_t *layout, const gantry__node
     const gantry__order_t back = gantry__order_invert(gantry__layout_perm(layout->graph, node)),
                           wanted = layout->wanted[node->first_output],
                           needed = layout->needed[node->first_output];
-    if (wanted != 0) want(layout, node->inputs[0], gantry__order_transpose(wanted, back));
-    if (needed != 0) need(layout, node->inputs[0], gantry__order_transpose(needed, back));
-    if (layout->is_wanted_same[node->first_output]) want(layout, node->inputs[0], back);
-    if (layout->is_needed_same[node->first_output]) need(layout, node->inputs[0], back);
+    if (wanted != 0) layout_want(layout, node->inputs[0], gantry__order_transpose(wanted, back));
+    if (needed != 0) layout_need(layout, node->inputs[0], gantry__order_transpose(needed, back));
+    if (layout->is_wanted_same[node->first_output]) layout_want(layout, node->inputs[0], back);
+    if (layout->is_needed_same[node->first_output]) layout_need(layout, node->inputs[0], back);
 }
 
 /* Whether a node of another rank than its operand's takes images with their channels last. */
@@ -194,21 +194,21 @@ static void want_of_free(const gantry__layout_t *layout, const gantry__node_t *n
     }
     if ((op.kind == GANTRY__LAYOUT_RESHAPE || op.kind == GANTRY__LAYOUT_REDUCE) &&
         !takes_last(layout, node, &op)) {
-        need(layout, node->inputs[0], GANTRY__ORDER_SAME);
+        layout_need(layout, node->inputs[0], GANTRY__ORDER_SAME);
     }
     if (op.kind == GANTRY__LAYOUT_CHANNELS && gantry__layout_is_window(node))
         wanted = GANTRY__ORDER_LAST;
     for (uint32_t i = 0; i < node->input_count; ++i) {
         const gantry_shape_t *operand = &graph->values[node->inputs[i]].shape;
         if (!gantry__layout_is_operand(graph, node, &op, i)) {
-            want(layout, node->inputs[i], GANTRY__ORDER_SAME);
+            layout_want(layout, node->inputs[i], GANTRY__ORDER_SAME);
         } else if (op.kind != GANTRY__LAYOUT_RESHAPE && operand->rank != result->rank) {
             continue; /* any order will do */
         } else if (wanted != 0 &&
                    gantry__layout_backward(graph, node, &op, operand, result, wanted, &order)) {
-            want(layout, node->inputs[i], order);
+            layout_want(layout, node->inputs[i], order);
         } else if (wanted != 0 || layout->is_wanted_same[node->first_output]) {
-            want(layout, node->inputs[i], GANTRY__ORDER_SAME);
+            layout_want(layout, node->inputs[i], GANTRY__ORDER_SAME);
         }
     }
 }
@@ -216,11 +216,11 @@ static void want_of_free(const gantry__layout_t *layout, const gantry__node_t *n
 static void find_wanted(const gantry__layout_t *layout) {
     const gantry__graph_t *graph = layout->graph;
     for (uint32_t i = 0; i < graph->output_count; ++i)
-        need(layout, graph->outputs[i], GANTRY__ORDER_SAME);
+        layout_need(layout, graph->outputs[i], GANTRY__ORDER_SAME);
     for (size_t i = layout->node_count; i-- > 0;) {
         const gantry__node_t *node = &graph->nodes[i];
         for (uint32_t k = 0; !layout->is_free[i] && k < node->input_count; ++k)
-            need(layout, node->inputs[k], GANTRY__ORDER_SAME);
+            layout_need(layout, node->inputs[k], GANTRY__ORDER_SAME);
         if (layout->is_free[i]) want_of_free(layout, node);
     }
 }
