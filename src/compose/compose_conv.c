@@ -283,7 +283,7 @@ static tensor *convolve_in_blocks(const conv_t *conv, tensor *images, tensor *fi
     const int64_t batch = conv->image.dims[0], step = images_at_once(conv);
     tensor *blocks[MOST_BLOCKS];
     size_t count = 0;
-    if (goes_without_patches(conv, images->dtype))
+    if (goes_without_patches(conv, conv->c->call->out_dtypes[0]))
         return convolve_images(conv, images, filter, false);
     if (step >= batch) return compose_conv_convolve(conv, images, filter, batch);
     for (int64_t first = 0; first < batch; first += step) {
@@ -400,7 +400,7 @@ static tensor *compose_conv_transposed(const conv_t *conv, tensor *filter, tenso
     const gantry_matmul_options_t transposed = {.transpose_b = true};
     conv_t around;
     if (!sees_each_pixel_once(conv) && compose_conv_turn(conv, &around) &&
-        goes_without_patches(&around, result->dtype)) {
+        goes_without_patches(&around, conv->c->call->out_dtypes[0])) {
         return convolve_turned(&around, filter, result);
     }
     const int64_t *p = conv->places.dims, places = p[0] * p[1] * p[2],
@@ -481,7 +481,8 @@ static bool is_at_once(const conv_t *conv, gantry_dtype_t dtype) {
 }
 
 static tensor *compose_conv_filter(const conv_t *conv, tensor *images, tensor *result) {
-    if (is_at_once(conv, images->dtype)) return compose_conv_filter_at_once(conv, images, result);
+    const gantry_dtype_t dtype = conv->c->call->out_dtypes[0]; /* an operand may be missing */
+    if (is_at_once(conv, dtype)) return compose_conv_filter_at_once(conv, images, result);
     const int64_t batch = conv->image.dims[0], step = images_at_once(conv);
     tensor *parts[MOST_BLOCKS];
     size_t count = 0;
@@ -492,7 +493,7 @@ static tensor *compose_conv_filter(const conv_t *conv, tensor *images, tensor *r
             compose_conv_filter_part(conv, compose_conv_piece(conv, images, first, size),
                                      compose_conv_piece(conv, result, first, size), size);
     }
-    return gantry__compose_narrow(conv->c, gantry_add_n(conv->scope, parts, count), images->dtype);
+    return gantry__compose_narrow(conv->c, gantry_add_n(conv->scope, parts, count), dtype);
 }
 
 void gantry__compose_conv_2d_backprop_filter(const gantry__compose_t *c) {
