@@ -49,6 +49,8 @@ LACKED = {"ScatterNd": {"reduction"}, "Sort": {"order"}, "ArgSort": {"order"}, "
 
 # TensorFlow writes out of bounds for some changed calls of these ops.
 UNSAFE = ("AvgPoolGrad", "MaxPoolGrad", "MaxPoolGradGrad")
+# XLA compiles these ops for TensorFlow; its messages are about the compiler's graph.
+COMPILED = ("XlaDynamicSlice", "XlaDynamicUpdateSlice")
 
 
 def good_call(r):
@@ -135,7 +137,7 @@ def refusal(tf_op, inputs, attrs):
 
 
 def extend(op, r):
-    if op in UNSAFE or OPS[op].skipped:     # TensorFlow ends the process if a resource has another type than the op
+    if op in UNSAFE + COMPILED or OPS[op].skipped:     # TensorFlow ends the process if a resource has another type than the op
         return
     usual, r.tf_op = r.tf_op, ASKED.get(op, r.tf_op)
     known = {alike(c["tf_message"]) for c in r.cases if "tf_message" in c}
