@@ -2,8 +2,8 @@
 /* The kernels of the elementwise family, defined once for the CPU backend and for devices.
  *
  * A file that defines the ops of ops/elementwise.def must have functions <side>_compute_unary,
- * _choice, _binary, _binary_choice and _value (GANTRY_K_SIDE), and ops[] with an element for each row. Owner:
- * macros and constant data. Threads: thread-safe. */
+ * _choice, _binary, _binary_choice and _value (GANTRY_K_SIDE), and ops[] with an element for each
+ * row. Owner: macros and constant data. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_ELEMENTWISE_KERNELS_H
 #define GANTRY_KERNELS_ELEMENTWISE_KERNELS_H
 

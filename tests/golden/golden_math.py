@@ -166,6 +166,8 @@ def unary_function(op, function=None, bound=None, attrs=None, r=None, label=""):
             if x is None:
                 x = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 7.75], F64).astype(dtype)
             r.add(f"{dtype.name}{label}_{n}", [x], attrs, tolerance={"ulp": 1}, numpy_only=True)
+    if r.tf_op == "none":
+        r.our_error("of_integers", [np.ones(2, I32)], {}, op)
     return r
 
 

@@ -109,10 +109,8 @@ static int64_t broadcast_offset(const gantry_arg_t *arg, int32_t rank, const int
     return offset;
 }
 
-/* clang-format off */
-enum { UNARY, ACTIVATION, BINARY, ANGLE, EQUALITY, VALUE, PRECISION, CHOICE, UNARY_CHOICE, BINARY_CHOICE, VARIANT,
-       BINARY_VARIANT };
-/* clang-format on */
+enum { UNARY, ACTIVATION, VALUE, PRECISION, CHOICE, UNARY_CHOICE, VARIANT };
+enum { BINARY = 16, ANGLE, EQUALITY, BINARY_CHOICE, BINARY_VARIANT };
 #define GANTRY_ELEMENTWISE(name, function, summary, form, types, result, check, math, expression) \
     {#name, form},
 static const struct {
@@ -349,9 +347,7 @@ static void run_one(cpu_call_t *device, size_t o, int32_t dtype, const shapes_t 
     gantry_arg_t *y_arg = make_values(device, dtype, s->y_rank, s->y, 2);
     const gantry_arg_t *in[2] = {make_values(device, dtype, s->x_rank, s->x, 1), y_arg};
     const int form = ops[o].form;
-    const bool is_binary =
-        form == BINARY || form == ANGLE || form == EQUALITY || form == BINARY_CHOICE;
-    const uint32_t arity = is_binary ? 2 : 1;
+    const uint32_t arity = form >= BINARY ? 2 : 1;
     const int64_t *dims = arity == 1 ? s->x : s->out;
     const int32_t rank = arity == 1 ? s->x_rank : s->out_rank;
     const gantry_attr_t alpha = {
