@@ -202,6 +202,9 @@ def unary():
     add("Abs", [at([0, -1, 1])], name="zero", smooth=False)
     add("Sign", [off(3)], second=True)
     add("Sign", [at([0, -1])], name="zero", smooth=False)
+    add("Cbrt", [off(2, 3)], function=lambda x: tf.sign(x) * tf.pow(tf.abs(x), tf.constant(1 / 3, x.dtype)), second=True)
+    add("ReducePrecision", [at([0.5, -3.25, 7])], {"exponent_bits": 5, "mantissa_bits": 4}, function=lambda x, a=None, b=None: tf.identity(x),
+        smooth=False, weights=at([1.5, -2, 0.25]))
     add("Tanh", [at([0, 20, -20])], name="ends", smooth=False)
     add("Sigmoid", [at([0, 90, -90])], name="ends", smooth=False)
     for op in ("Floor", "Ceil", "Round", "Rint", "IsNan", "OnesLike", "ZerosLike"):
