@@ -52,6 +52,7 @@ bool gantry__composes_open(const gantry__infer_t *call) {
         case GANTRY__OP_ID_RMSNorm:
         case GANTRY__OP_ID_RotaryEmbedding:
         case GANTRY__OP_ID_SeluGrad:
+        case GANTRY__OP_ID_SortByKeys:
         case GANTRY__OP_ID_SoftplusGrad:
         case GANTRY__OP_ID_SoftsignGrad: return true;
         case GANTRY__OP_ID_ScaledDotProductAttention:

@@ -98,7 +98,7 @@ typedef struct gantry__infer_t {
 typedef gantry_status_t (*gantry__infer_fn)(gantry__infer_t *call);
 
 enum {
-    /* the result is input 0's memory with another shape: no kernel is needed */
+    /* the result is input 0's memory with another shape, or (Bitcast) type: no kernel is needed */
     GANTRY__OP_ALIAS = 1 << 0,
     GANTRY__OP_SEQUENCED = 1 << 1, /* not run by the eager path (Const): only listed */
     GANTRY__OP_VARIABLE = 1 << 2,  /* touches a variable */

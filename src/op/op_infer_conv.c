@@ -37,6 +37,13 @@ gantry_status_t gantry__infer_conv_2d(gantry__infer_t *call) {
     return conv_shape(call, call->shapes[0], call->shapes[1], &call->out_shapes[0]);
 }
 
+gantry_status_t gantry__infer_conv_integer(gantry__infer_t *call) {
+    GANTRY__TRY(gantry__infer_small_types(call));
+    GANTRY__TRY(gantry__infer_conv_2d(call));
+    GANTRY__TRY(gantry__infer_zero_point(call, 2, 1, NULL));
+    return gantry__infer_zero_point(call, 3, call->shapes[1]->dims[3], NULL);
+}
+
 static gantry_status_t expect_no_groups(const gantry__infer_t *call, const gantry_shape_t *images,
                                         const gantry_shape_t *filter) {
     if (gantry__sizes_fit(images->dims[3], filter->dims[2])) return GANTRY_OK;

@@ -294,6 +294,12 @@ def shapes():
     add("Pad", [any_(2, 2), ints([[1, 0], [0, 2]]), at(3)])
     add("MirrorPad", [any_(3, 3), ints([[1, 2], [0, 1]])], {"mode": "REFLECT"})
     add("MirrorPad", [any_(2, 3), ints([[1, 2], [0, 1]])], {"mode": "SYMMETRIC"})
+    for mode in ("EDGE", "WRAP", "REFLECT", "SYMMETRIC"):
+        add("Pad", [any_(3), ints([[7, 4]])], {"mode": mode}, untold=any_(14))
+        add("Pad", [any_(3, 4), ints([[1, 2], [-1, 5]])], {"mode": mode, "crop": True}, untold=any_(6, 8))
+    add("Pad", [any_(3, 4), ints([[1, -1], [-2, -1]])], {"crop": True}, untold=any_(3, 1))
+    add("Pad", [any_(3, 2), ints([[1, -1], [-2, 4]])], {"crop": True, "interior": [2, 1]}, untold=any_(7, 5))
+    add("Pad", [any_(3, 0), ints([[1, 1], [0, 2]])], {"interior": [2, 1]}, name="empty", untold=any_(9, 2))
     add("Reverse", [any_(2, 3), ints([1])])
     add("Roll", [any_(2, 3), ints([1, -2]), ints([1, 0])])
     for op, shape in (("SpaceToDepth", (1, 2, 4, 1)), ("DepthToSpace", (1, 1, 2, 4))):
@@ -311,6 +317,29 @@ def shapes():
     window = {"ksizes": [1, 2, 2, 1], "strides": [1, 1, 2, 1], "rates": [1, 1, 1, 1], "padding": "SAME"}
     add("ExtractImagePatches", [any_(1, 3, 3, 1)], window)
     add("FoldImagePatches", [any_(1, 3, 2, 4), ints([1, 3, 3, 1], np.int64)], window, untold=any_(1, 3, 3, 1))
+
+
+def box_begin(whole, size, starts):
+    return tf.clip_by_value(starts, 0, tf.shape(whole, starts.dtype) - tf.cast(size, starts.dtype))
+
+
+def take_box(whole, starts, size):
+    return tf.slice(whole, box_begin(whole, size, starts), size)
+
+
+def put_box(whole, box, starts):
+    begin = box_begin(whole, tf.shape(box), starts)
+    around = tf.stack([begin, tf.shape(whole) - tf.shape(box) - begin], 1)
+    return tf.where(tf.pad(tf.ones_like(box), around) > 0, tf.pad(box, around), whole)
+
+
+def boxes():
+    """TensorFlow has no gradients of XLA's ops: other ops say the same."""
+    for shape, box, starts in (((3, 4), (2, 3), (1, 0)), ((4, 3), (1, 3), (-5, 2)), ((5,), (2,), (9,)), ((2, 3, 2), (1, 2, 2), (0, 1, 1))):
+        add("XlaDynamicSlice", [any_(*shape), ints(starts), ints(box)], function=take_box, second=len(shape) == 3)
+        add("XlaDynamicUpdateSlice", [any_(*shape), any_(*box), ints(starts)], function=put_box, second=len(shape) == 3)
+    add("XlaDynamicSlice", [any_(3), ints([1]), ints([0])], name="empty", function=take_box)
+    add("XlaDynamicUpdateSlice", [any_(3), any_(0), ints([1])], name="empty", function=put_box)
 
 
 def indices():
@@ -548,7 +577,7 @@ def functions():
 
 
 def write(path):
-    for family in (arithmetic, unary, activations, reductions, shapes, indices, products, windows, norms, attentions,
+    for family in (arithmetic, unary, activations, reductions, shapes, boxes, indices, products, windows, norms, attentions,
                    gradient_ops, gamma, empty, functions):
         family()
     recorded, numbers = [], {}

@@ -27,9 +27,9 @@ static gantry__node_t *pool_pass_maker_of(const pool_pass_t *pass, uint32_t valu
     return &pass->graph->nodes[pass->graph->values[value].node];
 }
 
-/* The value whose memory it shares. */
+/* The value whose elements it has. */
 static uint32_t pool_pass_root_of(const pool_pass_t *pass, uint32_t value) {
-    while (gantry__node_is_alias(pool_pass_maker_of(pass, value)))
+    while (gantry__node_is_reshape(pool_pass_maker_of(pass, value)))
         value = pool_pass_maker_of(pass, value)->inputs[0];
     return value;
 }
@@ -37,7 +37,7 @@ static uint32_t pool_pass_root_of(const pool_pass_t *pass, uint32_t value) {
 /* The node that makes a value or the views before it, none of which has another use; or NULL. */
 static gantry__node_t *only_maker_of(const pool_pass_t *pass, uint32_t value) {
     for (; pass->uses[value] == 1; value = pool_pass_maker_of(pass, value)->inputs[0]) {
-        if (!gantry__node_is_alias(pool_pass_maker_of(pass, value)))
+        if (!gantry__node_is_reshape(pool_pass_maker_of(pass, value)))
             return pool_pass_maker_of(pass, value);
     }
     return NULL;
