@@ -22,6 +22,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from golden_case import F32, F64, is_float, rng_for, write_cases  # before TensorFlow: sets its options
+from golden_attention import tf_attention
 from golden_form import FUNCTION_CASES
 
 import numpy as np
@@ -464,6 +465,61 @@ def fused_norm(x, scale, offset, mean, variance, attrs):
     return tf.nn.batch_normalization(x, mean, variance, offset, scale, attrs["epsilon"])
 
 
+def attention(*inputs, **attrs):
+    return tf_attention(list(inputs), attrs)[0]
+
+
+def group_norm(groups, last):
+    """Of x with channels last or second."""
+    def run_norm(x, scale, offset):
+        first = x if not last else tf.transpose(x, [0, x.shape.rank - 1, *range(1, x.shape.rank - 1)])
+        parts = tf.reshape(first, [x.shape[0], groups, -1])
+        mean, variance = tf.nn.moments(parts, [2], keepdims=True)
+        y = tf.reshape((parts - mean) * tf.math.rsqrt(variance + tf.constant(0.25, x.dtype)), first.shape)
+        y = y if not last else tf.transpose(y, [0, *range(2, x.shape.rank), 1])
+        sizes = [-1] if last else [-1] + [1] * (x.shape.rank - 2)
+        return y * tf.reshape(scale, sizes) + tf.reshape(offset, sizes)
+    return run_norm
+
+
+def rotary(interleaved, places=None):
+    def turn(x, cos, sin, *_):
+        if places is not None:
+            cos, sin = tf.gather(cos, places)[:, None], tf.gather(sin, places)[:, None]
+        a, b = (x[..., 0::2], x[..., 1::2]) if interleaved else tf.split(x, 2, -1)
+        pair = [cos * a - sin * b, sin * a + cos * b]
+        return tf.reshape(tf.stack(pair, -1), x.shape) if interleaved else tf.concat(pair, -1)
+    return turn
+
+
+def attentions():
+    near = (2e-5, 2e-13)
+    q, k, v = any_(1, 2, 3, 4), any_(1, 2, 5, 4), any_(1, 2, 5, 2)
+    op = "ScaledDotProductAttention"
+    add(op, [q, k, v], function=attention, tolerance=near)
+    add(op, [any_(1, 4, 3, 4), k, v], {"scale": 0.25, "softcap": 1.5}, tolerance=near, name="groups",
+        function=lambda *x: attention(*x, scale=0.25, softcap=1.5))
+    mask = np.array([[1, 0, 1, 0, 1], [0, 0, 0, 0, 0], [0, 1, 1, 1, 0]], bool)
+    add(op, [q, k, v, mask], function=attention, tolerance=near, name="mask")
+    add(op, [any_(2, 3, 4), any_(2, 5, 4), any_(2, 5, 4), any_(3, 5)], {"is_causal": True}, tolerance=near, name="added",
+        function=lambda *x: attention(*x, is_causal=True))
+    past = [any_(1, 2, 2, 4), any_(1, 2, 2, 2)]
+    add(op, [any_(1, 4, 3, 4), any_(1, 2, 3, 4), any_(1, 2, 3, 2), any_(1, 1, 1, 5), *past], {"is_causal": True}, tolerance=near, name="past",
+        function=lambda *x: attention(*x, is_causal=True))
+    angles = np.linspace(0, 3, 10).reshape(5, 2)
+    caches = [at(np.cos(angles)), at(np.sin(angles))]
+    op = "RotaryEmbedding"
+    add(op, [any_(1, 2, 5, 4), *caches], {"interleaved": False}, function=rotary(False))
+    add(op, [any_(2, 2, 3, 4), *caches, ints([[0, 4, 1], [3, 3, 2]], np.int64)], {"interleaved": True},
+        function=rotary(True, [[0, 4, 1], [3, 3, 2]]))
+    add("RMSNorm", [any_(2, 3, 4), any_(3, 4)], {"axis": 1, "epsilon": 0.25}, tolerance=(2e-5, 1e-12),
+        function=lambda x, s: x * tf.math.rsqrt(tf.reduce_mean(x * x, [1, 2], keepdims=True) + tf.constant(0.25, x.dtype)) * s)
+    add("GroupNorm", [any_(2, 3, 4), any_(4), any_(4)], {"num_groups": 2, "epsilon": 0.25}, function=group_norm(2, True), tolerance=(2e-5, 1e-12))
+    add("GroupNorm", [any_(2, 4, 3, 2), any_(4), any_(4)], {"num_groups": 2, "epsilon": 0.25, "data_format": "NCHW"}, tolerance=(2e-5, 1e-12),
+        function=group_norm(2, False))
+    add("InstanceNorm", [any_(2, 3, 4), any_(4), any_(4)], {"epsilon": 0.25}, function=group_norm(4, True), tolerance=(2e-5, 1e-12))
+
+
 def gradient_ops():
     """Gradients of these are gradients of the second order."""
     for op in ("ReluGrad", "Relu6Grad", "LeakyReluGrad"):
@@ -524,7 +580,7 @@ def functions():
 
 
 def write(path):
-    for family in (arithmetic, unary, activations, reductions, shapes, boxes, indices, products, windows, norms,
+    for family in (arithmetic, unary, activations, reductions, shapes, boxes, indices, products, windows, norms, attentions,
                    gradient_ops, gamma, empty, functions):
         family()
     recorded, numbers = [], {}
