@@ -62,8 +62,8 @@ def across(m):
 
 
 SEGMENTS = ("SegmentSum", "SegmentMean", "SegmentMax", "SegmentMin", "SegmentProd")
-SCATTERS = ("TensorScatterAdd", "TensorScatterSub", "TensorScatterMax", "TensorScatterMin")
-JOIN = {"Sum": np.add, "Mean": np.add, "Add": np.add, "Prod": np.multiply, "Max": np.maximum, "Min": np.minimum, "Sub": np.subtract}
+SCATTERS = ("TensorScatterAdd", "TensorScatterSub", "TensorScatterMul", "TensorScatterMax", "TensorScatterMin")
+JOIN = {"Sum": np.add, "Mean": np.add, "Add": np.add, "Prod": np.multiply, "Mul": np.multiply, "Max": np.maximum, "Min": np.minimum, "Sub": np.subtract}
 
 # op: {label: (inputs, attributes) of the rows}
 ROWS = {
