@@ -478,12 +478,25 @@ def windows():
     add("AvgPoolGrad", [ints([1, 3, 3, 1]), any_(1, 3, 2, 1)], pool)
     add("MaxPool", [apart(1, 3, 3, 1)], pool)
     add("MaxPool", [at(np.ones((1, 2, 2, 1)))], pool, name="ties", smooth=False)
+    # attributes of Gantry's own, [1, 5, 4, 1]: 3 x 2 places, and 2 x 2 of windows with gaps
+    padded = {"ksize": [1, 3, 2, 1], "strides": [1, 2, 2, 1], "padding": "EXPLICIT", "explicit_paddings": [0, 0, 2, 1, 1, 0, 0, 0]}
+    apart_windows = {**padded, "strides": [1, 2, 3, 1], "dilations": [1, 2, 2, 1], "ceil_mode": True}
+    for attrs, places in ((padded, (1, 3, 2, 1)), (apart_windows, (1, 3, 2, 1))):
+        for counts in (False, True):
+            add("AvgPool", [any_(1, 5, 4, 1)], {**attrs, "count_include_pad": counts}, untold=any_(*places))
+            add("AvgPoolGrad", [ints([1, 5, 4, 1]), any_(*places)], {**attrs, "count_include_pad": counts}, untold=any_(1, 5, 4, 1))
+        add("MaxPool", [apart(1, 5, 4, 1)], attrs, untold=any_(*places))
+        add("MaxPoolWithArgmax", [apart(1, 5, 4, 1)], attrs, untold=any_(*places))
+    add("MaxPoolWithArgmax", [apart(1, 3, 3, 1)], pool, untold=any_(1, 3, 2, 1))
     for op, shape in (("MaxPoolGrad", (1, 3, 2, 1)), ("MaxPoolGradGrad", (1, 3, 3, 1))):
         image = apart(1, 3, 3, 1).make(F64, "pooled")
         pooled = tf.nn.max_pool2d(image, [2, 2], [1, 2], "SAME").numpy()
         add(op, [at(image), at(pooled), any_(*shape)], pool)
     add("AvgPool1D", [any_(1, 4, 1)], {"ksize": 2, "strides": 1, "padding": "SAME"},
         function=lambda x: tf.nn.avg_pool1d(x, 2, 1, "SAME"))
+    line = {"ksize": 2, "strides": 2, "padding": "EXPLICIT", "explicit_paddings": [0, 0, 1, 1, 0, 0], "dilations": 2, "ceil_mode": True}
+    add("AvgPool1D", [any_(1, 5, 1)], {**line, "count_include_pad": True}, untold=any_(1, 3, 1))
+    add("MaxPool1D", [apart(1, 5, 1)], line, untold=any_(1, 3, 1))
     add("MaxPool1D", [apart(1, 4, 1)], {"ksize": 2, "strides": 1, "padding": "SAME"},
         function=lambda x: tf.nn.max_pool1d(x, 2, 1, "SAME"))
 
