@@ -10,8 +10,12 @@
 #define AXES_OF_ANGLE(name) AXES_ROW(name, ALIKE)
 #define AXES_OF_EQUALITY(name) AXES_ROW(name, ALIKE)
 #define AXES_OF_VALUE(name) AXES_ROW(name, ALIKE)
+#define AXES_OF_PRECISION(name) AXES_ROW(name, ALIKE)
 #define AXES_OF_CHOICE(name) AXES_ROW(name, ALIKE)
 #define AXES_OF_VARIANT(name)
+#define AXES_OF_UNARY_CHOICE(name) AXES_ROW(name, ALIKE)
+#define AXES_OF_BINARY_CHOICE(name) AXES_ROW(name, ALIKE)
+#define AXES_OF_BINARY_VARIANT(name)
 #define AXES_OF_AXES(name) AXES_HOST_ROW(name, REDUCE, 1, 1, NAMES)
 #define AXES_OF_WHOLE(name)
 
