@@ -104,17 +104,25 @@ GANTRY_BODY_FN void transpose(const C *from, int size, int width, C *to) {
 }
 
 /* The registers of a tile, x<row>_<vector>: compilers keep names in registers, and not arrays. */
-#define AT_VECTORS(X, i) X(i, 0) X(i, 1) X(i, 2) X(i, 3)
-#define AT_ROWS(X) X(0) X(1) X(2) X(3)
+#define AT_VECTORS(X, i) \
+    X(i, 0)              \
+    X(i, 1)              \
+    X(i, 2)              \
+    X(i, 3)
+#define AT_ROWS(X) \
+    X(0)           \
+    X(1)           \
+    X(2)           \
+    X(3)
 #define AT_BEGIN(i, v) V x##i##_##v = add ? AT_LOAD(to + i * columns + v * LANES) : (V)(0);
 #define AT_ACROSS(i, v) const V y##v = AT_LOAD(y + v * LANES);
 #define AT_STEP(i, v) x##i##_##v = AT_FMA(left, y##v, x##i##_##v);
 #define AT_END(i, v) AT_STORE(x##i##_##v, to + i * columns + v * LANES);
 #define AT_ROW_BEGIN(i) AT_VECTORS(AT_BEGIN, i)
-#define AT_ROW_STEP(i)                   \
-    {                                    \
-        const V left = (V)(x[i * row]);  \
-        AT_VECTORS(AT_STEP, i)           \
+#define AT_ROW_STEP(i)                  \
+    {                                   \
+        const V left = (V)(x[i * row]); \
+        AT_VECTORS(AT_STEP, i)          \
     }
 #define AT_ROW_END(i) AT_VECTORS(AT_END, i)
 
@@ -242,8 +250,8 @@ GANTRY_KERNEL attention_rows(GANTRY_SPAN_IN(query), GANTRY_SPAN_IN(key), GANTRY_
     }
     for (GANTRY_LONG at = 0; at < seen; at += SIDE) {
         const int keys = (int)(seen - at < SIDE ? seen - at : SIDE);
-        load_rows(GANTRY_IN(T, key) + (key_head * p.keys + at) * p.dim, keys, (int)p.dim, DIM,
-                  (C)1, rows);
+        load_rows(GANTRY_IN(T, key) + (key_head * p.keys + at) * p.dim, keys, (int)p.dim, DIM, (C)1,
+                  rows);
         multiply(rows, DIM, 1, turned, scores, SIDE, SIDE, (int)p.dim, 0);
         mask_scores(&p, masks, first, queries, at, keys, scores, 0);
         weigh(scores, largest, sum, factor);
@@ -254,7 +262,7 @@ GANTRY_KERNEL attention_rows(GANTRY_SPAN_IN(query), GANTRY_SPAN_IN(key), GANTRY_
         }
         load_rows(GANTRY_IN(T, value) + (key_head * p.keys + at) * p.value_dim, keys,
                   (int)p.value_dim, VALUE_DIM, (C)1, rows);
-        multiply(scores, 1, SIDE, rows, result, SIDE, VALUE_DIM, SIDE, 1);
+        multiply(scores, 1, SIDE, rows, result, SIDE, VALUE_DIM, keys, 1);
     }
     GANTRY_GLOBAL T *to = GANTRY_OUT(T, out) + (head * p.queries + first) * p.value_dim;
     for (int i = 0; i < queries; ++i) {
@@ -302,8 +310,7 @@ GANTRY_BODY_FN void load_queries(const attention_t *p, GANTRY_GLOBAL const T *qu
     for (int i = 0; i < SIDE; ++i) {
         C sum = 0;
         for (int d = 0; d < (int)p->value_dim && i < queries; ++d) {
-            sum += to->slope[i * VALUE_DIM + d] *
-                   GANTRY_WIDEN(out[(row + i) * p->value_dim + d]);
+            sum += to->slope[i * VALUE_DIM + d] * GANTRY_WIDEN(out[(row + i) * p->value_dim + d]);
         }
         to->along[i] = sum;
         to->sums[i] = i < queries && sums[row + i] != (C)LOWEST ? sums[row + i] : (C)0;
@@ -321,8 +328,7 @@ GANTRY_BODY_FN void slope_scores(const attention_t *p, GANTRY_GLOBAL const uchar
                                  const queries_t *q, const keys_t *k, scores_t *to) {
     multiply(k->key, DIM, 1, q->turned_query, to->weights, SIDE, SIDE, (int)p->dim, 0);
     mask_scores(p, mask, query, queries, key, keys, to->weights, to->caps);
-    multiply(k->value, VALUE_DIM, 1, q->turned_slope, to->slopes, SIDE, SIDE, (int)p->value_dim,
-             0);
+    multiply(k->value, VALUE_DIM, 1, q->turned_slope, to->slopes, SIDE, SIDE, (int)p->value_dim, 0);
     for (int j = 0; j < SIDE; ++j) {
         for (int i = 0; i < SIDE; i += LANES) {
             const int at = j * SIDE + i;
@@ -380,8 +386,8 @@ GANTRY_KERNEL attention_keys(GANTRY_SPAN_IN(query), GANTRY_SPAN_IN(key), GANTRY_
             load_queries(&p, GANTRY_IN(T, query), GANTRY_IN(T, slope), GANTRY_IN(T, out),
                          GANTRY_IN(C, sums), (batch * p.heads + g) * p.queries + at, queries, &q);
             slope_scores(&p, masks, at, queries, first, keys, &q, &k, &scores);
-            multiply(scores.weights, SIDE, 1, q.slope, value_sums, SIDE, VALUE_DIM, SIDE, 1);
-            multiply(scores.slopes, SIDE, 1, q.query, key_sums, SIDE, DIM, SIDE, 1);
+            multiply(scores.weights, SIDE, 1, q.slope, value_sums, SIDE, VALUE_DIM, queries, 1);
+            multiply(scores.slopes, SIDE, 1, q.query, key_sums, SIDE, DIM, queries, 1);
         }
     }
     store_rows(key_sums, keys, (int)p.dim, DIM, (C)1,
@@ -420,7 +426,7 @@ GANTRY_KERNEL attention_queries(GANTRY_SPAN_IN(query), GANTRY_SPAN_IN(key), GANT
         const int keys = (int)(seen - at < SIDE ? seen - at : SIDE);
         load_keys(&p, GANTRY_IN(T, key), GANTRY_IN(T, value), key_head * p.keys + at, keys, &k);
         slope_scores(&p, masks, first, queries, at, keys, &q, &k, &scores);
-        multiply(scores.slopes, 1, SIDE, k.key, query_sums, SIDE, DIM, SIDE, 1);
+        multiply(scores.slopes, 1, SIDE, k.key, query_sums, SIDE, DIM, keys, 1);
     }
     store_rows(query_sums, queries, (int)p.dim, DIM, NUMBER(p.scale),
                GANTRY_OUT(T, query_slope) + (head * p.queries + first) * p.dim);

@@ -76,8 +76,7 @@ static int32_t run_attention(gantry_op_call_t *call, gantry__cpu_attention_t *pl
     plan->units = units_of(call, plan->items);
     place_parts(plan, is_gradient);
     gantry_span_t span;
-    const uint64_t bytes =
-        (uint64_t)(plan->units * plan->unit_elements) * gantry__k_size(sum_type);
+    const uint64_t bytes = (uint64_t)(plan->units * plan->unit_elements) * gantry__k_size(sum_type);
     GANTRY__TRY(call->services->scratch(call, bytes, &span));
     plan->scratch = (char *)(uintptr_t)(span.region + span.offset_bytes);
     attention_units_t units = {plan,

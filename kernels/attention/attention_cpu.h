@@ -42,7 +42,7 @@ typedef struct gantry__cpu_attention_t {
     void *sums;
     const char *result, *result_slope; /* backward: output, its gradient */
     const void *result_sums;
-    char *slopes[3];  /* of query, key, value */
+    char *slopes[3]; /* of query, key, value */
     int64_t items, units;
     int64_t places[GANTRY_CPU_AT_COUNT];
     int64_t unit_elements;

@@ -171,8 +171,7 @@ static void AT_NAME(weigh)(AT_T *restrict scores, int64_t keys, int64_t queries,
     AT_T base[QUERIES], total[QUERIES];
     for (int64_t i = 0; i < queries; ++i) base[i] = largest[i];
     for (int64_t j = 0; j < keys; ++j)
-        for (int64_t i = 0; i < queries; ++i)
-            base[i] = GREATER(base[i], scores[j * QUERIES + i]);
+        for (int64_t i = 0; i < queries; ++i) base[i] = GREATER(base[i], scores[j * QUERIES + i]);
     for (int64_t i = 0; i < queries; ++i) {
         const AT_T before = largest[i];
         largest[i] = base[i];
@@ -227,11 +226,16 @@ static void AT_NAME(finish)(const gantry__cpu_attention_t *plan, const AT_NAME(s
     AT_NAME(narrow)(plan, state->out, plan->out, first * width, queries * width);
 }
 
-static AT_NAME(state_t) AT_NAME(begin)(const gantry__cpu_attention_t *plan, int64_t unit,
-                                       int64_t queries) {
+static AT_NAME(state_t)
+    AT_NAME(begin)(const gantry__cpu_attention_t *plan, int64_t unit, int64_t queries) {
     AT_T *rows = AT_NAME(part)(plan, unit, GANTRY_CPU_AT_ROWS);
-    AT_NAME(state_t) state = {rows, rows + ITEM, rows + 2 * ITEM,
-                              AT_NAME(part)(plan, unit, GANTRY_CPU_AT_OUT)};
+    AT_NAME(state_t)
+    state = {
+        rows,
+        rows + ITEM,
+        rows + 2 * ITEM,
+        AT_NAME(part)(plan, unit, GANTRY_CPU_AT_OUT)
+    };
     for (int64_t i = 0; i < queries; ++i) {
         state.largest[i] = -INFINITY;
         state.sum[i] = 0;
@@ -259,24 +263,23 @@ static void AT_NAME(pack_keys)(const gantry__cpu_attention_t *plan, int64_t unit
     AT_T *wide = AT_NAME(part)(plan, unit, GANTRY_CPU_AT_WIDE);
     AT_NAME(rows_t)
     rows = AT_NAME(rows_of)(plan, plan->key, first * a->dim, keys, a->dim, wide);
-    AT_NAME(pack_left)(plan, rows.at, keys, a->dim, a->dim, 1,
-                       AT_NAME(part)(plan, unit, GANTRY_CPU_AT_PACKED_KEYS));
+    AT_NAME(pack_left)
+    (plan, rows.at, keys, a->dim, a->dim, 1, AT_NAME(part)(plan, unit, GANTRY_CPU_AT_PACKED_KEYS));
     rows = AT_NAME(rows_of)(plan, plan->value, first * a->value_dim, keys, a->value_dim, wide);
-    AT_NAME(pack_right)(plan, rows.at, keys, a->value_dim, a->value_dim, 1,
-                        AT_NAME(part)(plan, unit, GANTRY_CPU_AT_PACKED_VALUES));
+    AT_NAME(pack_right)
+    (plan, rows.at, keys, a->value_dim, a->value_dim, 1,
+     AT_NAME(part)(plan, unit, GANTRY_CPU_AT_PACKED_VALUES));
 }
 
 static void AT_NAME(forward_item)(const gantry__cpu_attention_t *plan, int64_t unit, int64_t item) {
     const gantry__attention_t *a = &plan->shape;
-    const int64_t parts = (a->queries + ITEM - 1) / ITEM, head = item / parts,
-                  first = item % parts * ITEM, queries = gantry__least(a->queries - first, ITEM),
-                  row = head * a->queries + first,
-                  apart = plan->places[GANTRY_CPU_AT_SCORES] -
-                          plan->places[GANTRY_CPU_AT_PACKED_OTHER],
-                  each = apart / (ITEM / QUERIES),
-                  key_head = head / a->heads * a->key_heads +
-                             head % a->heads / (a->heads / a->key_heads),
-                  seen = AT_NAME(seen_keys)(a, first + queries - 1);
+    const int64_t parts = (a->queries + ITEM - 1) / ITEM
+    , head = item / parts, first = item % parts * ITEM
+    , queries = gantry__least(a->queries - first, ITEM), row = head * a->queries + first,
+      apart = plan->places[GANTRY_CPU_AT_SCORES] - plan->places[GANTRY_CPU_AT_PACKED_OTHER],
+      each = apart / (ITEM / QUERIES),
+      key_head = head / a->heads * a->key_heads + head % a->heads / (a->heads / a->key_heads),
+      seen = AT_NAME(seen_keys)(a, first + queries - 1);
     AT_NAME(state_t) state = AT_NAME(begin)(plan, unit, queries);
     AT_NAME(block_t)
     b = {.scores = AT_NAME(part)(plan, unit, GANTRY_CPU_AT_SCORES), .row = 1, .column = QUERIES};
@@ -292,10 +295,9 @@ static void AT_NAME(forward_item)(const gantry__cpu_attention_t *plan, int64_t u
             b.query = first + i;
             b.queries = gantry__least(queries - i, QUERIES);
             if (AT_NAME(seen_keys)(a, b.query + b.queries - 1) <= b.key) continue;
-            AT_NAME(add_keys)(plan, unit, &b,
-                              AT_NAME(part)(plan, unit, GANTRY_CPU_AT_PACKED_OTHER) +
-                                  i / QUERIES * each,
-                              &block);
+            AT_NAME(add_keys)
+            (plan, unit, &b,
+             AT_NAME(part)(plan, unit, GANTRY_CPU_AT_PACKED_OTHER) + i / QUERIES * each, &block);
         }
     }
     AT_NAME(finish)(plan, &state, row, queries);
@@ -310,7 +312,7 @@ static void AT_NAME(attention_forward)(const gantry__cpu_attention_t *plan, int6
 
 /* One head of queries and its head of keys: the sums of the gradients, where they begin. */
 typedef struct AT_NAME(head_t) {
-    int64_t queries, keys;             /* the first rows in the tensors */
+    int64_t queries, keys; /* the first rows in the tensors */
     AT_T *query_slope, *key_slope, *value_slope;
     AT_T *along; /* sum(slope out) of each query */
 } AT_NAME(head_t);
@@ -393,14 +395,14 @@ static void AT_NAME(add_slopes)(const gantry__cpu_attention_t *plan, int64_t uni
     AT_NAME(weigh_again)(b, (const AT_T *)plan->result_sums + row);
     AT_NAME(set_scores)(plan, unit, &slope, GANTRY_CPU_AT_PACKED_VALUES, b->keys, slopes);
     AT_NAME(slope_scores)(b, slopes, head->along + b->query, caps);
-    AT_NAME(add_product)(plan, unit, b->scores, 1, KEYS, b->keys, &slope,
-                         head->value_slope + b->key * a->value_dim);
-    AT_NAME(add_product)(plan, unit, slopes, 1, KEYS, b->keys, &query,
-                         head->key_slope + b->key * a->dim);
+    AT_NAME(add_product)
+    (plan, unit, b->scores, 1, KEYS, b->keys, &slope, head->value_slope + b->key * a->value_dim);
+    AT_NAME(add_product)
+    (plan, unit, slopes, 1, KEYS, b->keys, &query, head->key_slope + b->key * a->dim);
     const AT_NAME(rows_t) keys =
         AT_NAME(rows_of)(plan, plan->key, (head->keys + b->key) * a->dim, b->keys, a->dim, room);
-    AT_NAME(add_product)(plan, unit, slopes, KEYS, 1, b->queries, &keys,
-                         head->query_slope + b->query * a->dim);
+    AT_NAME(add_product)
+    (plan, unit, slopes, KEYS, 1, b->queries, &keys, head->query_slope + b->query * a->dim);
 }
 
 /* Packs a block of keys, and of values, as right operands of [queries, keys]. */
@@ -410,11 +412,12 @@ static void AT_NAME(pack_keys_again)(const gantry__cpu_attention_t *plan, int64_
     AT_T *wide = AT_NAME(part)(plan, unit, GANTRY_CPU_AT_WIDE);
     AT_NAME(rows_t)
     rows = AT_NAME(rows_of)(plan, plan->key, first * a->dim, keys, a->dim, wide);
-    AT_NAME(pack_right)(plan, rows.at, a->dim, keys, 1, a->dim,
-                        AT_NAME(part)(plan, unit, GANTRY_CPU_AT_PACKED_KEYS));
+    AT_NAME(pack_right)
+    (plan, rows.at, a->dim, keys, 1, a->dim, AT_NAME(part)(plan, unit, GANTRY_CPU_AT_PACKED_KEYS));
     rows = AT_NAME(rows_of)(plan, plan->value, first * a->value_dim, keys, a->value_dim, wide);
-    AT_NAME(pack_right)(plan, rows.at, a->value_dim, keys, 1, a->value_dim,
-                        AT_NAME(part)(plan, unit, GANTRY_CPU_AT_PACKED_VALUES));
+    AT_NAME(pack_right)
+    (plan, rows.at, a->value_dim, keys, 1, a->value_dim,
+     AT_NAME(part)(plan, unit, GANTRY_CPU_AT_PACKED_VALUES));
 }
 
 static void AT_NAME(backward_head)(const gantry__cpu_attention_t *plan, int64_t unit,
@@ -434,11 +437,11 @@ static void AT_NAME(backward_head)(const gantry__cpu_attention_t *plan, int64_t 
 }
 
 /* Where the sums of a head of keys are: the results, or scratch if those are halves. */
-static AT_NAME(head_t) AT_NAME(begin_head)(const gantry__cpu_attention_t *plan, int64_t unit,
-                                           int64_t item) {
+static AT_NAME(head_t)
+    AT_NAME(begin_head)(const gantry__cpu_attention_t *plan, int64_t unit, int64_t item) {
     const gantry__attention_t *a = &plan->shape;
-    AT_NAME(head_t) head = {.keys = item * a->keys,
-                            .along = AT_NAME(part)(plan, unit, GANTRY_CPU_AT_ROWS)};
+    AT_NAME(head_t)
+    head = {.keys = item * a->keys, .along = AT_NAME(part)(plan, unit, GANTRY_CPU_AT_ROWS)};
     if (!AT_NAME(is_narrow)(plan)) {
         head.key_slope = (AT_T *)(void *)plan->slopes[1] + head.keys * a->dim;
         head.value_slope = (AT_T *)(void *)plan->slopes[2] + head.keys * a->value_dim;
@@ -473,8 +476,8 @@ static void AT_NAME(backward_item)(const gantry__cpu_attention_t *plan, int64_t 
     }
     if (!is_narrow) return;
     AT_NAME(narrow)(plan, head.key_slope, plan->slopes[1], head.keys * a->dim, a->keys * a->dim);
-    AT_NAME(narrow)(plan, head.value_slope, plan->slopes[2], head.keys * a->value_dim,
-                    a->keys * a->value_dim);
+    AT_NAME(narrow)
+    (plan, head.value_slope, plan->slopes[2], head.keys * a->value_dim, a->keys * a->value_dim);
 }
 
 static void AT_NAME(attention_backward)(const gantry__cpu_attention_t *plan, int64_t unit) {

@@ -35,6 +35,7 @@
 #include "kernels/attention/attention_cpu_body.h"
 
 gantry__cpu_attention_fn GANTRY_CPU_NAME(attention_find)(int32_t dtype, int is_gradient) {
-    if (dtype == GANTRY_FLOAT64) return is_gradient ? attention_backward_f64 : attention_forward_f64;
+    if (dtype == GANTRY_FLOAT64)
+        return is_gradient ? attention_backward_f64 : attention_forward_f64;
     return is_gradient ? attention_backward_f32 : attention_forward_f32;
 }

@@ -8,6 +8,7 @@
 /* Vectors of a tile, and the sides of blocks, as in the text: on processors they fill the caches, on
  * others the private memory of a work-item must hold them. */
 #define TILE_VECTORS 4
+#define LEAST_PADDED 16 /* heads are padded to a multiple, so that fewer programs are built */
 #define SIDE_ON_CPU 64
 #define SIDE_ON_CPU_OF_LARGE 32 /* heads of more than 256 elements */
 #define SIDE_ELSEWHERE 8
@@ -23,7 +24,8 @@ static uint32_t attention_side(const gantry_op_call_t *call, const gantry__atten
 static int32_t attention_find_kernel(gantry_op_call_t *call, const gantry__attention_t *a,
                                      const char *name, gantry_backend_kernel_t **out_kernel) {
     gantry__k_options_t options = gantry__k_options_of_type(call, call->inputs[0]->dtype);
-    const uint32_t lanes = gantry__k_math_lanes(call), tile = TILE_VECTORS * lanes;
+    const uint32_t lanes = gantry__k_math_lanes(call), vectors = TILE_VECTORS * lanes,
+                   tile = vectors < LEAST_PADDED ? LEAST_PADDED : vectors;
     gantry__k_define(&options, "A_DIM", (uint32_t)(a->dim + tile - 1) / tile * tile);
     gantry__k_define(&options, "A_VALUE_DIM", (uint32_t)(a->value_dim + tile - 1) / tile * tile);
     gantry__k_define(&options, "A_MASK", (uint32_t)a->mask_kind);

@@ -31,9 +31,8 @@ static const gantry_type_constraint_t gantry__k_attention_types[] = {
     {"T", GANTRY_DTYPES_FLOATING},
     {"Tmask", GANTRY_DTYPES_FLOATING | GANTRY_DTYPE_BIT(GANTRY_BOOL)}};
 
-#define GANTRY_ATTENTION_OPS(X)                                                           \
-    X(attention, "_Attention", compute_attention, gantry__k_attention_types, NULL, 0)     \
-    X(attention_grad, "_AttentionGrad", compute_attention_grad, gantry__k_attention_types, \
-      NULL, 0)
+#define GANTRY_ATTENTION_OPS(X)                                                       \
+    X(attention, "_Attention", compute_attention, gantry__k_attention_types, NULL, 0) \
+    X(attention_grad, "_AttentionGrad", compute_attention_grad, gantry__k_attention_types, NULL, 0)
 
 #endif

@@ -59,13 +59,9 @@ void gantry__compose_attention_grad(const gantry__compose_t *c) {
     const bool has_mask = c->call->input_count > 6,
                has_past = gantry__infer_attr(c->call, "has_past")->i != 0;
     gantry_attr_value_t attrs[ATTENTION_ATTRS];
-    tensor *inputs[] = {c->inputs[0],
-                        c->inputs[1],
-                        c->inputs[2],
-                        has_mask ? c->inputs[6] : c->inputs[0],
-                        c->inputs[3],
-                        c->inputs[4],
-                        c->inputs[5]};
+    tensor *inputs[] = {
+        c->inputs[0], c->inputs[1], c->inputs[2], has_mask ? c->inputs[6] : c->inputs[0],
+        c->inputs[3], c->inputs[4], c->inputs[5]};
     attention_attrs(c, has_mask, has_past, attrs);
     size_t count = 3;
     (void)gantry__call_op_into(c->scope, GANTRY__OP_ID__AttentionGrad, inputs, 7, attrs,

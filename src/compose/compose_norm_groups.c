@@ -32,7 +32,8 @@ void gantry__compose_rms_norm(const gantry__compose_t *c) {
     const int32_t rank = c->inputs[0]->shape.rank, count = c->inputs[1]->shape.rank;
     for (int32_t i = 0; i < count; ++i) axes[i] = rank - count + i;
     tensor *x = gantry__compose_widen(c, c->inputs[0]);
-    tensor *mean = mean_kept(c, gantry_tensor_donate(c->scope, gantry_square(c->scope, x)), axes, count);
+    tensor *mean =
+        mean_kept(c, gantry_tensor_donate(c->scope, gantry_square(c->scope, x)), axes, count);
     tensor *y = divide_by_root(c, x, mean);
     y = gantry_mul(c->scope, gantry_tensor_donate(c->scope, y),
                    gantry__compose_widen(c, c->inputs[1]));

@@ -89,8 +89,9 @@ static gantry_status_t check_mask(const gantry__infer_t *call, uint32_t place, i
     if (fits)
         return gantry__refuse("mask has type %s; bool and the type of query, %s, are accepted",
                               gantry_dtype_name(type), gantry_dtype_name(call->dtypes[0]));
-    return gantry__refuse("mask has shape %s; a shape that broadcasts to that of the scores, %s, is accepted",
-                          gantry__shape_text(mask).text, gantry__shape_text(&scores).text);
+    return gantry__refuse(
+        "mask has shape %s; a shape that broadcasts to that of the scores, %s, is accepted",
+        gantry__shape_text(mask).text, gantry__shape_text(&scores).text);
 }
 
 static gantry_status_t check_numbers(const gantry__infer_t *call) {
@@ -178,8 +179,7 @@ gantry_status_t gantry__infer_attention(gantry__infer_t *call) {
     GANTRY__TRY(check_numbers(call));
     GANTRY__TRY(check_past(call, &past));
     GANTRY__TRY(check_causal(call));
-    const int64_t keys =
-        gantry__size_add(size_from_end(call->shapes[1], LENGTH_FROM_END), past);
+    const int64_t keys = gantry__size_add(size_from_end(call->shapes[1], LENGTH_FROM_END), past);
     if (call->input_count > 3) GANTRY__TRY(check_mask(call, 3, keys));
     set_results(call, 3);
     for (int i = 0; i < 2; ++i) {
@@ -243,8 +243,8 @@ static gantry_status_t refuse_cache(const gantry__infer_t *call, uint32_t place,
 static gantry_status_t check_caches(const gantry__infer_t *call, int64_t size, int64_t half) {
     const gantry_shape_t *cos = call->shapes[1];
     const int64_t pairs = cos->rank > 0 ? cos->dims[cos->rank - 1] : 0;
-    const bool fits = half >= 0 ? gantry__sizes_fit(pairs, half)
-                                : size < 0 || pairs < 0 || 2 * pairs <= size;
+    const bool fits =
+        half >= 0 ? gantry__sizes_fit(pairs, half) : size < 0 || pairs < 0 || 2 * pairs <= size;
     if (!fits) return refuse_cache(call, 1, "a last size of half the elements that are turned");
     if (gantry__shapes_fit(cos, call->shapes[2])) return GANTRY_OK;
     return refuse_cache(call, 2, "the shape of cos_cache");

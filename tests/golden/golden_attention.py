@@ -40,6 +40,18 @@ def agree(ours, theirs, what, near=1e-9):
 SINGLE = 2e-5   # for those that compute in float32
 
 
+def special_values(dtype):
+    return np.nan, np.inf, -0.0, 2.0**-24 if dtype == F16 else np.finfo(F32).tiny / 4 if dtype != F64 else 2.0**-1070
+
+
+def with_special(inputs, value):
+    """The inputs, the first of which has the value in head 0, the next one in head 1, ..."""
+    made = [x.copy() for x in inputs]
+    for i, x in enumerate(made):
+        x[0, i].reshape(-1)[0] = value
+    return made
+
+
 # ---- attention ----
 
 def in_heads(x):
@@ -162,12 +174,9 @@ def attention():
         r.add(f"{at}_past", [*triple(dtype, (2, 3), (2, 3), 4, 3), masks["bool"], *past], {"is_causal": True}, **near(dtype))
         r.add(f"{at}_softcap", triple(dtype, (2, 3), (2, 5), 4), {"softcap": 1.5}, **near(dtype))
         r.add(f"{at}_without_heads", [*triple(dtype, (3,), (5,), 7), masks["bool_batch"][:, 0]], **near(dtype))
-        special = triple(dtype, (1, 3), (1, 3), 2)
-        for k, value in enumerate((np.nan, np.inf, -0.0, np.finfo(F32).tiny / 4 if dtype != F16 else 2.0**-24)):
-            x = [t.copy() for t in special]
-            x[2][0, 0, 1, 0] = value
-            x[0][1, 0, 2, 1] = value
-            r.add(f"{at}_special_{k}", x, **near(dtype), numpy_only=True)
+        for k, value in enumerate(special_values(dtype)):
+            x = [*triple(dtype, (6, 3), (6, 3), 2), np.zeros((2, 6, 3, 5), dtype), *(random_values(dtype, (2, 6, 2, 2), "past", i) for i in range(2))]
+            r.add(f"{at}_special_{k}", with_special(x, value), **near(dtype), numpy_only=True)
     for dtype in FLOATS:
         for q, k, dim, value_dim in (((1, 1), (1, 130), 16, 16), ((1, 70), (1, 70), 33, 5), ((1, 100), (1, 200), 8, 8), ((2, 17), (1, 65), 64, 64)):
             for causal in (False, True):
@@ -271,6 +280,16 @@ def attention_grad():
     for dtype in FLOATS:
         add(f"{dtype.name}_long", triple(dtype, (2, 100), (1, 200), 16, 8), {"is_causal": True})
         add(f"{dtype.name}_odd", triple(dtype, (3, 17), (1, 66), 33, 5))
+    for dtype in FLOATING:
+        for k, value in enumerate(special_values(dtype)):
+            x = [*triple(dtype, (7, 3), (7, 5), 4), random_values(dtype, (2, 7, 3, 4), "out"), np.ones((2, 7, 3), F64 if dtype == F64 else F32),
+                 random_values(dtype, (2, 7, 3, 4), "slope"), np.zeros((2, 7, 3, 5), dtype)]
+            bound = {F32: {"rel": 2e-5, "abs": 2e-5}, F64: {"rel": 1e-13, "abs": 1e-13}}.get(dtype, {"ulp": 1, "rel": 2e-5, "abs": 1e-4})
+            r.add(f"{dtype.name}_special_{k}", with_special(x, value), {"scale": 0.125}, tolerance=bound, numpy_only=True)
+    empty = np.zeros((1, 2, 0, 4), F32)
+    some = random_values(F32, (1, 2, 3, 4), "some")
+    r.add("float32_empty_keys", [some, empty, empty, np.zeros((1, 2, 3, 4), F32), np.full((1, 2, 3), -np.inf, F32), some], numpy_only=True)
+    r.add("float32_empty_queries", [empty, some, some, empty, np.zeros((1, 2, 0), F32), empty], numpy_only=True)
     q, k, v = triple(F32, (2, 3), (2, 5), 4)
     sums = np.zeros((2, 2, 3), F32)
     r.our_error("sums_shape", [q, k, v, q, sums[:1], q], contains="log_sum_exp has shape [1,2,3]; [2,2,3] is accepted")
@@ -320,9 +339,9 @@ def rotary():
             for ids in (I32, I64):
                 r.add(f"{mode}_places_{ids.name}", [flat, *caches(dtype, 9, 4), np.array([[0, 8, 3, 3, 1], [7, 2, 0, 5, 6]], ids)],
                       {"interleaved": interleaved, "num_heads": 3}, **how)
-        special = np.array([np.nan, np.inf, -np.inf, -0.0, 1, 2, 2.0**-24 if dtype == F16 else np.finfo(F32).tiny / 4, 3]).astype(dtype)
-        r.add(f"{at}_special", [special.reshape(1, 1, 2, 4), *caches(dtype, 2, 2)], **how)
-        r.add(f"{at}_special_caches", [special.reshape(1, 1, 2, 4), special.reshape(2, 4)[:, :2].copy(), special.reshape(2, 4)[:, 2:].copy()], **how)
+        special = np.array([*special_values(dtype), 1, 2]).astype(dtype)
+        r.add(f"{at}_special", [np.resize(special, (1, 1, 2, 12)), *caches(dtype, 2, 6)], **how)
+        r.add(f"{at}_special_caches", [random_values(dtype, (1, 1, 2, 12), "rotary"), np.resize(special, (2, 6)), np.resize(special[::-1], (2, 6))], **how)
     for name, shape, half in (("batch", (0, 2, 3, 4), (3, 2)), ("length", (1, 2, 0, 4), (0, 2)), ("heads", (1, 0, 3, 4), (3, 2))):
         r.add(f"float32_empty_{name}", [np.zeros(shape, F32), np.ones(half, F32), np.zeros(half, F32)], numpy_only=True)
     x, (cos, sin), places = random_values(F32, (2, 3, 5, 8), "rotary"), caches(F32, 5, 4), np.zeros((2, 5), I64)
@@ -398,7 +417,7 @@ def tf_group_norm(inputs, attrs):
 def norm_specials(r, make, attrs):
     """Rows with what is no number, and what rounds to 0."""
     for dtype in FLOATING:
-        for k, value in enumerate((np.nan, np.inf, -0.0, 2.0**-24 if dtype == F16 else np.finfo(F32).tiny / 4)):
+        for k, value in enumerate(special_values(dtype)):
             inputs = [x.copy() for x in make(dtype)]
             for x in inputs:
                 x.reshape(-1)[0] = value

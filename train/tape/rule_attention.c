@@ -28,9 +28,9 @@ static tensor *attention_rows(const gantry__rule_call_t *c, tensor *x, tensor *k
                   key_heads = gantry_tensor_shape(keys)->dims[1];
     gantry__rule_size_t group = {.known = heads < 0 || key_heads < 1 ? -1 : heads / key_heads};
     if (group.known < 0)
-        group.open = gantry_floor_div(
-            c->scope, gantry__rule_size_tensor(c, gantry__rule_sizes(c, x, 1, 2)),
-            gantry__rule_size_tensor(c, gantry__rule_sizes(c, keys, 1, 2)));
+        group.open =
+            gantry_floor_div(c->scope, gantry__rule_size_tensor(c, gantry__rule_sizes(c, x, 1, 2)),
+                             gantry__rule_size_tensor(c, gantry__rule_sizes(c, keys, 1, 2)));
     const gantry__rule_size_t sizes[] = {
         gantry__rule_sizes(c, x, 0, 1), gantry__rule_sizes(c, keys, 1, 2),
         gantry__rule_times(c, group, gantry__rule_sizes(c, x, 2, 3)),
@@ -72,13 +72,12 @@ static tensor *attention_seen(const gantry__rule_call_t *c) {
 /* The scores before the mask. */
 static tensor *attention_raw_scores(const gantry__rule_call_t *c, tensor *query, tensor *keys) {
     gantry_scope_t *s = c->scope;
-    const double given = gantry__rule_attr(c, "scale")->f,
-                 cap = gantry__rule_attr(c, "softcap")->f;
+    const double given = gantry__rule_attr(c, "scale")->f, cap = gantry__rule_attr(c, "softcap")->f;
     const gantry_shape_t *shape = gantry_tensor_shape(query);
     const double scale =
         given < 0 || given > 0 ? given : 1 / sqrt((double)shape->dims[shape->rank - 1]);
-    tensor *scores = attention_scores(
-        c, gantry_mul(s, query, gantry__rule_scalar(c, query, scale)), keys);
+    tensor *scores =
+        attention_scores(c, gantry_mul(s, query, gantry__rule_scalar(c, query, scale)), keys);
     if (!(cap > 0)) return scores;
     tensor *limit = gantry__rule_scalar(c, query, cap);
     return gantry_mul(s, gantry_tanh(s, gantry_div(s, scores, limit)), limit);
@@ -92,8 +91,8 @@ static tensor *mask_gradient(gantry__rule_call_t *c) {
     tensor *sums = gantry_expand_dims(s, c->y[SUMS], -1);
     if (!sums) return NULL;
     const gantry_dtype_t wide = gantry_tensor_dtype(sums);
-    tensor *x[] = {c->x[QUERY], c->y[ALL_KEYS], c->y[ALL_VALUES], c->y[OUTPUT], c->dy[OUTPUT],
-                   c->x[MASK]};
+    tensor *x[] = {c->x[QUERY],  c->y[ALL_KEYS], c->y[ALL_VALUES],
+                   c->y[OUTPUT], c->dy[OUTPUT],  c->x[MASK]};
     for (size_t i = 0; i < GANTRY__RULE_COUNT(x); ++i)
         if (gantry_tensor_dtype(x[i]) != wide) x[i] = gantry_cast(s, x[i], wide);
     tensor *zero = gantry__rule_scalar(c, sums, 0),
@@ -142,8 +141,9 @@ static void set_key_slopes(gantry__rule_call_t *c, tensor *all, size_t input, si
 static void kernel_slopes(gantry__rule_call_t *c, tensor *out[3]) {
     static const char *const names[] = {"is_causal", "scale", "softcap"};
     gantry_attr_value_t attrs[4] = {{.name = "has_past", .kind = GANTRY_ATTR_BOOL}};
-    tensor *inputs[] = {c->x[QUERY],  c->y[ALL_KEYS], c->y[ALL_VALUES], c->y[OUTPUT],
-                        c->y[SUMS],   c->dy[OUTPUT],  NULL};
+    tensor *inputs[] = {c->x[QUERY],  c->y[ALL_KEYS], c->y[ALL_VALUES],
+                        c->y[OUTPUT], c->y[SUMS],     c->dy[OUTPUT],
+                        NULL};
     size_t input_count = 6, count = 3;
     if (!c->dy[OUTPUT]) return;
     attrs[0].i = rule_attention_has(c, PAST_KEY);
@@ -176,17 +176,72 @@ static void rule_attention(gantry__rule_call_t *c) {
 
 /* ---- RotaryEmbedding: turned back ---- */
 
-static void rule_rotary(gantry__rule_call_t *c) {
-    static const char *const names[] = {"interleaved", "num_heads", "rotary_embedding_dim"};
-    tensor *inputs[] = {c->dy[0], c->x[1], gantry_neg(c->scope, c->x[2]),
-                        c->record->input_count > 3 ? c->x[3] : NULL};
-    if (c->wants[1] || c->wants[2]) {
+static const char *const rotary_attrs[] = {"interleaved", "num_heads", "rotary_embedding_dim"};
+
+/* x by other caches. */
+static tensor *turn(const gantry__rule_call_t *c, tensor *x, tensor *cosines, tensor *sines) {
+    tensor *inputs[] = {x, cosines, sines, c->record->input_count > 3 ? c->x[3] : NULL};
+    return gantry__rule_again(c, "RotaryEmbedding", inputs, rotary_attrs,
+                              GANTRY__RULE_COUNT(rotary_attrs));
+}
+
+/* The sums of both elements of each pair, over all heads: [batch, length, half]. */
+static tensor *sum_pairs(const gantry__rule_call_t *c, tensor *products, int64_t half) {
+    gantry_scope_t *s = c->scope;
+    const bool is_flat = gantry_tensor_shape(products)->rank == 3,
+               is_interleaved = gantry__rule_attr(c, "interleaved")->i != 0;
+    const int32_t axes[] = {is_flat ? 2 : 1, is_interleaved ? 4 : 3};
+    const gantry_reduce_options_t over = {.axes = axes, .axis_count = 2};
+    const gantry__rule_size_t heads = {.known = gantry__rule_attr_int(c, "num_heads")},
+                              two = {.known = 2}, pairs = {.known = half};
+    gantry__rule_size_t sizes[5];
+    for (int32_t d = 0; d < 3; ++d)
+        sizes[d] = is_flat && d == 2 ? heads : gantry__rule_sizes(c, products, d, d + 1);
+    sizes[3] =
+        is_flat
+            ? (gantry__rule_size_t){.known = gantry_tensor_shape(products)->dims[2] / heads.known}
+            : gantry__rule_sizes(c, products, 3, 4);
+    tensor *rows = is_flat ? gantry__rule_reshape_by(c, products, sizes, 4) : products;
+    rows = gantry_slice(s, rows, (const int64_t[]){0, 0, 0, 0},
+                        (const int64_t[]){-1, -1, -1, 2 * half});
+    sizes[3] = is_interleaved ? pairs : two;
+    sizes[4] = is_interleaved ? two : pairs;
+    return gantry_sum(s, gantry__rule_reshape_by(c, rows, sizes, 5), &over);
+}
+
+/* The gradient of a cache, from what each place gave. */
+static tensor *cache_slope(const gantry__rule_call_t *c, tensor *products) {
+    gantry_scope_t *s = c->scope;
+    tensor *cache = c->x[1];
+    const gantry_shape_t *shape = gantry_tensor_shape(cache);
+    const int64_t half = shape->dims[shape->rank - 1];
+    if (half < 0 ||
+        (gantry_tensor_shape(products)->rank == 3 && gantry_tensor_shape(products)->dims[2] < 0)) {
         (void)gantry__train_refuse(
-            c->scope,
-            "RotaryEmbedding: a gradient of cos_cache or sin_cache; one of x is accepted");
-        return;
+            s,
+            "RotaryEmbedding: the gradient of a cache with open sizes of heads; known ones are accepted");
+        return NULL;
     }
-    c->dx[0] = gantry__rule_again(c, "RotaryEmbedding", inputs, names, GANTRY__RULE_COUNT(names));
+    tensor *places = sum_pairs(c, products, half);
+    if (c->record->input_count == 3) return gantry__rule_sum_to(c, places, cache);
+    const gantry__rule_size_t rows[] = {gantry__rule_sizes(c, c->x[3], 0, 2), {.known = half}};
+    tensor *inputs[] = {gantry__rule_reshape_by(c, places, rows, 2),
+                        gantry__rule_reshape_by(c, c->x[3], rows, 1),
+                        gantry__rule_size(c, cache, 0)};
+    return gantry__rule_op(c, "UnsortedSegmentSum", inputs, 3, NULL, 0);
+}
+
+/* With a pair (a, b) and its gradient (da, db), a cosine's is a da + b db, and a sine's
+ * a db - b da. */
+static void rule_rotary(gantry__rule_call_t *c) {
+    gantry_scope_t *s = c->scope;
+    tensor *x = c->x[0], *dy = c->dy[0];
+    if (c->wants[0]) c->dx[0] = turn(c, dy, c->x[1], gantry_neg(s, c->x[2]));
+    if (c->wants[1]) c->dx[1] = cache_slope(c, gantry_mul(s, dy, x));
+    if (c->wants[2]) {
+        tensor *quarter = turn(c, x, gantry_zeros_like(s, c->x[1]), gantry_ones_like(s, c->x[1]));
+        c->dx[2] = cache_slope(c, gantry_mul(s, dy, quarter));
+    }
 }
 
 const gantry__rule_t gantry__rules_attention[] = {

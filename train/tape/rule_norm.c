@@ -140,15 +140,15 @@ static void read_groups(gantry__rule_call_t *c, bool is_instance, rule_groups_t 
     const int32_t rank = gantry_tensor_shape(x)->rank;
     g->is_last = strcmp(gantry__rule_attr(c, "data_format")->s, "NHWC") == 0;
     const int32_t at = g->is_last ? rank - 1 : 1;
-    const gantry__rule_size_t channels = gantry__rule_sizes(c, x, at, at + 1),
-                              one = {.known = 1};
-    const gantry__rule_size_t points = g->is_last ? gantry__rule_sizes(c, x, 1, rank - 1)
-                                                  : gantry__rule_sizes(c, x, 2, rank);
+    const gantry__rule_size_t channels = gantry__rule_sizes(c, x, at, at + 1), one = {.known = 1};
+    const gantry__rule_size_t points =
+        g->is_last ? gantry__rule_sizes(c, x, 1, rank - 1) : gantry__rule_sizes(c, x, 2, rank);
     gantry__rule_size_t groups = channels, members = one;
     if (!is_instance) {
         groups = (gantry__rule_size_t){.known = gantry__rule_attr_int(c, "num_groups")};
         members = (gantry__rule_size_t){.known = -1};
-        if (channels.known >= 0) members.known = channels.known / groups.known;
+        if (channels.known >= 0)
+            members.known = channels.known / groups.known;
         else
             members.open = gantry_floor_div(c->scope, channels.open,
                                             gantry_scalar_i64(c->scope, groups.known));
