@@ -78,11 +78,11 @@ GANTRY_API const gantry_tensor_t *gantry_squared_difference(gantry_scope_t *scop
                                                             const gantry_tensor_t *x,
                                                             const gantry_tensor_t *y);
 /** Maximum: the larger of x and y, broadcasting; if signed_zero, 0 is larger than -0. Takes the
- * floating types and integers; gantry_op_call takes the attribute. */
+ * floating types, integers and bool; gantry_op_call takes the attribute. */
 GANTRY_API const gantry_tensor_t *gantry_maximum(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                  const gantry_tensor_t *y);
 /** Minimum: the smaller of x and y, broadcasting; if signed_zero, -0 is smaller than 0. Takes the
- * floating types and integers; gantry_op_call takes the attribute. */
+ * floating types, integers and bool; gantry_op_call takes the attribute. */
 GANTRY_API const gantry_tensor_t *gantry_minimum(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                  const gantry_tensor_t *y);
 /** BitwiseAnd: the bits that are set in x and y. Takes int8, int16, int32, int64, uint8, uint16,
