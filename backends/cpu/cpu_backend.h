@@ -47,6 +47,9 @@ struct gantry_backend_instance_t {
  * avx512), which can only lower it; NULL leaves it as it is. */
 int gantry__cpu_simd_detect(const char *option);
 const char *gantry__cpu_simd_name(int level);
+/* Whether the processor adds products of four bytes in the loops of a level
+ * (gantry__cpu_has_dots). */
+bool gantry__cpu_dots_detect(int level);
 /* The one instruction set of this build, if the processor lacks it; NULL if the build runs here. */
 const char *gantry__cpu_simd_missing(void);
 

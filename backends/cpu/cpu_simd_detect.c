@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chooses the kernels' instruction set: the best one that is built in, that the processor has and
- * that the user allows. */
+ * that the user allows. Finds out whether it has products of bytes, too. */
 #include <string.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__) && defined(__linux__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
 #endif
 
 #include "cpu/cpu_backend.h"
@@ -42,6 +45,28 @@ static int processor_level(void) {
     return GANTRY_CPU_AVX2;
 #else
     return GANTRY_CPU_BASE;
+#endif
+}
+
+#if defined(__x86_64__)
+/* Compilers know the name of AVX-VNNI later than its instructions. */
+static bool has_avx_vnni(void) {
+    unsigned eax, ebx, ecx, edx;
+    return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) && (eax & 1u << 4) != 0;
+}
+#endif
+
+bool gantry__cpu_dots_detect(int level) {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (level >= GANTRY_CPU_AVX512) return __builtin_cpu_supports("avx512vnni");
+    return level == GANTRY_CPU_AVX2 && has_avx_vnni();
+#elif defined(__aarch64__) && defined(__linux__)
+    (void)level;
+    return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
+#else
+    (void)level;
+    return false;
 #endif
 }
 

@@ -87,7 +87,9 @@ typedef enum gantry_pad_mode_t {
     /** Mirrors without the outermost element: c b | a b c | b a. Less than the dimension. */
     GANTRY_PAD_REFLECT = 1,
     /** Mirrors with the outermost element: b a | a b c | c b. At most the dimension. */
-    GANTRY_PAD_SYMMETRIC = 2
+    GANTRY_PAD_SYMMETRIC = 2,
+    GANTRY_PAD_EDGE = 3, /**< Repeats the outermost element: a a | a b c | c c. */
+    GANTRY_PAD_WRAP = 4  /**< Begins again at the other end: b c | a b c | a b. */
 } gantry_pad_mode_t;
 
 /** Options of gantry_pad. */
@@ -95,10 +97,17 @@ typedef struct gantry_pad_options_t {
     uint32_t struct_size;         /**< Its sizeof; 0: the fields of version 0.1. */
     gantry_pad_mode_t mode;       /**< The mode; 0: one value. */
     const gantry_tensor_t *value; /**< CONSTANT: a scalar of x's type; NULL: 0. */
+    /** CONSTANT: for each dimension, how many times the value comes between two elements; NULL:
+     * not at all. */
+    const int64_t *interior;
+    /** Paddings below 0 remove elements, after those of interior are added and before others
+     * are. REFLECT and SYMMETRIC go back and forth as often as the paddings need. */
+    bool crop;
 } gantry_pad_options_t;
 
-/** PadV2 or MirrorPad: x with elements added. paddings has two numbers per dimension, the
- * elements before and after it; NULL: none. options NULL: zeros. */
+/** Pad or MirrorPad: x with elements added. paddings has two numbers per dimension, the
+ * elements before and after it; NULL: none. options NULL: zeros. EDGE and WRAP accept any number;
+ * a dimension without elements has none to repeat, which is InvalidArgument. */
 GANTRY_API const gantry_tensor_t *gantry_pad(gantry_scope_t *scope, const gantry_tensor_t *x,
                                              const int64_t *paddings,
                                              const gantry_pad_options_t *options);

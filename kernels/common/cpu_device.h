@@ -8,6 +8,7 @@
 #define GANTRY_KERNELS_CPU_DEVICE_H
 
 #include <gantry/backend_abi.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct gantry__cpu_pool_t gantry__cpu_pool_t;
@@ -18,11 +19,18 @@ struct gantry_backend_device_t {
     gantry__cpu_pool_t *pool;
     gantry__cpu_blas_t *blas; /* NULL: only our own loops are used */
     int simd_level;
+    bool has_dots;
 };
 
 /* The device's instruction set: 0 base, 1 AVX2 with FMA and BMI2, 2 AVX-512 (F, BW, DQ, VL). */
 static inline int gantry__cpu_simd_level(const gantry_backend_device_t *device) {
     return device->simd_level;
+}
+
+/* Whether the processor adds products of four bytes, in the loops of its instruction set: AVX-512
+ * VNNI, AVX-VNNI, Arm's dot product. */
+static inline bool gantry__cpu_has_dots(const gantry_backend_device_t *device) {
+    return device->has_dots;
 }
 
 /* The number of threads that a loop may use, with the caller's own. */

@@ -46,6 +46,7 @@ typedef struct conv_t {
     int64_t strides[4], rates[4], pads[8];
     bool has_pads;
     const char *padding;
+    tensor *zero[2]; /* ConvInteger's zero points of images and filter, or NULL */
 } conv_t;
 
 /* ---- lists and shapes in the order of NHWC ---- */
@@ -60,7 +61,7 @@ static void compose_conv_read_four(const conv_t *conv, const char *name, int64_t
 static void read_pads(conv_t *conv) {
     static const int order[2][4] = {{0, 1, 2, 3}, {0, 2, 3, 1}};
     const gantry_attr_t *attr = gantry__infer_attr(conv->c->call, "explicit_paddings");
-    conv->has_pads = attr && attr->i == 8; /* AvgPoolGrad lacks it */
+    conv->has_pads = attr && attr->i == 8;
     for (int d = 0; conv->has_pads && d < 4; ++d) {
         const int from = order[conv->channels_first][d];
         conv->pads[2 * d] = attr->list[2 * from];
@@ -138,6 +139,25 @@ static size_t compose_conv_attrs(const conv_t *conv, gantry_attr_value_t out[4])
     return conv->has_pads ? 4 : 3;
 }
 
+/* The product of patches and filter, or of a group's. `columns` is the shape of the filter's zero
+ * points there. */
+static tensor *compose_conv_multiply(const conv_t *conv, tensor *a, tensor *b,
+                                     gantry_shape_t columns) {
+    tensor *inputs[4] = {a, b, conv->zero[0], conv->zero[1]};
+    if (conv->c->call->op->id != GANTRY__OP_ID_ConvInteger)
+        return gantry_matmul(conv->scope, a, b, NULL);
+    const gantry_attr_value_t out =
+        gantry__attr_type("Tout", (gantry_dtype_t)conv->c->call->out_dtypes[0]);
+    const bool has_columns = conv->zero[1] && conv->zero[1]->shape.rank == 1;
+    if (has_columns && conv->zero[1]->shape.dims[0] == conv->outputs)
+        inputs[3] = gantry_reshape(conv->scope, conv->zero[1], columns);
+    return gantry__call_op(conv->scope, GANTRY__OP_ID_MatMulInteger, inputs,
+                           conv->zero[1]   ? 4
+                           : conv->zero[0] ? 3
+                                           : 2,
+                           &out, 1, NULL);
+}
+
 /* Turns [places, window, groups, x] into [groups, places, window * x]. */
 static tensor *split_groups(const conv_t *conv, tensor *x, gantry_shape_t four,
                             const int32_t *order, int64_t rows, int64_t columns) {
@@ -182,8 +202,9 @@ static tensor *compose_conv_join_groups(const conv_t *conv, tensor *parts, int64
 static tensor *multiply_groups(const conv_t *conv, tensor *patches, tensor *filter,
                                int64_t places) {
     static const int32_t back[] = {1, 0, 2};
-    tensor *product = gantry_matmul(conv->scope, patch_groups(conv, patches, places),
-                                    filter_groups(conv, filter), NULL);
+    tensor *product = compose_conv_multiply(
+        conv, patch_groups(conv, patches, places), filter_groups(conv, filter),
+        GANTRY_SHAPE(conv->groups, 1, conv->outputs / conv->groups));
     return gantry_transpose(conv->scope, product, back);
 }
 
@@ -197,7 +218,7 @@ static tensor *compose_conv_convolve(const conv_t *conv, tensor *images, tensor 
     } else {
         tensor *a = gantry_reshape(conv->scope, patches, GANTRY_SHAPE(places, each));
         tensor *b = gantry_reshape(conv->scope, filter, GANTRY_SHAPE(each, conv->outputs));
-        product = gantry_matmul(conv->scope, a, b, NULL);
+        product = compose_conv_multiply(conv, a, b, GANTRY_SHAPE(1, conv->outputs));
     }
     return gantry_reshape(
         conv->scope, product,
@@ -262,7 +283,7 @@ static tensor *convolve_in_blocks(const conv_t *conv, tensor *images, tensor *fi
     const int64_t batch = conv->image.dims[0], step = images_at_once(conv);
     tensor *blocks[MOST_BLOCKS];
     size_t count = 0;
-    if (goes_without_patches(conv, images->dtype))
+    if (goes_without_patches(conv, conv->c->call->out_dtypes[0]))
         return convolve_images(conv, images, filter, false);
     if (step >= batch) return compose_conv_convolve(conv, images, filter, batch);
     for (int64_t first = 0; first < batch; first += step) {
@@ -276,23 +297,66 @@ static tensor *convolve_in_blocks(const conv_t *conv, tensor *images, tensor *fi
     return gantry_concat(conv->scope, blocks, count, 0);
 }
 
-void gantry__compose_conv_2d(const gantry__compose_t *c) {
-    const gantry_shape_t *out = &c->call->out_shapes[0];
-    conv_t conv = read_conv(c, &c->inputs[0]->shape, &c->inputs[1]->shape, out);
-    if (gantry_shape_elements(out) == 0 || conv.image.dims[3] == 0) {
-        /* a sum over no channels is 0 */
-        c->outputs[0] = gantry_zeros(c->scope, c->inputs[0]->dtype, *out);
-        return;
-    }
-    c->outputs[0] =
-        to_first(&conv, convolve_in_blocks(&conv, to_last(&conv, c->inputs[0]), c->inputs[1]));
-}
-
-/* ---- the transposed convolution ---- */
-
 static int64_t compose_conv_padding_before(const conv_t *conv, int d, int64_t reach) {
     return conv->has_pads ? conv->pads[2 * d] : strcmp(conv->padding, "SAME") == 0 ? reach / 2 : 0;
 }
+
+/* `count` lines of zero points along dimension d of the images, which `shape` describes. */
+static tensor *zero_lines(const conv_t *conv, gantry_shape_t shape, int d, int64_t count) {
+    shape.dims[d] = count;
+    const gantry_shape_t dims = GANTRY_SHAPE(4), none = {.rank = 0};
+    tensor *inputs[] = {gantry__compose_host(conv->c, GANTRY_INT64, &dims, shape.dims),
+                        gantry_reshape(conv->scope, conv->zero[0], none)};
+    return gantry__call_op(conv->scope, GANTRY__OP_ID_Fill, inputs, 2, NULL, 0, NULL);
+}
+
+/* The images with their padding, which is the zero point: patches would be padded with 0. */
+static tensor *pad_with_zero_point(conv_t *conv, tensor *images) {
+    for (int d = 1; d <= 2; ++d) {
+        const int64_t reach = ((d == 1 ? conv->rows : conv->columns) - 1) * conv->rates[d];
+        const int64_t seen = (conv->places.dims[d] - 1) * conv->strides[d] + reach + 1;
+        const int64_t missing = seen > conv->image.dims[d] ? seen - conv->image.dims[d] : 0;
+        const int64_t before = compose_conv_padding_before(conv, d, missing);
+        const int64_t after = conv->has_pads ? conv->pads[2 * d + 1] : missing - before;
+        tensor *parts[3];
+        size_t count = 0;
+        if (before + after == 0 || (!conv->has_pads && strcmp(conv->padding, "VALID") == 0))
+            continue;
+        if (before > 0) parts[count++] = zero_lines(conv, conv->image, d, before);
+        parts[count++] = images;
+        if (after > 0) parts[count++] = zero_lines(conv, conv->image, d, after);
+        images = gantry_concat(conv->scope, parts, count, d);
+        conv->image.dims[d] += before + after;
+    }
+    conv->padding = "VALID";
+    conv->has_pads = false;
+    return images;
+}
+
+static void compose_conv_forward(const gantry__compose_t *c, tensor *image_zero,
+                                 tensor *filter_zero) {
+    const gantry_shape_t *out = &c->call->out_shapes[0];
+    conv_t conv = read_conv(c, &c->inputs[0]->shape, &c->inputs[1]->shape, out);
+    conv.zero[0] = image_zero;
+    conv.zero[1] = filter_zero;
+    if (gantry_shape_elements(out) == 0 || conv.image.dims[3] == 0) {
+        /* a sum over no channels is 0 */
+        c->outputs[0] = gantry_zeros(c->scope, c->call->out_dtypes[0], *out);
+        return;
+    }
+    tensor *images = to_last(&conv, c->inputs[0]);
+    if (image_zero) images = pad_with_zero_point(&conv, images);
+    c->outputs[0] = to_first(&conv, convolve_in_blocks(&conv, images, c->inputs[1]));
+}
+
+void gantry__compose_conv_2d(const gantry__compose_t *c) { compose_conv_forward(c, NULL, NULL); }
+
+void gantry__compose_conv_integer(const gantry__compose_t *c) {
+    const uint32_t count = c->call->input_count;
+    compose_conv_forward(c, count > 2 ? c->inputs[2] : NULL, count > 3 ? c->inputs[3] : NULL);
+}
+
+/* ---- the transposed convolution ---- */
 
 /* With steps of 1 the images are themselves a convolution, of the result with the filter after half
  * a turn. False with other steps, and if the padding exceeds the window's reach, so that some
@@ -336,7 +400,7 @@ static tensor *compose_conv_transposed(const conv_t *conv, tensor *filter, tenso
     const gantry_matmul_options_t transposed = {.transpose_b = true};
     conv_t around;
     if (!sees_each_pixel_once(conv) && compose_conv_turn(conv, &around) &&
-        goes_without_patches(&around, result->dtype)) {
+        goes_without_patches(&around, conv->c->call->out_dtypes[0])) {
         return convolve_turned(&around, filter, result);
     }
     const int64_t *p = conv->places.dims, places = p[0] * p[1] * p[2],
@@ -417,7 +481,8 @@ static bool is_at_once(const conv_t *conv, gantry_dtype_t dtype) {
 }
 
 static tensor *compose_conv_filter(const conv_t *conv, tensor *images, tensor *result) {
-    if (is_at_once(conv, images->dtype)) return compose_conv_filter_at_once(conv, images, result);
+    const gantry_dtype_t dtype = conv->c->call->out_dtypes[0]; /* an operand may be missing */
+    if (is_at_once(conv, dtype)) return compose_conv_filter_at_once(conv, images, result);
     const int64_t batch = conv->image.dims[0], step = images_at_once(conv);
     tensor *parts[MOST_BLOCKS];
     size_t count = 0;
@@ -428,7 +493,7 @@ static tensor *compose_conv_filter(const conv_t *conv, tensor *images, tensor *r
             compose_conv_filter_part(conv, compose_conv_piece(conv, images, first, size),
                                      compose_conv_piece(conv, result, first, size), size);
     }
-    return gantry__compose_narrow(conv->c, gantry_add_n(conv->scope, parts, count), images->dtype);
+    return gantry__compose_narrow(conv->c, gantry_add_n(conv->scope, parts, count), dtype);
 }
 
 void gantry__compose_conv_2d_backprop_filter(const gantry__compose_t *c) {
@@ -530,12 +595,31 @@ void gantry__compose_depthwise_backprop_filter(const gantry__compose_t *c) {
         *filter);
 }
 
+/* How far the windows of the last place reach along dimension d, from the first window's begin. */
+static int64_t windows_end(const conv_t *conv, int d) {
+    const int64_t size = d == 1 ? conv->rows : conv->columns;
+    return (conv->places.dims[d] - 1) * conv->strides[d] + (size - 1) * conv->rates[d] + 1;
+}
+
+/* The padding that the windows cover, in numbers: what ceil_mode adds is padding, too. */
+static void set_pads(conv_t *conv) {
+    const bool is_same = strcmp(conv->padding, "SAME") == 0;
+    for (int d = 1; d <= 2; ++d) {
+        const int64_t beyond = windows_end(conv, d) - conv->image.dims[d];
+        if (is_same) conv->pads[2 * d] = beyond > 0 ? beyond / 2 : 0;
+        const int64_t after = beyond - conv->pads[2 * d];
+        conv->pads[2 * d + 1] = after > 0 ? after : 0;
+    }
+    conv->padding = "EXPLICIT";
+    conv->has_pads = true;
+}
+
 /* The number of elements that each window has inside the image: a scalar, or [1, y, x, 1]. */
 static tensor *count_elements(const conv_t *conv, gantry_dtype_t dtype) {
     bool is_whole = true;
     for (int d = 1; d <= 2; ++d) {
-        const int64_t size = d == 1 ? conv->rows : conv->columns;
-        is_whole &= (conv->places.dims[d] - 1) * conv->strides[d] + size <= conv->image.dims[d];
+        is_whole &= windows_end(conv, d) <= conv->image.dims[d] &&
+                    (!conv->has_pads || conv->pads[2 * d] == 0);
     }
     if (is_whole)
         return gantry__compose_scalar(conv->c, dtype, (double)(conv->rows * conv->columns));
@@ -546,11 +630,35 @@ static tensor *count_elements(const conv_t *conv, gantry_dtype_t dtype) {
         gantry_ones(conv->scope, dtype, GANTRY_SHAPE(conv->rows, conv->columns, 1, 1)));
 }
 
+/* The same where the padding counts, but not what ceil_mode adds: it is a part of the image. */
+static tensor *count_padded(const conv_t *conv, gantry_dtype_t dtype) {
+    const bool is_same = strcmp(conv->padding, "SAME") == 0;
+    conv_t padded = *conv;
+    int64_t sizes[4];
+    set_pads(&padded);
+    for (int d = 1; d <= 2; ++d) {
+        const int64_t after = is_same ? padded.pads[2 * d + 1] : conv->pads[2 * d + 1];
+        sizes[d] = padded.pads[2 * d] + padded.image.dims[d] + after;
+    }
+    for (int d = 1; d <= 2; ++d) {
+        const int64_t beyond = windows_end(conv, d) - sizes[d];
+        padded.image.dims[d] = sizes[d];
+        padded.pads[2 * d] = 0;
+        padded.pads[2 * d + 1] = beyond > 0 ? beyond : 0;
+    }
+    return count_elements(&padded, dtype);
+}
+
 /* Whether the windows are adjacent and fill the image. */
 static bool windows_tile_image(const conv_t *conv) {
-    return conv->strides[1] == conv->rows && conv->strides[2] == conv->columns &&
-           conv->places.dims[1] * conv->rows == conv->image.dims[1] &&
-           conv->places.dims[2] * conv->columns == conv->image.dims[2];
+    bool tile = true;
+    for (int d = 1; d <= 2; ++d) {
+        const int64_t size = d == 1 ? conv->rows : conv->columns;
+        tile = tile && conv->strides[d] == size && (size == 1 || conv->rates[d] == 1) &&
+               conv->places.dims[d] * size == conv->image.dims[d] &&
+               (!conv->has_pads || conv->pads[2 * d] == 0);
+    }
+    return tile;
 }
 
 static tensor *spread_tiles(const conv_t *conv, tensor *grad) {
@@ -568,14 +676,17 @@ void gantry__compose_avg_pool_grad(const gantry__compose_t *c) {
     const bool first = gantry__infer_attr(c->call, "data_format")->s[1] == 'C';
     const gantry_shape_t filter = GANTRY_SHAPE(size->list[first ? 2 : 1], size->list[first ? 3 : 2],
                                                image->dims[first ? 1 : 3], 1);
-    const conv_t conv = read_conv(c, image, &filter, &grad->shape);
+    conv_t conv = read_conv(c, image, &filter, &grad->shape);
     if (gantry_shape_elements(image) == 0 || gantry_shape_elements(&grad->shape) == 0) {
         c->outputs[0] = gantry_zeros(c->scope, grad->dtype, *image);
         return;
     }
     tensor *wide = gantry__compose_widen(c, to_last(&conv, grad));
     const gantry_dtype_t dtype = grad->dtype == GANTRY_FLOAT64 ? GANTRY_FLOAT64 : GANTRY_FLOAT32;
-    tensor *shares = gantry_div(c->scope, wide, count_elements(&conv, dtype));
+    tensor *padded =
+        gantry__infer_attr(c->call, "count_include_pad")->i ? count_padded(&conv, dtype) : NULL;
+    if (gantry__infer_attr(c->call, "ceil_mode")->i || conv.has_pads) set_pads(&conv);
+    tensor *shares = gantry_div(c->scope, wide, padded ? padded : count_elements(&conv, dtype));
     tensor *images = windows_tile_image(&conv)
                          ? spread_tiles(&conv, shares)
                          : spread_channels(&conv, gantry_ones(c->scope, dtype, filter), shares);

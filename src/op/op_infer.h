@@ -148,6 +148,13 @@ bool gantry__broadcast_shapes(const gantry_shape_t *a, const gantry_shape_t *b,
 /* InvalidArgument unless the string attribute is one of `count` words; *out_place is its index. */
 gantry_status_t gantry__infer_choice(const gantry__infer_t *call, const char *name,
                                      const char *const *words, size_t count, size_t *out_place);
+/* InvalidArgument unless the types of inputs 0 and 1, and of the result, are those of a product of
+ * small integers. */
+gantry_status_t gantry__infer_small_types(const gantry__infer_t *call);
+/* InvalidArgument unless the zero point `input`, which may be left out, is a scalar, a vector of
+ * `lines` elements or a tensor of the shape `each`; NULL: no such tensor. */
+gantry_status_t gantry__infer_zero_point(const gantry__infer_t *call, uint32_t input, int64_t lines,
+                                         const gantry_shape_t *each);
 /* InvalidArgument unless the integers of the type attribute reach `last`: positions never wrap
  * around. */
 gantry_status_t gantry__infer_reach(const gantry__infer_t *call, const char *attr, int64_t last);
@@ -169,6 +176,8 @@ gantry_status_t gantry__broadcast_args(gantry__infer_t *call, gantry_shape_t *ou
 gantry_status_t gantry__broadcast_gradient_args(gantry__infer_t *call, gantry_shape_t out_axes[2]);
 /* A row of LayerNormRows is one chunk of the tree of sums. */
 enum { GANTRY__LAYER_NORM_ROWS_MOST = 4096 };
+/* The most elements of a head of ScaledDotProductAttention: the kernels hold blocks of heads. */
+enum { GANTRY__ATTENTION_DIM_MOST = 1024 };
 /* The most parts of DepthwiseFilterParts. */
 enum { GANTRY__DEPTHWISE_PARTS_MOST = 128 };
 

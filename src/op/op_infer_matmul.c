@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shapes of matrix products: [n, k] x [k, m] = [n, m], either side transposed; BatchMatMul
- * broadcasts leading ones. */
+/* Shapes of matrix products: [n, k] x [k, m] = [n, m], either side transposed; BatchMatMul and
+ * MatMulInteger broadcast leading ones. */
+#include <inttypes.h>
+
 #include "op/op_infer.h"
+#include "ops/type_rows.h"
 
 /* Multiplies the last two dimensions, and compares the sizes of the inner one. */
 static gantry_status_t infer_matmul_multiply(gantry__infer_t *call, bool transpose_a,
@@ -54,4 +57,55 @@ gantry_status_t gantry__infer_batch_mat_mul(gantry__infer_t *call) {
     out->rank += 2;
     return infer_matmul_multiply(call, gantry__infer_attr(call, "adj_x")->i != 0,
                                  gantry__infer_attr(call, "adj_y")->i != 0);
+}
+
+/* ---- products of small integers ---- */
+
+static bool are_bytes(gantry_dtype_t dtype) { return dtype == GANTRY_INT8 || dtype == GANTRY_UINT8; }
+
+gantry_status_t gantry__infer_small_types(const gantry__infer_t *call) {
+    const gantry_dtype_t a = call->dtypes[0], b = call->dtypes[1];
+    if (a != b && !(are_bytes(a) && are_bytes(b))) {
+        return gantry__refuse("In[0] is %s and In[1] %s: types that pair are int8 or uint8 with int8 or uint8, "
+                              "int16 with int16, and bool with bool",
+                              gantry_dtype_name(a), gantry_dtype_name(b));
+    }
+    if (call->out_dtypes[0] == GANTRY_BOOL && a != GANTRY_BOOL) {
+        return gantry__refuse("Tout is bool and the inputs are %s and %s: only products of bool are bool",
+                              gantry_dtype_name(a), gantry_dtype_name(b));
+    }
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__infer_zero_point(const gantry__infer_t *call, uint32_t input, int64_t lines,
+                                         const gantry_shape_t *each) {
+    if (input >= call->input_count) return GANTRY_OK;
+    const gantry_shape_t *zero = call->shapes[input];
+    const bool is_vector = zero->rank == 1 && gantry__sizes_fit(zero->dims[0], lines);
+    if (call->dtypes[input] == GANTRY_BOOL)
+        return gantry__refuse("%s is bool: bool has no zero point", call->op->inputs[input].name);
+    if (zero->rank == 0 || is_vector || (zero->rank == 1 && zero->dims[0] == 1) ||
+        (each && gantry__shapes_fit(zero, each)))
+        return GANTRY_OK;
+    if (!each) {
+        return gantry__refuse("%s has shape %s; it must be a scalar%s", call->op->inputs[input].name,
+                              gantry__shape_text(zero).text,
+                              lines == 1 ? "" : ", or a vector of as many elements as there are outputs");
+    }
+    return gantry__refuse("%s has shape %s; it must be a scalar, a vector of %" PRId64 " or %s",
+                          call->op->inputs[input].name, gantry__shape_text(zero).text, lines,
+                          gantry__shape_text(each).text);
+}
+
+gantry_status_t gantry__infer_mat_mul_integer(gantry__infer_t *call) {
+    const gantry_shape_t *out = &call->out_shapes[0];
+    GANTRY__TRY(gantry__infer_small_types(call));
+    GANTRY__TRY(gantry__infer_batch_mat_mul(call));
+    gantry_shape_t rows = *call->shapes[0], columns = *call->shapes[1];
+    rows.dims[rows.rank - 2] = out->dims[out->rank - 2];
+    rows.dims[rows.rank - 1] = 1;
+    columns.dims[columns.rank - 2] = 1;
+    columns.dims[columns.rank - 1] = out->dims[out->rank - 1];
+    GANTRY__TRY(gantry__infer_zero_point(call, 2, rows.dims[rows.rank - 2], &rows));
+    return gantry__infer_zero_point(call, 3, columns.dims[columns.rank - 1], &columns);
 }

@@ -8,6 +8,7 @@
 #define EACH_TYPE GANTRY__TYPE_EACH
 #define IN(arg, type) ARG(#arg, type)
 #define HOST_IN(arg, type) ARG(#arg, type)
+#define OPTIONAL_IN(arg, type) ARG(#arg "?", type)
 #define OPTIONAL_HOST_IN(arg, type) ARG(#arg "?", type)
 #define LIST_IN(arg, type) ARG(#arg "...", type)
 #define OUT(arg, type) ARG(#arg, type)

@@ -8,6 +8,7 @@
 #define EACH_TYPE GANTRY__TYPE_EACH
 #define IN(arg, type) {#arg, type, 0},
 #define HOST_IN(arg, type) {#arg, type, GANTRY__ARG_HOST},
+#define OPTIONAL_IN(arg, type) {#arg, type, GANTRY__ARG_OPTIONAL},
 #define OPTIONAL_HOST_IN(arg, type) {#arg, type, GANTRY__ARG_HOST | GANTRY__ARG_OPTIONAL},
 #define LIST_IN(arg, type) {#arg, type, GANTRY__ARG_LIST},
 #define OUT(arg, type) {#arg, type, 0},

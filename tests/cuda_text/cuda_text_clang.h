@@ -30,6 +30,7 @@ __device__ long long __double_as_longlong(double x);
 __device__ double __longlong_as_double(long long bits);
 __device__ float __fsqrt_rn(float x);
 __device__ double __dsqrt_rn(double x);
+__device__ int __dp4a(int a, int b, int sum);
 __device__ unsigned int __umulhi(unsigned int a, unsigned int b);
 __device__ unsigned int atomicMax(unsigned int *at, unsigned int value);
 __device__ float fmaf(float a, float b, float c);

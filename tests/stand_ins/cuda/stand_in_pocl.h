@@ -87,7 +87,8 @@ void stand_in__close_null_stream(stand_in_context_t *context);
 
 /* Building takes nearly all of a test's time, so programs are built without optimisation. */
 #define STAND_IN_BUILD_OPTIONS \
-    "-cl-opt-disable -cl-std=CL1.2 -cl-kernel-arg-info -cl-fp32-correctly-rounded-divide-sqrt"
+    "-cl-opt-disable -cl-std=CL1.2 -cl-kernel-arg-info -cl-fp32-correctly-rounded-divide-sqrt " \
+    "-D__CUDA_ARCH__=700"
 
 /* A program built from text; NULL when the compiler refuses the text. *out_log (malloc) is the
  * compiler's log. With out_log NULL, an earlier build may be reused. */

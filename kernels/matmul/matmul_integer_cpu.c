@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* MatMulInteger of the CPU backend: shapes, batches, zero points, threads. The loops are in
+ * matmul_integer_cpu_simd.c.
+ *
+ * The operand with fewer lines is kept: all its panels are packed first, with the sums of its lines.
+ * The other one streams: threads share its lines, and a thread packs a few panels of them at a time,
+ * which stay in its L1 or L2 cache while they meet all kept panels.
+ *
+ *     kept: all columns of B, packed        streamed: rows of A, a block of words at a time
+ *
+ * Zero points leave that product as it is. With a' and b', the elements as they are packed, and z
+ * and y, their zero points,
+ *
+ *     sum (a' - z)(b' - y) = sum a' b' - z sum b' - y (sum a' - k z)
+ *
+ * and all of it is modulo 2^32, so the result is exact. An operand of four bytes whose type has not
+ * the sign that the processor multiplies is packed with its highest bits inverted: that adds or
+ * subtracts 128, and so it does to its zero points.
+ *
+ * Cost: m n k operations, the kept operand packed once in scratch, and one pass over C if there is
+ * anything to correct. */
+#include "kernels/matmul/matmul_integer_cpu.h"
+
+#include <string.h>
+
+#include "host/try.h"
+#include "kernels/elementwise/elementwise_cpu.h"
+#include "kernels/matmul/matmul_integer_shape.h"
+
+/* Words on the stack; the words of a line in a block, at most; the lines of a unit, at most. */
+#define BUFFER_WORDS 9216
+#define BLOCK_WORDS 256
+#define UNIT_LINES 256
+/* With so few kept lines the time is that of reading the streamed side. If its lines are contiguous,
+ * they meet few kept ones line by line. If its elements across lines are, a block is wide and has
+ * few words, so that it takes all of a cache line. */
+#define FEW_LINES 4
+#define THIN_LINES 16
+#define THIN_WORDS 32
+/* Words of kept panels that one batch of small products packs at once. */
+#define KEPT_WORDS (INT64_C(1) << 20)
+/* Multiplications that pay for another thread. */
+#define WORTH_A_THREAD (INT64_C(1) << 21)
+
+/* One operand: its matrices, lines and zero points. */
+typedef struct integer_side_t {
+    const char *elements;
+    int32_t dtype;
+    int64_t count; /* lines of a matrix */
+    int64_t width; /* lines of a panel */
+    int64_t across, along;
+    const int64_t *batch; /* strides, in elements */
+    const gantry__zero_points_t *zero;
+    bool inverts;
+    int32_t offset; /* what inverting adds */
+    void (*sum)(const uint32_t *panel, int64_t words, int32_t *sums);
+} integer_side_t;
+
+typedef struct integer_job_t {
+    const gantry__integer_product_t *product;
+    const gantry__integer_loops_t *loops;
+    const gantry__integer_panels_t *panel; /* of the loops */
+    integer_side_t side[2]; /* A, B */
+    int kept;               /* the side that is packed first: 0 or 1 */
+    bool corrects;
+    int64_t words;      /* of a line */
+    int64_t block;      /* words of a line in a block */
+    int64_t kept_lines; /* of a matrix, with those that fill the last panel */
+    int64_t unit_lines; /* of the streamed side */
+    int64_t units;      /* of a matrix */
+    int32_t *c;
+    int64_t first; /* the first matrix of the batch that is computed now */
+    /* of the kept side, for each matrix */
+    uint32_t *panels;
+    int32_t *sums, *zeros;
+} integer_job_t;
+
+static int64_t integer_least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static int64_t integer_panels(const integer_side_t *side) {
+    return (side->count + side->width - 1) / side->width;
+}
+
+static int64_t batch_place(const integer_job_t *job, const int64_t *strides, int64_t matrix) {
+    const gantry__matmul_shape_t *shape = &job->product->shape;
+    int64_t place = 0;
+    for (int32_t i = shape->batch_rank - 1; i >= 0; --i) {
+        place += matrix % shape->batch_dims[i] * strides[i];
+        matrix /= shape->batch_dims[i];
+    }
+    return place;
+}
+
+/* The zero points of `count` lines from `first` on, as the packed elements have them. */
+static void read_zeros(const integer_job_t *job, const integer_side_t *side, int64_t matrix,
+                       int64_t first, int64_t count, int32_t *out) {
+    const gantry__zero_points_t *zero = side->zero;
+    const int64_t start = zero->arg ? batch_place(job, zero->batch, matrix) + first * zero->line : 0;
+    for (int64_t i = 0; i < count; ++i) {
+        const int64_t at = start + i * zero->line;
+        int32_t value = 0;
+        if (zero->arg && side->dtype == GANTRY_INT8)
+            value = ((const int8_t *)zero->arg->data)[at];
+        else if (zero->arg && side->dtype == GANTRY_INT16)
+            value = ((const int16_t *)zero->arg->data)[at];
+        else if (zero->arg)
+            value = ((const uint8_t *)zero->arg->data)[at];
+        out[i] = value + side->offset;
+    }
+}
+
+/* Packs `count` lines of words [word, word + words) as panels, and adds their elements to sums. */
+static void pack_lines(const integer_job_t *job, const integer_side_t *side, int64_t matrix,
+                       int64_t first, int64_t count, int64_t word, int64_t words, uint32_t *target,
+                       int32_t *sums) {
+    const int64_t group = job->loops->group, size = gantry__k_size(side->dtype);
+    const int64_t k =
+        integer_least(words * group, job->product->shape.k - word * group);
+    for (int64_t done = 0; done < count; done += side->width) {
+        uint32_t *panel = target + done * words;
+        const gantry__integer_lines_t lines = {
+            .elements = side->elements + (batch_place(job, side->batch, matrix) +
+                                          (first + done) * side->across + word * group * side->along) *
+                                             size,
+            .across = side->across,
+            .along = side->along,
+            .dtype = side->dtype};
+        job->loops->pack(&lines, integer_least(count - done, side->width), side->width, k,
+                         side->inverts, panel);
+        if (job->corrects) side->sum(panel, words, sums + done);
+    }
+}
+
+/* ---- the kept side ---- */
+
+/* Packs panels [begin, end), which are numbered through the matrices. */
+static void pack_kept(void *context, int64_t begin, int64_t end) {
+    const integer_job_t *job = context;
+    const integer_side_t *side = &job->side[job->kept];
+    const int64_t panels = integer_panels(side);
+    for (int64_t i = begin; i < end; ++i) {
+        const int64_t matrix = i / panels, first = i % panels * side->width;
+        const int64_t count = integer_least(side->count - first, side->width);
+        const int64_t line = matrix * job->kept_lines + first;
+        int32_t sums[UNIT_LINES] = {0};
+        pack_lines(job, side, job->first + matrix, first, count, 0, job->words,
+                   job->panels + line * job->words, sums);
+        if (!job->corrects) continue;
+        memcpy(job->sums + line, sums, (size_t)side->width * sizeof *sums);
+        read_zeros(job, side, job->first + matrix, first, count, job->zeros + line);
+    }
+}
+
+/* ---- the streamed side ---- */
+
+/* Some lines of the streamed side of one matrix, and a block of their words. */
+typedef struct integer_unit_t {
+    int64_t matrix; /* of the present part of the batch */
+    int64_t first, count;
+    int64_t word, words;
+    const uint32_t *buffer;
+    int32_t *c; /* of the matrix */
+} integer_unit_t;
+
+static void multiply_unit(const integer_job_t *job, const integer_unit_t *unit) {
+    const integer_side_t *kept = &job->side[job->kept], *streamed = &job->side[!job->kept];
+    const int64_t n = job->product->shape.n;
+    for (int64_t k = 0; k < kept->count; k += kept->width) {
+        const uint32_t *kept_panel =
+            job->panels + (unit->matrix * job->kept_lines + k) * job->words + unit->word * kept->width;
+        const int64_t kept_count = integer_least(kept->count - k, kept->width);
+        for (int64_t s = 0; s < unit->count; s += streamed->width) {
+            const uint32_t *panel = unit->buffer + s * unit->words;
+            const int64_t count = integer_least(unit->count - s, streamed->width);
+            const bool add = unit->word > 0;
+            if (job->kept == 1) {
+                job->panel->multiply(panel, kept_panel, unit->words,
+                                     unit->c + (unit->first + s) * n + k, n, count, kept_count, add);
+            } else {
+                job->panel->multiply(kept_panel, panel, unit->words,
+                                     unit->c + k * n + unit->first + s, n, kept_count, count, add);
+            }
+        }
+    }
+}
+
+/* Subtracts what zero points and inverted bits added to the unit's part of C. */
+static void correct_unit(const integer_job_t *job, const integer_unit_t *unit, const int32_t *sums,
+                         const int32_t *zeros) {
+    const gantry__matmul_shape_t *shape = &job->product->shape;
+    const int32_t *kept_sums = job->sums + unit->matrix * job->kept_lines,
+                  *kept_zeros = job->zeros + unit->matrix * job->kept_lines;
+    const bool by_rows = job->kept == 1;
+    const int64_t rows = by_rows ? unit->count : shape->m;
+    for (int64_t i = 0; i < rows; ++i) {
+        const uint32_t zero = (uint32_t)(by_rows ? zeros[i] : kept_zeros[i]);
+        const uint32_t sum = (uint32_t)(by_rows ? sums[i] : kept_sums[i]);
+        const int32_t rest = (int32_t)(sum - (uint32_t)shape->k * zero);
+        int32_t *c = unit->c + (by_rows ? (unit->first + i) * shape->n : i * shape->n + unit->first);
+        job->loops->correct(c, by_rows ? shape->n : unit->count, (int32_t)zero,
+                            by_rows ? kept_sums : sums, rest, by_rows ? kept_zeros : zeros);
+    }
+}
+
+/* Computes units [begin, end), which are numbered through the matrices. */
+static void compute_units(void *context, int64_t begin, int64_t end) {
+    const integer_job_t *job = context;
+    const gantry__matmul_shape_t *shape = &job->product->shape;
+    const integer_side_t *side = &job->side[!job->kept];
+    _Alignas(64) uint32_t buffer[BUFFER_WORDS];
+    for (int64_t i = begin; i < end; ++i) {
+        int32_t sums[UNIT_LINES] = {0}, zeros[UNIT_LINES];
+        integer_unit_t unit = {.matrix = i / job->units,
+                               .first = i % job->units * job->unit_lines,
+                               .buffer = buffer};
+        unit.count = integer_least(side->count - unit.first, job->unit_lines);
+        unit.c = job->c + (job->first + unit.matrix) * shape->m * shape->n;
+        for (; unit.word < job->words; unit.word += job->block) {
+            unit.words = integer_least(job->words - unit.word, job->block);
+            pack_lines(job, side, job->first + unit.matrix, unit.first, unit.count, unit.word,
+                       unit.words, buffer, sums);
+            multiply_unit(job, &unit);
+        }
+        if (!job->corrects) continue;
+        read_zeros(job, side, job->first + unit.matrix, unit.first, unit.count, zeros);
+        correct_unit(job, &unit, sums, zeros);
+    }
+}
+
+/* ---- entry ---- */
+
+static integer_side_t integer_side_of(const gantry_op_call_t *call, const integer_job_t *job,
+                                      int place) {
+    const gantry__matmul_shape_t *shape = &job->product->shape;
+    const gantry__integer_loops_t *loops = job->loops;
+    const gantry_arg_t *arg = call->inputs[place];
+    const bool is_a = place == 0, wants_unsigned = is_a && loops->a_is_unsigned;
+    integer_side_t side = {.elements = arg->data,
+                           .dtype = arg->dtype,
+                           .count = is_a ? shape->m : shape->n,
+                           .across = is_a ? shape->a_row : shape->b_column,
+                           .along = is_a ? shape->a_column : shape->b_row,
+                           .batch = is_a ? shape->a_batch : shape->b_batch,
+                           .zero = &job->product->zero[place]};
+    side.inverts =
+        loops->group == 4 && arg->dtype == (wants_unsigned ? GANTRY_INT8 : GANTRY_UINT8);
+    side.offset = !side.inverts ? 0 : wants_unsigned ? 128 : -128;
+    return side;
+}
+
+/* Chooses the panels and the kept side. */
+static void choose_panels(integer_job_t *job) {
+    job->kept = job->product->shape.m >= job->product->shape.n ? 1 : 0;
+    const integer_side_t *kept = &job->side[job->kept], *streamed = &job->side[!job->kept];
+    const bool by_lines = kept->count <= FEW_LINES && streamed->along == 1;
+    job->panel = by_lines ? &job->loops->lines : &job->loops->panels;
+    for (int i = 0; i < 2; ++i) {
+        integer_side_t *side = &job->side[i];
+        side->width = i == 0 ? job->panel->rows : job->panel->columns;
+        side->sum = i == 0 ? job->panel->sum_a : job->panel->sum_b;
+        job->corrects = job->corrects || side->offset != 0 || side->zero->arg != NULL;
+    }
+    job->words = (job->product->shape.k + job->loops->group - 1) / job->loops->group;
+    job->block = !by_lines && kept->count <= THIN_LINES && streamed->across == 1 ? THIN_WORDS
+                                                                                  : BLOCK_WORDS;
+    job->kept_lines = integer_panels(kept) * kept->width;
+}
+
+/* Cuts the streamed side into units: enough for all threads, and each as large as the buffer
+ * allows. */
+static void cut_units(const gantry_op_call_t *call, integer_job_t *job) {
+    const int64_t threads = call->device->pool ? gantry__cpu_pool_threads(call->device->pool) : 1;
+    const integer_side_t *side = &job->side[!job->kept];
+    int64_t panels = BUFFER_WORDS / (integer_least(job->words, job->block) * side->width);
+    panels = integer_least(panels, UNIT_LINES / side->width);
+    panels = integer_least(panels, (integer_panels(side) + 2 * threads - 1) / (2 * threads));
+    job->unit_lines = panels * side->width;
+    job->units = (side->count + job->unit_lines - 1) / job->unit_lines;
+}
+
+/* Computes the batch, as many matrices at a time as the kept panels of KEPT_WORDS are. */
+static int32_t run_job(gantry_op_call_t *call, integer_job_t *job) {
+    const gantry__matmul_shape_t *shape = &job->product->shape;
+    const int64_t words = job->kept_lines * job->words;
+    const int64_t fit = words < KEPT_WORDS ? KEPT_WORDS / words : 1,
+                  most = integer_least(fit, shape->batches);
+    const int64_t lines = most * job->kept_lines;
+    gantry_span_t span;
+    GANTRY__TRY(call->services->scratch(
+        call,
+        (uint64_t)(most * words + (job->corrects ? 2 * lines : 0)) *
+            sizeof(uint32_t),
+        &span));
+    job->panels = (uint32_t *)(uintptr_t)(span.region + span.offset_bytes);
+    job->sums = (int32_t *)job->panels + most * words;
+    job->zeros = job->sums + lines;
+    const int64_t packed = job->side[job->kept].width * job->words,
+                  unit = job->unit_lines * job->side[job->kept].count * shape->k;
+    for (job->first = 0; job->first < shape->batches; job->first += most) {
+        const int64_t matrices = integer_least(shape->batches - job->first, most);
+        gantry__cpu_parallel_for(call->device, matrices * integer_panels(&job->side[job->kept]),
+                                 WORTH_A_THREAD / (16 * packed) + 1, pack_kept, job);
+        gantry__cpu_parallel_for(call->device, matrices * job->units, WORTH_A_THREAD / unit + 1,
+                                 compute_units, job);
+    }
+    return GANTRY_OK;
+}
+
+/* Products of bool are computed as numbers of int32. */
+static int32_t place_results(gantry_op_call_t *call, int32_t **out) {
+    const gantry_arg_t *output = call->outputs[0];
+    gantry_span_t span;
+    *out = output->data;
+    if (output->dtype == GANTRY_INT32) return GANTRY_OK;
+    GANTRY__TRY(call->services->scratch(
+        call, (uint64_t)output->element_count * sizeof(int32_t), &span));
+    *out = (int32_t *)(uintptr_t)(span.region + span.offset_bytes);
+    return GANTRY_OK;
+}
+
+static int32_t matmul_integer_cpu_compute(gantry_op_call_t *call) {
+    const gantry_arg_t *output = call->outputs[0];
+    gantry__integer_product_t product;
+    if (output->element_count == 0) return GANTRY_OK;
+    if (call->inputs[0]->element_count == 0) { /* sums of no terms */
+        memset(output->data, 0, (size_t)output->element_count * gantry__k_size(output->dtype));
+        return GANTRY_OK;
+    }
+    gantry__integer_product_of(call, &product);
+    integer_job_t job = {
+        .product = &product,
+        .loops = GANTRY_CPU_PICK(gantry__cpu_simd_level(call->device), integer_loops)(
+            call->inputs[0]->dtype, gantry__cpu_has_dots(call->device))};
+    for (int i = 0; i < 2; ++i) job.side[i] = integer_side_of(call, &job, i);
+    choose_panels(&job);
+    cut_units(call, &job);
+    GANTRY__TRY(place_results(call, &job.c));
+    GANTRY__TRY(run_job(call, &job));
+    if (output->dtype != GANTRY_INT32) {
+        gantry__cpu_convert(call->device, GANTRY_INT32, job.c, output->dtype, output->data,
+                            output->element_count, 0);
+    }
+    return GANTRY_OK;
+}
+
+static const gantry_kernel_def_t matmul_integer =
+    GANTRY_K_DEFINITION("MatMulInteger", gantry__matmul_integer_types,
+                        GANTRY_K_COUNT_OF(gantry__matmul_integer_types), NULL, 0,
+                        .compute = matmul_integer_cpu_compute);
+const gantry_kernel_def_t *const gantry__cpu_matmul_integer_kernels[] = {&matmul_integer};
+const uint32_t gantry__cpu_matmul_integer_kernel_count =
+    GANTRY_K_COUNT_OF(gantry__cpu_matmul_integer_kernels);
