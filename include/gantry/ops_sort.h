@@ -2,9 +2,10 @@
 /** @file
  * Sorting, and searches in sorted rows; ops.h says what holds for all ops, for owners and for
  * threads. Sorted elements have any float or integer type, bool or float8; those of searches any
- * float or integer type. NaN counts as larger than all numbers, and -0 equals 0. Equal elements keep
- * their order. gantry_op_call takes further attributes: the total order of IEEE 754, the smallest k
- * elements along any axis, and, by SortByKeys, sorts of several tensors by several keys. */
+ * float or integer type. NaN counts as larger than all numbers, and -0 equals 0. Equal elements
+ * keep their order. gantry_op_call takes further attributes (the total order of IEEE 754; the
+ * smallest k elements, along any axis), and the op SortByKeys, which sorts several tensors by
+ * several keys. */
 #ifndef GANTRY_OPS_SORT_H
 #define GANTRY_OPS_SORT_H
 

@@ -104,7 +104,8 @@ static void explain_element(const gantry_op_call_t *call, int64_t position, char
 }
 
 /* Where the op's input 1 leads in a tensor of `shape`. */
-static gantry__elements_t elements_of(const gantry_op_call_t *call, const gantry_arg_t *shape) {
+static gantry__elements_t named_elements_of(const gantry_op_call_t *call,
+                                            const gantry_arg_t *shape) {
     const gantry_arg_t *indices = call->inputs[1];
     const gantry_attr_t *policy = gantry__k_attr(call, "bad_indices_policy");
     const int64_t axis = axis_of(call);
@@ -113,7 +114,7 @@ static gantry__elements_t elements_of(const gantry_op_call_t *call, const gantry
                               .limit = shape->dims[axis],
                               .axis_stride = gantry__k_extent(shape->dims, axis + 1, shape->rank),
                               .is_wide = indices->dtype == GANTRY_INT64,
-                              .ignores_bad = strcmp(policy->s, "IGNORE") == 0};
+                              .ignores_bad = policy && strcmp(policy->s, "IGNORE") == 0};
 
     for (int64_t d = 0; d < indices->rank; ++d) {
         const int64_t size = indices->dims[d],
@@ -224,7 +225,7 @@ int32_t gantry__scatter_by_slices(gantry_op_call_t *call, uint32_t input, const 
 
 int32_t gantry__scatter_by_elements(gantry_op_call_t *call, const gantry_arg_t *shape,
                                     gantry__k_updates_t *updates) {
-    gantry__elements_t parameters = elements_of(call, shape);
+    gantry__elements_t parameters = named_elements_of(call, shape);
     gantry__k_item_launch_t launch = elements_launch(call, ITEM_element_keys, &parameters);
     GANTRY__TRY(check_slices(call, shape->element_count));
     updates->count = call->inputs[1]->element_count;
@@ -364,7 +365,7 @@ static int32_t compute_update(gantry_op_call_t *call) {
 
 static int32_t compute_gather_elements(gantry_op_call_t *call) {
     const gantry_arg_t *data = call->inputs[0], *out = call->outputs[0];
-    gantry__elements_t parameters = elements_of(call, data);
+    gantry__elements_t parameters = named_elements_of(call, data);
     gantry__k_item_launch_t launch = elements_launch(call, ITEM_gather_elements, &parameters);
 
     launch.t = gantry__k_twin(data->dtype);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ops that combine the updates of each slice or segment: ScatterNd, ScatterElements,
- * TensorScatterAdd, Sub, Mul, Max and Min; SegmentSum and its variants, over sorted ids; UnsortedSegmentSum and its variants; Bincount
- * and DenseBincount. */
+ * TensorScatterAdd, Sub, Mul, Max and Min; SegmentSum and its variants, over sorted ids;
+ * UnsortedSegmentSum and its variants; Bincount and DenseBincount. */
 #include "kernels/index/segment_items.h"
 
 #include <inttypes.h>
@@ -144,8 +144,8 @@ static int32_t signed_twin(int32_t dtype) {
 }
 
 /* The direct item of the way, and its type. Items with equal results exist once: a bool is the
- * larger or the smaller of bytes, wrapping sums and products do not depend on the sign, and scatter_ differs from
- * segment_ only for a NaN. */
+ * larger or the smaller of bytes, wrapping sums and products do not depend on the sign, and
+ * scatter_ differs from segment_ only for a NaN. */
 static gantry__k_item_launch_t direct_alike(const way_t *way, int32_t dtype) {
     if (dtype == GANTRY_BOOL)
         return (gantry__k_item_launch_t){

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keys of elements, by element size: the bits of an element become an unsigned integer with the
- * order of the elements. All NaNs are one key, the largest; -0 and 0 are one key. In the total order
- * of IEEE 754 each is a key of its own: -NaN, -infinity, ... -0, 0, ... infinity, NaN. Sorts only
- * compare keys. It must come after indices.cl. */
+ * order of the elements. All NaNs are one key, the largest; -0 and 0 are one key. In the total
+ * order of IEEE 754 each is a key of its own: -NaN, -infinity, ... -0, 0, ... infinity, NaN. Sorts
+ * only compare keys. It must come after indices.cl. */
 #ifndef GANTRY_SORT_KEY_PARAMETERS
 #define GANTRY_SORT_KEY_PARAMETERS
 

@@ -89,14 +89,14 @@ static gantry_status_t check_scatter(gantry__infer_t *call, const gantry_shape_t
     return check_updates(indices, updates, output);
 }
 
-static gantry_status_t check_reduction(const gantry__infer_t *call) {
+static gantry_status_t check_scatter_reduction(const gantry__infer_t *call) {
     static const char *const words[] = {"ADD", "NONE", "MUL", "MAX", "MIN"};
     size_t place;
     return gantry__infer_choice(call, "reduction", words, 5, &place);
 }
 
 gantry_status_t gantry__infer_scatter_nd(gantry__infer_t *call) {
-    GANTRY__TRY(check_reduction(call));
+    GANTRY__TRY(check_scatter_reduction(call));
     if (call->shapes[2]->rank != 1) return gantry__refuse("Shape must be a vector");
     GANTRY__TRY(gantry__infer_dims(call, 2, false, &call->out_shapes[0]));
     return check_scatter(call, call->shapes[0], call->shapes[1]);
@@ -143,7 +143,7 @@ gantry_status_t gantry__infer_gather_elements(gantry__infer_t *call) {
 gantry_status_t gantry__infer_scatter_elements(gantry__infer_t *call) {
     const bool joins = strcmp(gantry__infer_attr(call, "reduction")->s, "NONE") != 0;
     call->out_shapes[0] = *call->shapes[0];
-    GANTRY__TRY(check_reduction(call));
+    GANTRY__TRY(check_scatter_reduction(call));
     GANTRY__TRY(check_elements(call));
     if (!gantry__shapes_fit(call->shapes[1], call->shapes[2])) {
         return gantry__refuse("updates of shape %s must have the shape of indices, %s",

@@ -154,6 +154,8 @@ def tensor_scatter(op, dtypes):
 def multiply(inputs, attrs):
     """TensorFlow's ResourceScatterMul of all elements, row by row of the indices."""
     tensor, indices, updates = (x.numpy() for x in inputs)
+    if indices.dtype not in (I32, I64):
+        raise TypeError("indices are int32 or int64")
     depth = indices.shape[-1]
     inner = int(np.prod(tensor.shape[depth:]))
     rows = indices.reshape(-1, depth).astype(I64)

@@ -203,6 +203,9 @@ def unary():
     add("Abs", [at([0, -1, 1])], name="zero", smooth=False)
     add("Sign", [off(3)], second=True)
     add("Sign", [at([0, -1])], name="zero", smooth=False)
+    add("Cbrt", [off(2, 3)], function=lambda x: tf.sign(x) * tf.pow(tf.abs(x), tf.constant(1 / 3, x.dtype)), second=True)
+    add("ReducePrecision", [at([0.5, -3.25, 7])], {"exponent_bits": 5, "mantissa_bits": 4}, function=lambda x, a=None, b=None: tf.identity(x),
+        smooth=False, weights=at([1.5, -2, 0.25]))
     add("Tanh", [at([0, 20, -20])], name="ends", smooth=False)
     add("Sigmoid", [at([0, 90, -90])], name="ends", smooth=False)
     for op in ("Floor", "Ceil", "Round", "Rint", "IsNan", "OnesLike", "ZerosLike"):
@@ -319,6 +322,48 @@ def shapes():
     add("FoldImagePatches", [any_(1, 3, 2, 4), ints([1, 3, 3, 1], np.int64)], window, untold=any_(1, 3, 3, 1))
 
 
+def grid(i):
+    """Positions of indices of elements along axis 1 of a matrix, as rows of indices."""
+    return tf.stack([tf.repeat(tf.range(i.shape[0])[:, None], i.shape[1], 1), i], -1)
+
+
+def further_indices():
+    """Reductions, and indices of elements along an axis."""
+    onto = {"NONE": tf.tensor_scatter_nd_update, "ADD": tf.tensor_scatter_nd_add, "MAX": tf.tensor_scatter_nd_max,
+            "MIN": tf.tensor_scatter_nd_min}
+    for reduction in ("NONE", "MAX", "MIN"):
+        add("ScatterNd", [ints([[1], [3], [0]]), apart(3, 2), ints([4, 2])], {"reduction": reduction},
+            function=lambda i, u, s, f=onto[reduction]: f(tf.zeros(s, u.dtype), i, u))
+    add("ScatterNd", [ints([[1], [0]]), any_(2, 2), ints([3, 2])], {"reduction": "MUL"}, function=lambda i, u, s: tf.scatter_nd(i, u * 0, s))
+    for axis in (0, 1):
+        turn = tf.transpose if axis == 0 else tf.identity
+        add("GatherElements", [any_(3, 3), ints([[2, 0, 2], [1, 1, 0]] if axis == 0 else [[2, 0], [1, 1], [0, 0]])], {"axis": axis},
+            function=lambda x, i, turn=turn: turn(tf.gather_nd(turn(x), grid(turn(i)))))
+    i = ints([[2, 0], [1, 0]])
+    for reduction, function in onto.items():
+        add("ScatterElements", [apart(2, 3), i, apart(2, 2)], {"axis": 1, "reduction": reduction},
+            function=lambda x, i, u, f=function: f(x, grid(i), u))
+    twice = ints([[2, 0, 2], [1, 1, 1]])
+    for reduction in ("ADD", "MUL"):
+        product = lambda x, i, u: x * tf.reshape(tf.math.unsorted_segment_prod(tf.reshape(u, [-1]), tf.reshape(i + tf.constant([[0], [3]]), [-1]), 6), [2, 3])
+        add("ScatterElements", [any_(2, 3), twice, any_(2, 3)], {"axis": 1, "reduction": reduction}, name="twice", second=True,
+            function=product if reduction == "MUL" else lambda x, i, u: tf.tensor_scatter_nd_add(x, grid(i), u))
+    add("ScatterElements", [at([[1, 2, 3], [4, 5, 6]]), twice, at([[3, 1, 3], [5, 5, 7]])], {"axis": 1, "reduction": "MAX"}, name="ties",
+        smooth=False, function=lambda x, i, u: tf.tensor_scatter_nd_max(x, grid(i), u))
+
+
+def taken(x, at, axis):
+    turn = tf.transpose if axis == 0 else tf.identity
+    return turn(tf.gather(turn(x), turn(at), batch_dims=1))
+
+
+def sorted_by(first, second, *others):
+    """By two keys along axis 0; equal ones keep their order."""
+    at = tf.argsort(second, axis=0, stable=True)
+    at = taken(at, tf.argsort(taken(first, at, 0), axis=0, stable=True), 0)
+    return [taken(x, at, 0) for x in (first, second, *others)]
+
+
 def box_begin(whole, size, starts):
     return tf.clip_by_value(starts, 0, tf.shape(whole, starts.dtype) - tf.cast(size, starts.dtype))
 
@@ -356,6 +401,11 @@ def indices():
         add(op, [any_(4, 2), ints([[1], [3]]), any_(2, 2)])
     for op in ("TensorScatterMax", "TensorScatterMin"):
         add(op, [at([1, 2, 3, 4]), ints([[1], [1], [2]]), at([2, 2, 3])], name="ties", smooth=False)
+    add("TensorScatterMul", [any_(4, 2), ints([[1], [3], [1]]), any_(3, 2)], second=True,
+        function=lambda x, i, u: x * tf.math.unsorted_segment_prod(u, i[:, 0], 4))
+    add("TensorScatterMul", [at([2, 3, 0, 5, 0]), ints([[0], [0], [1], [2], [3], [3], [4]]), at([0, 4, 0, 6, 0, 0, 0])], name="zeros",
+        smooth=False, function=lambda x, i, u: x * tf.math.unsorted_segment_prod(u, i[:, 0], 5))
+    further_indices()
     add("EmbeddingLookup", [any_(3, 2), ints([[2, 0], [2, 1]])], function=tf.gather)
     add("BooleanMask", [any_(3, 2), np.array([True, False, True])], function=tf.boolean_mask)
     for op in ("SegmentSum", "SegmentMean", "SegmentMax", "SegmentMin", "SegmentProd"):
@@ -377,6 +427,12 @@ def indices():
         function=lambda x: tf.sort(x, axis=0, direction="DESCENDING"))
     add("TopK", [apart(2, 4), ints(2)])
     add("TopK", [apart(4), ints(3)])
+    add("TopK", [apart(4, 3), ints(2)], {"axis": 0, "largest": False},
+        function=lambda x, k: [tf.transpose(-tf.math.top_k(-tf.transpose(x), k).values), tf.zeros([2, 3], tf.int32)])
+    add("SortByKeys", [at([[1, 2], [0, 2], [1, 2], [0, 1]]), apart(4, 2), any_(4, 2)], {"num_keys": 2, "axis": 0}, smooth=False,
+        function=sorted_by)
+    add("SortByKeys", [apart(2, 4), any_(2, 4)], {"descending": [1]},
+        function=lambda x, y: [taken(z, tf.argsort(x, direction="DESCENDING", stable=True), 1) for z in (x, y)])
     add("OneHot", [ints([0, 1]), ints(2), at(1), at(0)])
 
 
@@ -422,12 +478,25 @@ def windows():
     add("AvgPoolGrad", [ints([1, 3, 3, 1]), any_(1, 3, 2, 1)], pool)
     add("MaxPool", [apart(1, 3, 3, 1)], pool)
     add("MaxPool", [at(np.ones((1, 2, 2, 1)))], pool, name="ties", smooth=False)
+    # attributes of Gantry's own, [1, 5, 4, 1]: 3 x 2 places, and 2 x 2 of windows with gaps
+    padded = {"ksize": [1, 3, 2, 1], "strides": [1, 2, 2, 1], "padding": "EXPLICIT", "explicit_paddings": [0, 0, 2, 1, 1, 0, 0, 0]}
+    apart_windows = {**padded, "strides": [1, 2, 3, 1], "dilations": [1, 2, 2, 1], "ceil_mode": True}
+    for attrs, places in ((padded, (1, 3, 2, 1)), (apart_windows, (1, 3, 2, 1))):
+        for counts in (False, True):
+            add("AvgPool", [any_(1, 5, 4, 1)], {**attrs, "count_include_pad": counts}, untold=any_(*places))
+            add("AvgPoolGrad", [ints([1, 5, 4, 1]), any_(*places)], {**attrs, "count_include_pad": counts}, untold=any_(1, 5, 4, 1))
+        add("MaxPool", [apart(1, 5, 4, 1)], attrs, untold=any_(*places))
+        add("MaxPoolWithArgmax", [apart(1, 5, 4, 1)], attrs, untold=any_(*places))
+    add("MaxPoolWithArgmax", [apart(1, 3, 3, 1)], pool, untold=any_(1, 3, 2, 1))
     for op, shape in (("MaxPoolGrad", (1, 3, 2, 1)), ("MaxPoolGradGrad", (1, 3, 3, 1))):
         image = apart(1, 3, 3, 1).make(F64, "pooled")
         pooled = tf.nn.max_pool2d(image, [2, 2], [1, 2], "SAME").numpy()
         add(op, [at(image), at(pooled), any_(*shape)], pool)
     add("AvgPool1D", [any_(1, 4, 1)], {"ksize": 2, "strides": 1, "padding": "SAME"},
         function=lambda x: tf.nn.avg_pool1d(x, 2, 1, "SAME"))
+    line = {"ksize": 2, "strides": 2, "padding": "EXPLICIT", "explicit_paddings": [0, 0, 1, 1, 0, 0], "dilations": 2, "ceil_mode": True}
+    add("AvgPool1D", [any_(1, 5, 1)], {**line, "count_include_pad": True}, untold=any_(1, 3, 1))
+    add("MaxPool1D", [apart(1, 5, 1)], line, untold=any_(1, 3, 1))
     add("MaxPool1D", [apart(1, 4, 1)], {"ksize": 2, "strides": 1, "padding": "SAME"},
         function=lambda x: tf.nn.max_pool1d(x, 2, 1, "SAME"))
 

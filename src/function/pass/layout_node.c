@@ -12,7 +12,7 @@
 typedef struct choices_t {
     const gantry__layout_t *layout;
     const gantry__node_t *node;
-    gantry__layout_op_t op;
+    gantry__axes_op_t op;
     gantry_shape_t operand, result;
     gantry__layout_choice_t list[MOST_CHOICES];
     uint32_t count;
@@ -44,7 +44,7 @@ static bool has_operands_axes(const choices_t *choices, uint32_t input) {
     const gantry__layout_t *layout = choices->layout;
     const uint32_t value = choices->node->inputs[input];
     if (!gantry__layout_is_operand(layout->graph, choices->node, &choices->op, input)) return false;
-    if (choices->op.kind == GANTRY__LAYOUT_RESHAPE || choices->op.kind == GANTRY__LAYOUT_REDUCE)
+    if (choices->op.kind == GANTRY__AXES_RESHAPE || choices->op.kind == GANTRY__AXES_REDUCE)
         return input == 0;
     return gantry__layout_shape(layout, value).rank == choices->result.rank;
 }
@@ -92,7 +92,7 @@ gantry__layout_choice_t gantry__layout_choose(const gantry__layout_t *layout, ui
     gantry__layout_choice_t best = {GANTRY__ORDER_SAME, GANTRY__ORDER_SAME};
     uint64_t least = UINT64_MAX;
     choices.operand =
-        choices.op.kind == GANTRY__LAYOUT_RESHAPE || choices.op.kind == GANTRY__LAYOUT_REDUCE
+        choices.op.kind == GANTRY__AXES_RESHAPE || choices.op.kind == GANTRY__AXES_REDUCE
             ? layout_operand_shape(&choices)
             : choices.result;
     add_wanted(&choices);
@@ -131,13 +131,13 @@ gantry_status_t gantry__layout_keep(gantry__layout_t *layout, uint32_t index) {
 typedef struct changed_t {
     gantry__layout_t *layout;
     uint32_t index;
-    gantry__layout_op_t op;
+    gantry__axes_op_t op;
     gantry__layout_choice_t choice;
     int32_t rank; /* of the operand */
     gantry_shape_t result;
     uint32_t inputs[GANTRY__MAX_INPUTS];
     gantry_attr_t attrs[GANTRY__MAX_ATTRS];
-    int64_t lists[GANTRY__MAX_ATTRS][8];
+    int64_t lists[GANTRY__MAX_ATTRS][2 * GANTRY_MAX_RANK];
 } changed_t;
 
 static const gantry__node_t *changed_node(const changed_t *changed) {
@@ -151,14 +151,14 @@ static bool is_spread(const changed_t *changed, uint32_t value, const gantry_sha
     return shape->rank < changed->result.rank || (axes <= 1 &&
                                                   changed->layout->graph->values[value].elements <
                                                       gantry_shape_elements(&changed->result) &&
-                                                  (changed->op.kind == GANTRY__LAYOUT_ALIKE));
+                                                  (changed->op.kind == GANTRY__AXES_ALIKE));
 }
 
 static gantry_status_t change_operand(changed_t *changed, uint32_t input) {
     const uint32_t value = changed_node(changed)->inputs[input];
     const gantry_shape_t shape = gantry__layout_shape(changed->layout, value);
     const bool has_axes =
-        changed->op.kind == GANTRY__LAYOUT_RESHAPE || changed->op.kind == GANTRY__LAYOUT_REDUCE;
+        changed->op.kind == GANTRY__AXES_RESHAPE || changed->op.kind == GANTRY__AXES_REDUCE;
     if (!has_axes && is_spread(changed, value, &shape))
         return gantry__layout_get_lower(changed->layout, changed->index, value,
                                         changed->result.rank, changed->choice.operand,
@@ -173,13 +173,12 @@ static gantry_status_t change_host(changed_t *changed, uint32_t input) {
     const uint32_t value = changed_node(changed)->inputs[input];
     const gantry_tensor_t *numbers = gantry__layout_constant(graph, value);
     const gantry_shape_t shape = numbers->shape;
-    const int64_t count = numbers->elements,
-                  each = changed->op.host == GANTRY__LAYOUT_PAIRS ? 2 : 1;
+    const int64_t count = numbers->elements, each = changed->op.host == GANTRY__AXES_PAIRS ? 2 : 1;
     int64_t made[2 * GANTRY_MAX_RANK];
     if (count > 2 * GANTRY_MAX_RANK) return GANTRY_INTERNAL;
     for (int64_t i = 0; i < count; ++i) {
         const int64_t number = gantry__layout_number(numbers, i);
-        if (changed->op.host == GANTRY__LAYOUT_NAMES) {
+        if (changed->op.host == GANTRY__AXES_NAMES) {
             const uint32_t axis = (uint32_t)(number < 0 ? number + changed->rank : number);
             made[i] = gantry__order_at(changed->choice.operand, axis);
         } else {
@@ -211,10 +210,10 @@ static gantry_status_t change_inputs(changed_t *changed) {
 
 /* ---- attributes ---- */
 
-/* A list of one or two numbers for each axis of images. */
-static void change_list(const changed_t *changed, gantry_attr_t *attr, int64_t list[8]) {
-    const int64_t each = attr->i / 4;
-    if (attr->kind != GANTRY_ATTR_INTS || (attr->i != 4 && attr->i != 8)) return;
+/* A list of one or two numbers for each axis. */
+static void change_list(const changed_t *changed, gantry_attr_t *attr, int64_t *list) {
+    const int64_t each = attr->i / changed->rank;
+    if (attr->kind != GANTRY_ATTR_INTS || attr->i == 0) return;
     for (int64_t i = 0; i < attr->i; ++i) {
         const uint32_t at = gantry__order_at(changed->choice.operand, (uint32_t)(i / each));
         list[at * each + i % each] = attr->list[i];
@@ -242,8 +241,7 @@ static void change_attrs(changed_t *changed) {
     for (uint32_t i = 0; i < node->op->attr_count; ++i) {
         gantry_attr_t *attr = &changed->attrs[i];
         *attr = node->attrs[i];
-        if (changed->op.kind == GANTRY__LAYOUT_CHANNELS)
-            change_list(changed, attr, changed->lists[i]);
+        change_list(changed, attr, changed->lists[i]);
         if (strcmp(attr->name, "data_format") == 0) change_format(changed, attr);
         if (node->op->id == GANTRY__OP_ID_StridedSlice &&
             (strcmp(attr->name, "begin_mask") == 0 || strcmp(attr->name, "end_mask") == 0))
@@ -306,9 +304,9 @@ gantry_status_t gantry__layout_change(gantry__layout_t *layout, uint32_t index,
         .result = gantry__order_store(choice.result, &layout->graph->values[value].shape)};
     uint32_t stored = value;
     bool is_set;
-    if (changed.op.kind == GANTRY__LAYOUT_RESHAPE) {
+    if (changed.op.kind == GANTRY__AXES_RESHAPE) {
         GANTRY__TRY(change_reshape(&changed, &is_set));
-    } else if (changed.op.kind == GANTRY__LAYOUT_NORMALIZE) {
+    } else if (changed.op.kind == GANTRY__AXES_NORMALIZE) {
         GANTRY__TRY(change_normalize(&changed, &stored, &is_set));
     } else {
         GANTRY__TRY(change_op(&changed, &is_set));

@@ -8,64 +8,6 @@
 
 /* ---- the ops ---- */
 
-#define ROW(name, ...) [GANTRY__OP_ID_##name] = {__VA_ARGS__},
-#define ALIKE_ROW(name) ROW(name, GANTRY__LAYOUT_ALIKE)
-#define ALIKE_UNARY ALIKE_ROW
-#define ALIKE_ACTIVATION ALIKE_ROW
-#define ALIKE_BINARY ALIKE_ROW
-#define ALIKE_ANGLE ALIKE_ROW
-#define ALIKE_EQUALITY ALIKE_ROW
-#define ALIKE_VALUE ALIKE_ROW
-#define ALIKE_CHOICE ALIKE_ROW
-#define ALIKE_VARIANT(name)
-#define REDUCE_ROW_AXES(name) ROW(name, GANTRY__LAYOUT_REDUCE, 1, 1, GANTRY__LAYOUT_NAMES)
-#define REDUCE_ROW_WHOLE(name)
-
-static const gantry__layout_op_t layout_ops[GANTRY__OP_COUNT] = {
-#define GANTRY_ELEMENTWISE(name, function, summary, form, types, result, check, math, expression) \
-    ALIKE_##form(name)
-#include "ops/elementwise.def"
-#undef GANTRY_ELEMENTWISE
-#define GANTRY_REDUCTION(name, function, summary, form, types, tree, finish, empty) \
-    REDUCE_ROW_##form(name)
-#include "ops/reduce.def"
-#undef GANTRY_REDUCTION
-    ALIKE_ROW(AddN) ALIKE_ROW(Cast) ALIKE_ROW(ClipByValue) ALIKE_ROW(Identity) ALIKE_ROW(
-        OnesLike) ALIKE_ROW(Select) ALIKE_ROW(StopGradient) ALIKE_ROW(ZerosLike)
-        ROW(BiasAdd, GANTRY__LAYOUT_BIAS) ROW(Transpose, GANTRY__LAYOUT_TRANSPOSE) ROW(
-            Reshape, GANTRY__LAYOUT_RESHAPE) ROW(ExpandDims, GANTRY__LAYOUT_RESHAPE)
-            ROW(Squeeze, GANTRY__LAYOUT_RESHAPE) ROW(
-                ArgMax, GANTRY__LAYOUT_REDUCE, 1, 1,
-                GANTRY__LAYOUT_NAMES) ROW(ArgMin, GANTRY__LAYOUT_REDUCE, 1, 1, GANTRY__LAYOUT_NAMES)
-                ROW(Concat, GANTRY__LAYOUT_AXES, 0, 1, GANTRY__LAYOUT_NAMES) ROW(
-                    Reverse, GANTRY__LAYOUT_AXES, 1, 1,
-                    GANTRY__LAYOUT_NAMES) ROW(Roll, GANTRY__LAYOUT_AXES, 2, 1, GANTRY__LAYOUT_NAMES)
-                    ROW(Gather, GANTRY__LAYOUT_AXES, 2, 1, GANTRY__LAYOUT_NAMES) ROW(
-                        Cumsum, GANTRY__LAYOUT_AXES, 1, 1, GANTRY__LAYOUT_NAMES)
-                        ROW(Cumprod, GANTRY__LAYOUT_AXES, 1, 1, GANTRY__LAYOUT_NAMES) ROW(
-                            CumulativeLogsumexp, GANTRY__LAYOUT_AXES,
-                            1,
-                            1, GANTRY__LAYOUT_NAMES) ROW(Slice, GANTRY__LAYOUT_AXES, 1, 2,
-                                                         GANTRY__LAYOUT_EACH)
-                            ROW(StridedSlice, GANTRY__LAYOUT_AXES, 1, 3, GANTRY__LAYOUT_EACH) ROW(
-                                Tile, GANTRY__LAYOUT_AXES, 1, 1,
-                                GANTRY__LAYOUT_EACH) ROW(BroadcastTo, GANTRY__LAYOUT_AXES, 1, 1,
-                                                         GANTRY__LAYOUT_EACH)
-                                ROW(Pad, GANTRY__LAYOUT_AXES, 1, 1, GANTRY__LAYOUT_PAIRS) ROW(
-                                    MirrorPad, GANTRY__LAYOUT_AXES, 1, 1,
-                                    GANTRY__LAYOUT_PAIRS) ROW(Softmax, GANTRY__LAYOUT_LAST)
-                                    ROW(LogSoftmax, GANTRY__LAYOUT_LAST)
-                                        ROW(MaxPool, GANTRY__LAYOUT_CHANNELS) ROW(
-                                            AvgPool, GANTRY__LAYOUT_CHANNELS)
-                                            ROW(MaxPoolGrad, GANTRY__LAYOUT_CHANNELS) ROW(
-                                                MaxPoolGradGrad, GANTRY__LAYOUT_CHANNELS)
-                                                ROW(_ReluMaxPoolGrad, GANTRY__LAYOUT_CHANNELS) ROW(
-                                                    DepthwiseConv2dNative, GANTRY__LAYOUT_CHANNELS)
-                                                    ROW(SpaceToDepth, GANTRY__LAYOUT_CHANNELS)
-                                                        ROW(DepthToSpace, GANTRY__LAYOUT_CHANNELS)
-                                                            ROW(NormalizeChannels,
-                                                                GANTRY__LAYOUT_NORMALIZE)};
-
 bool gantry__layout_wants_last(const gantry__node_t *node) {
     const gantry__op_def_t *op = node->part_of ? node->part_of : node->op;
     switch (op->id) {
@@ -93,7 +35,7 @@ bool gantry__layout_wants_last(const gantry__node_t *node) {
 }
 
 bool gantry__layout_is_window(const gantry__node_t *node) {
-    return layout_ops[node->op->id].kind == GANTRY__LAYOUT_CHANNELS &&
+    return gantry__op_axes(node->op).kind == GANTRY__AXES_CHANNELS &&
            node->op->id != GANTRY__OP_ID_SpaceToDepth && node->op->id != GANTRY__OP_ID_DepthToSpace;
 }
 
@@ -133,7 +75,7 @@ static int64_t layout_int(const gantry__node_t *node, const char *name) {
 
 /* Whether each host input that would be changed is a constant. */
 static bool has_known_numbers(const gantry__graph_t *graph, const gantry__node_t *node,
-                              const gantry__layout_op_t *op) {
+                              const gantry__axes_op_t *op) {
     for (uint32_t i = 0; i < op->host_count; ++i) {
         if (!gantry__layout_constant(graph, node->inputs[op->first_host + i])) return false;
     }
@@ -147,16 +89,27 @@ static const gantry_shape_t *layout_input_shape(const gantry__graph_t *graph,
 
 /* Whether the numbers for each axis are those of all axes of operand and result. */
 static bool has_all_axes(const gantry__graph_t *graph, const gantry__node_t *node,
-                         const gantry__layout_op_t *op) {
+                         const gantry__axes_op_t *op) {
     const gantry_shape_t *in = layout_input_shape(graph, node, 0),
                          *out = &graph->values[node->first_output].shape;
-    const int64_t each = op->host == GANTRY__LAYOUT_PAIRS ? 2 : 1;
-    for (uint32_t i = 0; op->host != GANTRY__LAYOUT_NAMES && i < op->host_count; ++i) {
+    const int64_t each = op->host == GANTRY__AXES_PAIRS ? 2 : 1;
+    for (uint32_t i = 0; op->host != GANTRY__AXES_NAMES && i < op->host_count; ++i) {
         if (gantry_shape_elements(layout_input_shape(graph, node, op->first_host + i)) !=
             each * out->rank)
             return false;
     }
     return node->op->id == GANTRY__OP_ID_BroadcastTo || in->rank == out->rank;
+}
+
+/* Whether each list among the attributes has one or two numbers for each axis, or none. */
+static bool has_lists_of_axes(const gantry__node_t *node, int32_t rank) {
+    for (uint32_t i = 0; i < node->op->attr_count; ++i) {
+        const gantry_attr_t *attr = &node->attrs[i];
+        if (attr->kind == GANTRY_ATTR_INTS && attr->i != 0 && attr->i != rank &&
+            attr->i != 2 * (int64_t)rank)
+            return false;
+    }
+    return true;
 }
 
 /* Whether the op has a form that the pass can change. */
@@ -173,32 +126,35 @@ static bool has_plain_form(const gantry__graph_t *graph, const gantry__node_t *n
     }
 }
 
-gantry__layout_op_t gantry__layout_op(const gantry__graph_t *graph, const gantry__node_t *node) {
-    static const gantry__layout_op_t fixed = {GANTRY__LAYOUT_FIXED, 0, 0, 0};
-    gantry__layout_op_t op = layout_ops[node->op->id];
-    if (op.kind == GANTRY__LAYOUT_FIXED || node->input_count == 0) return fixed;
-    if (op.kind == GANTRY__LAYOUT_CHANNELS && !is_channels_first(node)) return fixed;
-    if (op.kind == GANTRY__LAYOUT_TRANSPOSE && !gantry__layout_constant(graph, node->inputs[1]))
+gantry__axes_op_t gantry__layout_op(const gantry__graph_t *graph, const gantry__node_t *node) {
+    static const gantry__axes_op_t fixed = {GANTRY__AXES_FIXED, 0, 0, 0};
+    gantry__axes_op_t op = gantry__op_axes(node->op);
+    if (op.kind == GANTRY__AXES_FIXED || node->input_count == 0) return fixed;
+    if (op.kind == GANTRY__AXES_CHANNELS && !is_channels_first(node)) return fixed;
+    if (op.kind == GANTRY__AXES_TRANSPOSE && !gantry__layout_constant(graph, node->inputs[1]))
         return fixed;
     if (op.host_count > 0 && op.first_host == 0) op.first_host = (uint8_t)(node->input_count - 1);
     if (op.host_count > 0 &&
         (op.first_host + op.host_count > node->input_count || !has_known_numbers(graph, node, &op)))
         return fixed;
-    if (op.kind == GANTRY__LAYOUT_AXES &&
+    if ((op.kind == GANTRY__AXES_AXES || op.kind == GANTRY__AXES_CHANNELS) &&
+        !has_lists_of_axes(node, layout_input_shape(graph, node, 0)->rank))
+        return fixed;
+    if (op.kind == GANTRY__AXES_AXES &&
         !(has_all_axes(graph, node, &op) && has_plain_form(graph, node)))
         return fixed;
     return op;
 }
 
 bool gantry__layout_is_operand(const gantry__graph_t *graph, const gantry__node_t *node,
-                               const gantry__layout_op_t *op, uint32_t input) {
+                               const gantry__axes_op_t *op, uint32_t input) {
     (void)graph;
     switch (op->kind) {
-        case GANTRY__LAYOUT_ALIKE: return true;
-        case GANTRY__LAYOUT_AXES:
+        case GANTRY__AXES_ALIKE: return true;
+        case GANTRY__AXES_AXES:
             return node->op->id == GANTRY__OP_ID_Concat ? input + 1 < node->input_count
                                                         : input == 0;
-        case GANTRY__LAYOUT_CHANNELS:
+        case GANTRY__AXES_CHANNELS:
             return input == 0 || node->op->id != GANTRY__OP_ID_DepthwiseConv2dNative;
         default: return input == 0;
     }
@@ -246,17 +202,17 @@ static bool bias_fits(const gantry__node_t *node, const gantry_shape_t *shape,
 
 /* Whether a node whose result has its operand's axes takes the order. */
 static bool takes_order(const gantry__graph_t *graph, const gantry__node_t *node,
-                        const gantry__layout_op_t *op, const gantry_shape_t *shape,
+                        const gantry__axes_op_t *op, const gantry_shape_t *shape,
                         gantry__order_t order) {
     const uint32_t last = (uint32_t)shape->rank - 1;
     bool keeps;
     switch (op->kind) {
-        case GANTRY__LAYOUT_BIAS: return bias_fits(node, shape, order);
-        case GANTRY__LAYOUT_LAST: return gantry__order_at(order, last) == last;
-        case GANTRY__LAYOUT_CHANNELS: return order == GANTRY__ORDER_LAST;
-        case GANTRY__LAYOUT_NORMALIZE:
+        case GANTRY__AXES_BIAS: return bias_fits(node, shape, order);
+        case GANTRY__AXES_LAST: return gantry__order_at(order, last) == last;
+        case GANTRY__AXES_CHANNELS: return order == GANTRY__ORDER_LAST;
+        case GANTRY__AXES_NORMALIZE:
             return gantry__order_at(order, 1) == 2 && gantry__order_at(order, 0) == 0;
-        case GANTRY__LAYOUT_REDUCE:
+        case GANTRY__AXES_REDUCE:
             return gantry__order_keeps(shape, order,
                                        gantry__layout_reduced(graph, node, shape->rank, &keeps)) ||
                    is_free_of_order(graph, node);
@@ -265,28 +221,28 @@ static bool takes_order(const gantry__graph_t *graph, const gantry__node_t *node
 }
 
 bool gantry__layout_forward(const gantry__graph_t *graph, const gantry__node_t *node,
-                            const gantry__layout_op_t *op, const gantry_shape_t *operand,
+                            const gantry__axes_op_t *op, const gantry_shape_t *operand,
                             const gantry_shape_t *result, gantry__order_t order,
                             gantry__order_t *out_order) {
     bool keeps;
     *out_order = order;
     if (order == GANTRY__ORDER_SAME) return true;
-    if (op->kind == GANTRY__LAYOUT_RESHAPE)
+    if (op->kind == GANTRY__AXES_RESHAPE)
         return gantry__order_reshape(operand, order, result, out_order);
     if (!takes_order(graph, node, op, operand, order)) return false;
-    if (op->kind != GANTRY__LAYOUT_REDUCE) return true;
+    if (op->kind != GANTRY__AXES_REDUCE) return true;
     const uint32_t reduced = gantry__layout_reduced(graph, node, operand->rank, &keeps);
     if (!keeps) *out_order = gantry__order_without(order, operand->rank, reduced);
     return true;
 }
 
 bool gantry__layout_backward(const gantry__graph_t *graph, const gantry__node_t *node,
-                             const gantry__layout_op_t *op, const gantry_shape_t *operand,
+                             const gantry__axes_op_t *op, const gantry_shape_t *operand,
                              const gantry_shape_t *result, gantry__order_t order,
                              gantry__order_t *out_order) {
     *out_order = order;
     if (order == GANTRY__ORDER_SAME) return true;
-    if (op->kind == GANTRY__LAYOUT_RESHAPE)
+    if (op->kind == GANTRY__AXES_RESHAPE)
         return gantry__order_reshape(result, order, operand, out_order);
     return operand->rank == result->rank && takes_order(graph, node, op, operand, order);
 }

@@ -8,43 +8,17 @@
 
 #include "function/pass/layout_perm.h"
 #include "function/trace/graph.h"
-
-typedef enum gantry__layout_kind_t {
-    GANTRY__LAYOUT_FIXED = 0, /* takes operands as the body gives them */
-    GANTRY__LAYOUT_TRANSPOSE,
-    GANTRY__LAYOUT_RESHAPE,  /* Reshape, ExpandDims, Squeeze */
-    GANTRY__LAYOUT_ALIKE,    /* elementwise: any order, which all operands have; they broadcast */
-    GANTRY__LAYOUT_BIAS,     /* BiasAdd: channels must be stored last or second */
-    GANTRY__LAYOUT_AXES,     /* any order; a host input names axes, or has numbers for each */
-    GANTRY__LAYOUT_LAST,     /* the last axis must be stored last */
-    GANTRY__LAYOUT_REDUCE,   /* an order in which the sequences stay, or do not matter */
-    GANTRY__LAYOUT_CHANNELS, /* has data_format: NCHW, or NCHW stored as NHWC */
-    GANTRY__LAYOUT_NORMALIZE /* NormalizeChannels */
-} gantry__layout_kind_t;
-
-/* What the host inputs of AXES and REDUCE hold. */
-typedef enum gantry__layout_host_t {
-    GANTRY__LAYOUT_NAMES = 0, /* axes */
-    GANTRY__LAYOUT_EACH = 1,  /* a number for each axis */
-    GANTRY__LAYOUT_PAIRS = 2  /* two numbers for each axis */
-} gantry__layout_host_t;
-
-typedef struct gantry__layout_op_t {
-    uint8_t kind;       /* GANTRY__LAYOUT_... */
-    uint8_t first_host; /* the first host input that is changed; 0: none, or the last input */
-    uint8_t host_count;
-    uint8_t host; /* gantry__layout_host_t */
-} gantry__layout_op_t;
+#include "op/op_axes.h"
 
 /* What the node's op does, by its attributes, too. The numbers of its host inputs must be known. */
-gantry__layout_op_t gantry__layout_op(const gantry__graph_t *graph, const gantry__node_t *node);
+gantry__axes_op_t gantry__layout_op(const gantry__graph_t *graph, const gantry__node_t *node);
 /* Whether the node wants channels last, or is a part of such an op. */
 bool gantry__layout_wants_last(const gantry__node_t *node);
 /* Whether a node that has data_format computes windows. */
 bool gantry__layout_is_window(const gantry__node_t *node);
 /* Whether input i has the axes of the result, or is what a node of RESHAPE or REDUCE takes. */
 bool gantry__layout_is_operand(const gantry__graph_t *graph, const gantry__node_t *node,
-                               const gantry__layout_op_t *op, uint32_t input);
+                               const gantry__axes_op_t *op, uint32_t input);
 
 /* A constant's numbers, int32 or int64, in host memory. */
 int64_t gantry__layout_number(const gantry_tensor_t *tensor, int64_t position);
@@ -62,11 +36,11 @@ gantry__order_t gantry__layout_perm(const gantry__graph_t *graph, const gantry__
 /* The order of the node's result for operands of this order and the body's shapes; and back. False:
  * the node does not take it. */
 bool gantry__layout_forward(const gantry__graph_t *graph, const gantry__node_t *node,
-                            const gantry__layout_op_t *op, const gantry_shape_t *operand,
+                            const gantry__axes_op_t *op, const gantry_shape_t *operand,
                             const gantry_shape_t *result, gantry__order_t order,
                             gantry__order_t *out_order);
 bool gantry__layout_backward(const gantry__graph_t *graph, const gantry__node_t *node,
-                             const gantry__layout_op_t *op, const gantry_shape_t *operand,
+                             const gantry__axes_op_t *op, const gantry_shape_t *operand,
                              const gantry_shape_t *result, gantry__order_t order,
                              gantry__order_t *out_order);
 

@@ -7,7 +7,7 @@
  *
  * A Transpose makes no node: its result is another order of axes in which a tensor is there
  * already (layout_forms.h). One walk in program order gives each node that can take several orders
- * the one by which fewest bytes are moved (layout_node.c, layout_ops.c), with new numbers of axes.
+ * the one by which fewest bytes are moved (layout_node.c, op/axes.def), with new numbers of axes.
  * Any other node takes its operands as the body has them, and gets a Transpose if they are not
  * there in that order. Equal ones are shared. A walk backwards finds out before which orders later
  * nodes want.
@@ -30,7 +30,7 @@
 static bool layout_is_able(const gantry__graph_t *graph, const gantry__node_t *node) {
     return gantry__node_is_pure(node) && node->output_count == 1 && node->control_count == 0 &&
            node->colocated_count == 0 && graph->values[node->first_output].elements > 0 &&
-           gantry__layout_op(graph, node).kind != GANTRY__LAYOUT_FIXED;
+           gantry__layout_op(graph, node).kind != GANTRY__AXES_FIXED;
 }
 
 /* Whether the operands were made under the node's own request. */
@@ -174,7 +174,7 @@ static void want_of_transpose(const gantry__layout_t *layout, const gantry__node
 
 /* Whether a node of another rank than its operand's takes images with their channels last. */
 static bool takes_last(const gantry__layout_t *layout, const gantry__node_t *node,
-                       const gantry__layout_op_t *op) {
+                       const gantry__axes_op_t *op) {
     const gantry__graph_t *graph = layout->graph;
     const gantry_shape_t *operand = &graph->values[node->inputs[0]].shape;
     gantry__order_t order;
@@ -185,24 +185,24 @@ static bool takes_last(const gantry__layout_t *layout, const gantry__node_t *nod
 
 static void want_of_free(const gantry__layout_t *layout, const gantry__node_t *node) {
     const gantry__graph_t *graph = layout->graph;
-    const gantry__layout_op_t op = gantry__layout_op(graph, node);
+    const gantry__axes_op_t op = gantry__layout_op(graph, node);
     const gantry_shape_t *result = &graph->values[node->first_output].shape;
     gantry__order_t wanted = layout->wanted[node->first_output], order;
-    if (op.kind == GANTRY__LAYOUT_TRANSPOSE) {
+    if (op.kind == GANTRY__AXES_TRANSPOSE) {
         want_of_transpose(layout, node);
         return;
     }
-    if ((op.kind == GANTRY__LAYOUT_RESHAPE || op.kind == GANTRY__LAYOUT_REDUCE) &&
+    if ((op.kind == GANTRY__AXES_RESHAPE || op.kind == GANTRY__AXES_REDUCE) &&
         !takes_last(layout, node, &op)) {
         layout_need(layout, node->inputs[0], GANTRY__ORDER_SAME);
     }
-    if (op.kind == GANTRY__LAYOUT_CHANNELS && gantry__layout_is_window(node))
+    if (op.kind == GANTRY__AXES_CHANNELS && gantry__layout_is_window(node))
         wanted = GANTRY__ORDER_LAST;
     for (uint32_t i = 0; i < node->input_count; ++i) {
         const gantry_shape_t *operand = &graph->values[node->inputs[i]].shape;
         if (!gantry__layout_is_operand(graph, node, &op, i)) {
             layout_want(layout, node->inputs[i], GANTRY__ORDER_SAME);
-        } else if (op.kind != GANTRY__LAYOUT_RESHAPE && operand->rank != result->rank) {
+        } else if (op.kind != GANTRY__AXES_RESHAPE && operand->rank != result->rank) {
             continue; /* any order will do */
         } else if (wanted != 0 &&
                    gantry__layout_backward(graph, node, &op, operand, result, wanted, &order)) {

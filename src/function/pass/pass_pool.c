@@ -50,9 +50,13 @@ static const gantry_attr_t *attr_of(const gantry__node_t *node, const char *name
 }
 
 static bool has_windows_side_by_side(const gantry__node_t *pool) {
-    const gantry_attr_t *sizes = attr_of(pool, "ksize"), *steps = attr_of(pool, "strides");
+    const gantry_attr_t *sizes = attr_of(pool, "ksize"), *steps = attr_of(pool, "strides"),
+                        *spreads = attr_of(pool, "dilations");
     for (int64_t i = 0; i < sizes->i; ++i) {
         if (sizes->list[i] != steps->list[i]) return false;
+    }
+    for (int64_t i = 0; i < spreads->i; ++i) {
+        if (spreads->list[i] != 1) return false;
     }
     return true;
 }
