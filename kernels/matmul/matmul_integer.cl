@@ -96,9 +96,9 @@ GANTRY_FN GANTRY_LONG batch_offset(const matmul_integer_t *plan, const GANTRY_LO
 #define STORED(sum) ((int)(sum))
 #endif
 
-#define SPANS                                                                                      \
-    GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(c), A_ZERO_SPAN B_ZERO_SPAN GANTRY_VALUE( \
-        matmul_integer_t, plan)
+#define SPANS                                                 \
+    GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(c), \
+        A_ZERO_SPAN B_ZERO_SPAN GANTRY_VALUE(matmul_integer_t, plan)
 
 #if !GANTRY_SERIAL
 
@@ -223,10 +223,10 @@ GANTRY_KERNEL matmul_integer_item(SPANS) {
     if (place >= plan.elements) {
         return;
     }
-    const uint a_less = A_ZERO(batch_offset(&plan, plan.a_zero_batch, batch), row) +
-                        (T_IS_MOVED ? 128u : 0u);
-    const uint b_less = B_ZERO(batch_offset(&plan, plan.b_zero_batch, batch), column) +
-                        (S_IS_MOVED ? 128u : 0u);
+    const uint a_less =
+        A_ZERO(batch_offset(&plan, plan.a_zero_batch, batch), row) + (T_IS_MOVED ? 128u : 0u);
+    const uint b_less =
+        B_ZERO(batch_offset(&plan, plan.b_zero_batch, batch), column) + (S_IS_MOVED ? 128u : 0u);
     GANTRY_GLOBAL const T *x =
         GANTRY_IN(T, a) + batch_offset(&plan, plan.a_batch, batch) + row * plan.a_row;
     GANTRY_GLOBAL const S *y =
@@ -293,7 +293,8 @@ GANTRY_KERNEL matmul_integer_rows(SPANS) {
     }
     for (GANTRY_LONG first = 0; first < plan.k; first += STEP) {
         int steps = (int)(plan.k - first < STEP ? plan.k - first : STEP);
-        read_piece(piece, y + first * plan.b_row, plan.b_row, plan.b_column, b_less, steps, columns);
+        read_piece(piece, y + first * plan.b_row, plan.b_row, plan.b_column, b_less, steps,
+                   columns);
         for (int p = 0; p < steps; ++p) {
             for (int i = 0; i < rows; ++i) {
                 uint scale = (uint)x[(first + p) * plan.a_column + i * plan.a_row] - a_less[i];

@@ -133,7 +133,8 @@ static int32_t launch_integer(gantry_op_call_t *call, const gantry__integer_prod
     args[count++] = gantry__k_span(call->inputs[0]);
     args[count++] = gantry__k_span(call->inputs[1]);
     args[count++] = gantry__k_span(call->outputs[0]);
-    for (uint32_t i = 2; i < call->input_count; ++i) args[count++] = gantry__k_span(call->inputs[i]);
+    for (uint32_t i = 2; i < call->input_count; ++i)
+        args[count++] = gantry__k_span(call->inputs[i]);
     args[count++] = gantry__k_scalar(&plan, sizeof plan);
     return gantry__k_launch_groups(call, kernel, form.groups, form.local, args, count);
 }
@@ -149,9 +150,8 @@ static int32_t matmul_integer_device_compute(gantry_op_call_t *call) {
     return launch_integer(call, &product);
 }
 
-static const gantry_kernel_def_t matmul_integer =
-    GANTRY_K_DEFINITION("MatMulInteger", gantry__matmul_integer_types,
-                        GANTRY_K_COUNT_OF(gantry__matmul_integer_types), NULL, 0,
-                        .compute = matmul_integer_device_compute);
+static const gantry_kernel_def_t matmul_integer = GANTRY_K_DEFINITION(
+    "MatMulInteger", gantry__matmul_integer_types, GANTRY_K_COUNT_OF(gantry__matmul_integer_types),
+    NULL, 0, .compute = matmul_integer_device_compute);
 static const gantry_kernel_def_t *const kernels[] = {&matmul_integer};
 GANTRY_K_PACK(matmul_integer, "portable/matmul_integer", kernels);
