@@ -150,7 +150,8 @@ static bool takes_types(TF_OpKernelConstruction *construction, const op_row_t *r
     return true;
 }
 
-/* The row of the node's op. Rows of a second op of Gantry, which serves further types, come later. */
+/* The row of the node's op. Rows of a second op of Gantry, which serves further types, come
+ * later. */
 static const op_row_t *find_typed_row(TF_OpKernelConstruction *construction, const char *op,
                                       TF_Status *status) {
     const op_row_t *first = op_row_find(op);
