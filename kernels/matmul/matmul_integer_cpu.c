@@ -2,9 +2,9 @@
 /* MatMulInteger of the CPU backend: shapes, batches, zero points, threads. The loops are in
  * matmul_integer_cpu_simd.c.
  *
- * The operand with fewer lines is kept: all its panels are packed first, with the sums of its lines.
- * The other one streams: threads share its lines, and a thread packs a few panels of them at a time,
- * which stay in its L1 or L2 cache while they meet all kept panels.
+ * The operand with fewer lines is kept: all its panels are packed first, with the sums of its
+ * lines. The other one streams: threads share its lines, and a thread packs a few panels of them at
+ * a time, which stay in its L1 or L2 cache while they meet all kept panels.
  *
  *     kept: all columns of B, packed        streamed: rows of A, a block of words at a time
  *
@@ -31,9 +31,9 @@
 #define BUFFER_WORDS 9216
 #define BLOCK_WORDS 256
 #define UNIT_LINES 256
-/* With so few kept lines the time is that of reading the streamed side. If its lines are contiguous,
- * they meet few kept ones line by line. If its elements across lines are, a block is wide and has
- * few words, so that it takes all of a cache line. */
+/* With so few kept lines the time is that of reading the streamed side. If its lines are
+ * contiguous, they meet few kept ones line by line. If its elements across lines are, a block is
+ * wide and has few words, so that it uses whole cache lines. */
 #define FEW_LINES 4
 #define THIN_LINES 16
 #define THIN_WORDS 32

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: The CPU backend's products of small integers equal a plain loop in 64 bits modulo 2^32, with zero points, in every instruction set, with products of bytes and without.
+/* Promise: The CPU backend's products of small integers equal a plain loop in 64 bits modulo 2^32,
+ * with zero points, in every instruction set, with products of bytes and without.
  * Promise: A product of small integers that gets no scratch memory fails, and says so. */
 #include "cpu_kernel_call.h"
 #include "test.h"
