@@ -20,7 +20,7 @@
  * outputs of Split) counts. */
 #define GANTRY__MAX_INPUTS GANTRY_MAX_OP_INPUTS
 #define GANTRY__MAX_OUTPUTS GANTRY_MAX_OP_OUTPUTS
-#define GANTRY__MAX_ATTRS 8
+#define GANTRY__MAX_ATTRS 12
 
 /* Element type of an input or output that is no type attribute's: a fixed one. */
 #define GANTRY__TYPE_FIXED(dtype) ((int8_t)(-(int)(dtype)))

@@ -41,6 +41,7 @@ TAKEN = (("BooleanMask", "Shapes () and"),                  # an axis of -1
          ("DepthwiseConv2dNative", "equal length strides"),
          ("ExtractImagePatches", "Sliding window rates"),   # without rates the rates are 1
          ("FusedBatchNorm", "Value for attr 'T' of double"),
+         ("ResizeNearestNeighbor", "Value for attr 'T'"),   # every type
          ("UnsortedSegment", "is out of range [0, 0)"))     # an op with an empty result reads no ids
 
 # TensorFlow writes out of bounds for some changed calls of these ops.
