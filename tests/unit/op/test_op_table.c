@@ -116,8 +116,8 @@ TEST(table_definitions_are_consistent) {
 }
 
 TEST(table_flags_mark_aliases_and_variables) {
-    static const char *const aliases[] = {"ExpandDims", "Identity", "Reshape", "Squeeze",
-                                          "StopGradient"};
+    static const char *const aliases[] = {"Bitcast", "ExpandDims", "Identity",
+                                          "Reshape", "Squeeze",    "StopGradient"};
     static const char *const variables[] = {"AssignAddVariableOp", "AssignSubVariableOp",
                                             "AssignVariableOp", "ReadVariableOp", "VarHandleOp"};
     size_t alias_count = 0, variable_count = 0, update_count = 0, sequenced_count = 0;
