@@ -45,6 +45,7 @@ void bench_launch(bench_t *bench);
 void bench_function(bench_t *bench);
 void bench_transfer(bench_t *bench);
 void bench_sharing(bench_t *bench);
+void bench_saved(bench_t *bench);
 void bench_elementwise(bench_t *bench);
 void bench_reduce(bench_t *bench);
 void bench_matmul(bench_t *bench);

@@ -30,6 +30,7 @@ static const case_t cases[] = {
     {"function", "a function of small ops, by the node", bench_function},
     {"transfer", "host to device and back, 4 KiB to 64 MiB", bench_transfer},
     {"sharing", "a tensor over the program's memory, made and given back", bench_sharing},
+    {"saved", "a saved function loaded, against its body traced", bench_saved},
     {"elementwise", "add, tanh and exp of 16 Mi float32", bench_elementwise},
     {"reduce", "sum of 16 Mi float32", bench_reduce},
     {"matmul", "square float32 products", bench_matmul},

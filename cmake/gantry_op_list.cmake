@@ -6,7 +6,7 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${GANTRY_OP_ROWS}
 set(GANTRY_OP_NAMES "")
 foreach(file IN LISTS GANTRY_OP_ROWS)
   file(READ ${file} rows)
-  string(REGEX REPLACE "\n[^\n]*, VARIANT, [^\n]*" "" rows "${rows}") # a variant is not a separate op
+  string(REGEX REPLACE "\n[^\n]*, (BINARY_)?VARIANT, [^\n]*" "" rows "${rows}") # a variant is not a separate op
   string(REGEX MATCHALL "\n(OP|GANTRY_[A-Z]+)\\([A-Za-z0-9_]+," rows "${rows}")
   list(TRANSFORM rows REPLACE ".*\\((.+)," "\\1")
   list(APPEND GANTRY_OP_NAMES ${rows})

@@ -41,4 +41,16 @@ GANTRY__TYPE_COLUMN(uint64_t, greatest, GANTRY_CASES_GREATEST, 0)
 GANTRY__TYPE_COLUMN(uint64_t, infinity, GANTRY_CASES_INFINITY, 0)
 GANTRY__TYPE_COLUMN(uint64_t, nan, GANTRY_CASES_NAN, 0)
 
+/* The second operand of ReducePrecision, a number that each floating type represents: 16 times the
+ * bits of the fraction that are kept, plus those of the exponent; 0 in their place keeps all, and 15
+ * keeps those of float16, whose denormals a float32 represents otherwise. */
+static inline int32_t gantry__precision_code(int32_t dtype, int64_t exponent_bits,
+                                             int64_t mantissa_bits) {
+    const int32_t exponent = gantry__type_exponent_bits(dtype);
+    const int32_t mantissa = 8 * (int32_t)gantry__type_bytes(dtype) - 1 - exponent;
+    const int32_t all = dtype == GANTRY_FLOAT16 ? 15 : 0;
+    return 16 * (mantissa_bits < mantissa ? (int32_t)mantissa_bits : mantissa) +
+           (exponent_bits < exponent ? (int32_t)exponent_bits : all);
+}
+
 #endif

@@ -78,7 +78,10 @@ typedef enum gantry_pass_t {
     /** Fused elementwise ops that compute new values of variables by the same program become one
      * launch per device, whatever the shapes of the variables. */
     GANTRY_PASS_JOINED_UPDATES = 1 << 7,
-    GANTRY_PASS_ALL = (1 << 8) - 1 /**< All of them. */
+    /** Transposes around convolutions and pools cancel: what is between them is computed with the
+     * axes in another order. */
+    GANTRY_PASS_LAYOUT = 1 << 8,
+    GANTRY_PASS_ALL = (1 << 9) - 1 /**< All of them. */
 } gantry_pass_t;
 
 /** An input that a function gets once, such as the weights of a layer. Its traces hold the tensor

@@ -23,25 +23,30 @@ GANTRY_API const gantry_tensor_t *gantry_sub(gantry_scope_t *scope, const gantry
 /** Mul: x * y, broadcasting. Takes the floating types and integers. */
 GANTRY_API const gantry_tensor_t *gantry_mul(gantry_scope_t *scope, const gantry_tensor_t *x,
                                              const gantry_tensor_t *y);
-/** Div: x / y, broadcasting; integers truncate towards zero. Takes the floating types and integers;
- * dividing an integer by 0 is InvalidArgument. */
+/** Div: x / y, broadcasting; integers truncate towards zero; if never_fails, an integer divided by
+ * 0 is -1: all bits set. Takes the floating types and integers; dividing an integer by 0 is
+ * InvalidArgument; gantry_op_call takes the attribute. */
 GANTRY_API const gantry_tensor_t *gantry_div(gantry_scope_t *scope, const gantry_tensor_t *x,
                                              const gantry_tensor_t *y);
-/** FloorDiv: x / y rounded down. Takes the floating types and integers; dividing an integer by 0 is
- * InvalidArgument. */
+/** FloorDiv: x / y rounded down; if never_fails, an integer divided by 0 is -1: all bits set. Takes
+ * the floating types and integers; dividing an integer by 0 is InvalidArgument; gantry_op_call
+ * takes the attribute. */
 GANTRY_API const gantry_tensor_t *gantry_floor_div(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                    const gantry_tensor_t *y);
-/** TruncateDiv: x / y truncated towards zero. Takes the floating types and integers; dividing an
- * integer by 0 is InvalidArgument. */
+/** TruncateDiv: x / y truncated towards zero; if never_fails, an integer divided by 0 is -1: all
+ * bits set. Takes the floating types and integers; dividing an integer by 0 is InvalidArgument;
+ * gantry_op_call takes the attribute. */
 GANTRY_API const gantry_tensor_t *gantry_truncate_div(gantry_scope_t *scope,
                                                       const gantry_tensor_t *x,
                                                       const gantry_tensor_t *y);
-/** FloorMod: the remainder of FloorDiv, with y's sign. Takes the floating types and integers;
- * dividing an integer by 0 is InvalidArgument. */
+/** FloorMod: the remainder of FloorDiv, with y's sign; if never_fails, that of an integer divided
+ * by 0 is x. Takes the floating types and integers; dividing an integer by 0 is InvalidArgument;
+ * gantry_op_call takes the attribute. */
 GANTRY_API const gantry_tensor_t *gantry_floor_mod(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                    const gantry_tensor_t *y);
-/** TruncateMod: the remainder of TruncateDiv, with x's sign. Takes the floating types and integers;
- * dividing an integer by 0 is InvalidArgument. */
+/** TruncateMod: the remainder of TruncateDiv, with x's sign; if never_fails, that of an integer
+ * divided by 0 is x. Takes the floating types and integers; dividing an integer by 0 is
+ * InvalidArgument; gantry_op_call takes the attribute. */
 GANTRY_API const gantry_tensor_t *gantry_truncate_mod(gantry_scope_t *scope,
                                                       const gantry_tensor_t *x,
                                                       const gantry_tensor_t *y);
@@ -60,8 +65,9 @@ GANTRY_API const gantry_tensor_t *gantry_xlogy(gantry_scope_t *scope, const gant
 /** Xlog1py: x log(1 + y), and 0 where x is 0. Takes the floating types. */
 GANTRY_API const gantry_tensor_t *gantry_xlog1py(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                  const gantry_tensor_t *y);
-/** Pow: x to the power of y. Takes the floating types and signed integers; a negative exponent of
- * an integer is InvalidArgument. */
+/** Pow: x to the power of y; if never_fails, a negative power of an integer is 1 / x to the power
+ * of -y, truncated towards zero, and 0 where x is 0. Takes the floating types and integers; a
+ * negative exponent of an integer is InvalidArgument; gantry_op_call takes the attribute. */
 GANTRY_API const gantry_tensor_t *gantry_pow(gantry_scope_t *scope, const gantry_tensor_t *x,
                                              const gantry_tensor_t *y);
 /** Atan2: the angle of the point (x, y). Takes the floating types. */
@@ -71,10 +77,12 @@ GANTRY_API const gantry_tensor_t *gantry_atan2(gantry_scope_t *scope, const gant
 GANTRY_API const gantry_tensor_t *gantry_squared_difference(gantry_scope_t *scope,
                                                             const gantry_tensor_t *x,
                                                             const gantry_tensor_t *y);
-/** Maximum: the larger of x and y, broadcasting. Takes the floating types and integers. */
+/** Maximum: the larger of x and y, broadcasting; if signed_zero, 0 is larger than -0. Takes the
+ * floating types, integers and bool; gantry_op_call takes the attribute. */
 GANTRY_API const gantry_tensor_t *gantry_maximum(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                  const gantry_tensor_t *y);
-/** Minimum: the smaller of x and y, broadcasting. Takes the floating types and integers. */
+/** Minimum: the smaller of x and y, broadcasting; if signed_zero, -0 is smaller than 0. Takes the
+ * floating types, integers and bool; gantry_op_call takes the attribute. */
 GANTRY_API const gantry_tensor_t *gantry_minimum(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                  const gantry_tensor_t *y);
 /** BitwiseAnd: the bits that are set in x and y. Takes int8, int16, int32, int64, uint8, uint16,
@@ -91,12 +99,14 @@ GANTRY_API const gantry_tensor_t *gantry_bitwise_or(gantry_scope_t *scope, const
 GANTRY_API const gantry_tensor_t *gantry_bitwise_xor(gantry_scope_t *scope,
                                                      const gantry_tensor_t *x,
                                                      const gantry_tensor_t *y);
-/** LeftShift: x's bits shifted up by y, which is clamped to [0, bits - 1]. Takes int8, int16,
- * int32, int64, uint8, uint16, uint32, uint64. */
+/** LeftShift: x's bits shifted up by y, which is clamped to [0, bits - 1]; if shifts_out, any other
+ * y gives 0. Takes int8, int16, int32, int64, uint8, uint16, uint32, uint64; gantry_op_call takes
+ * the attribute. */
 GANTRY_API const gantry_tensor_t *gantry_left_shift(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                     const gantry_tensor_t *y);
-/** RightShift: x's bits shifted down by y, which is clamped to [0, bits - 1]; the sign is kept.
- * Takes int8, int16, int32, int64, uint8, uint16, uint32, uint64. */
+/** RightShift: x's bits shifted down by y, which is clamped to [0, bits - 1]; if shifts_out, any
+ * other y leaves copies of the sign; if logical, zeros take the sign's place. Takes int8, int16,
+ * int32, int64, uint8, uint16, uint32, uint64; gantry_op_call takes the attribute. */
 GANTRY_API const gantry_tensor_t *gantry_right_shift(gantry_scope_t *scope,
                                                      const gantry_tensor_t *x,
                                                      const gantry_tensor_t *y);
@@ -104,7 +114,8 @@ GANTRY_API const gantry_tensor_t *gantry_right_shift(gantry_scope_t *scope,
 GANTRY_API const gantry_tensor_t *gantry_neg(gantry_scope_t *scope, const gantry_tensor_t *x);
 /** Abs: the absolute value. Takes the floating types and signed integers. */
 GANTRY_API const gantry_tensor_t *gantry_abs(gantry_scope_t *scope, const gantry_tensor_t *x);
-/** Sign: 1, 0 or -1. Takes the floating types and signed integers. */
+/** Sign: 1, 0 or -1; if signed_zero, -0 of -0. Takes the floating types and signed integers;
+ * gantry_op_call takes the attribute. */
 GANTRY_API const gantry_tensor_t *gantry_sign(gantry_scope_t *scope, const gantry_tensor_t *x);
 /** Square: x * x. Takes the floating types and integers. */
 GANTRY_API const gantry_tensor_t *gantry_square(gantry_scope_t *scope, const gantry_tensor_t *x);
@@ -114,15 +125,30 @@ GANTRY_API const gantry_tensor_t *gantry_reciprocal(gantry_scope_t *scope,
 /** Invert: x with every bit inverted. Takes int8, int16, int32, int64, uint8, uint16, uint32,
  * uint64. */
 GANTRY_API const gantry_tensor_t *gantry_invert(gantry_scope_t *scope, const gantry_tensor_t *x);
+/** PopulationCount: how many bits of x are set, as output_type: uint8 or x's type. Takes int8,
+ * int16, int32, int64, uint8, uint16, uint32, uint64; returns uint8; gantry_op_call takes the
+ * attribute. */
+GANTRY_API const gantry_tensor_t *gantry_population_count(gantry_scope_t *scope,
+                                                          const gantry_tensor_t *x);
+/** CountLeadingZeros: how many bits of x above the highest one that is set are not; of 0 all. Takes
+ * int8, int16, int32, int64, uint8, uint16, uint32, uint64. */
+GANTRY_API const gantry_tensor_t *gantry_count_leading_zeros(gantry_scope_t *scope,
+                                                             const gantry_tensor_t *x);
 /** Floor: the largest integer that is not above x. Takes the floating types. */
 GANTRY_API const gantry_tensor_t *gantry_floor(gantry_scope_t *scope, const gantry_tensor_t *x);
 /** Ceil: the smallest integer that is not below x. Takes the floating types. */
 GANTRY_API const gantry_tensor_t *gantry_ceil(gantry_scope_t *scope, const gantry_tensor_t *x);
-/** Round: the nearest integer; ties go to the even one. Takes the floating types and signed
- * integers. */
+/** Round: the nearest integer; ties go to the even one or, if ties_away, away from 0. Takes the
+ * floating types and signed integers; gantry_op_call takes the attribute. */
 GANTRY_API const gantry_tensor_t *gantry_round(gantry_scope_t *scope, const gantry_tensor_t *x);
 /** Rint: the nearest integer; ties go to the even one. Takes the floating types. */
 GANTRY_API const gantry_tensor_t *gantry_rint(gantry_scope_t *scope, const gantry_tensor_t *x);
+/** ReducePrecision: x rounded to a float of exponent_bits and mantissa_bits: too large becomes
+ * infinite, denormal 0. Takes the floating types. */
+GANTRY_API const gantry_tensor_t *gantry_reduce_precision(gantry_scope_t *scope,
+                                                          const gantry_tensor_t *x,
+                                                          int32_t exponent_bits,
+                                                          int32_t mantissa_bits);
 /** Relu: the larger of 0 and x. Takes the floating types and integers. */
 GANTRY_API const gantry_tensor_t *gantry_relu(gantry_scope_t *scope, const gantry_tensor_t *x);
 /** Relu6: x clamped to [0, 6]. Takes the floating types and integers. */
@@ -132,6 +158,8 @@ GANTRY_API const gantry_tensor_t *gantry_leaky_relu(gantry_scope_t *scope, const
                                                     float alpha);
 /** Sqrt: the square root. Takes the floating types. */
 GANTRY_API const gantry_tensor_t *gantry_sqrt(gantry_scope_t *scope, const gantry_tensor_t *x);
+/** Cbrt: the cube root. Takes the floating types. */
+GANTRY_API const gantry_tensor_t *gantry_cbrt(gantry_scope_t *scope, const gantry_tensor_t *x);
 /** Exp: e to the power of x. Takes the floating types. */
 GANTRY_API const gantry_tensor_t *gantry_exp(gantry_scope_t *scope, const gantry_tensor_t *x);
 /** Log: the natural logarithm. Takes the floating types. */

@@ -32,7 +32,8 @@ GANTRY_API const gantry_tensor_t *gantry_gather_nd(gantry_scope_t *scope,
                                                    const gantry_tensor_t *params,
                                                    const gantry_tensor_t *indices);
 /** ScatterNd: zeros of this shape, with updates added to the slices that the rows of indices
- * name. */
+ * name. gantry_op_call takes the attribute reduction: "ADD", "NONE" (the last update wins), "MUL",
+ * "MAX" or "MIN". */
 GANTRY_API const gantry_tensor_t *gantry_scatter_nd(gantry_scope_t *scope,
                                                     const gantry_tensor_t *indices,
                                                     const gantry_tensor_t *updates,
@@ -55,6 +56,11 @@ GANTRY_API const gantry_tensor_t *gantry_tensor_scatter_sub(gantry_scope_t *scop
                                                             const gantry_tensor_t *tensor,
                                                             const gantry_tensor_t *indices,
                                                             const gantry_tensor_t *updates);
+/** A copy of tensor with its named slices multiplied by updates. */
+GANTRY_API const gantry_tensor_t *gantry_tensor_scatter_mul(gantry_scope_t *scope,
+                                                            const gantry_tensor_t *tensor,
+                                                            const gantry_tensor_t *indices,
+                                                            const gantry_tensor_t *updates);
 /** A copy of tensor whose named slices become the elementwise maximum of slice and update. */
 GANTRY_API const gantry_tensor_t *gantry_tensor_scatter_max(gantry_scope_t *scope,
                                                             const gantry_tensor_t *tensor,
@@ -65,6 +71,25 @@ GANTRY_API const gantry_tensor_t *gantry_tensor_scatter_min(gantry_scope_t *scop
                                                             const gantry_tensor_t *tensor,
                                                             const gantry_tensor_t *indices,
                                                             const gantry_tensor_t *updates);
+
+/* ---- indices of elements ----
+ * Each index names an element at its own position, except that the index takes the place of the
+ * position along axis (a negative axis counts from the end). indices have the rank of data, and
+ * along other axes at most its sizes. */
+
+/** GatherElements: the elements of data that indices name, in the shape of indices. */
+GANTRY_API const gantry_tensor_t *gantry_gather_elements(gantry_scope_t *scope,
+                                                         const gantry_tensor_t *data,
+                                                         const gantry_tensor_t *indices,
+                                                         int32_t axis);
+/** ScatterElements: a copy of data whose elements that indices name are joined with updates, of the
+ * shape of indices. reduction: "NONE" (replaced; the last update wins), "ADD", "MUL", "MAX" or
+ * "MIN"; NULL is "NONE". */
+GANTRY_API const gantry_tensor_t *gantry_scatter_elements(gantry_scope_t *scope,
+                                                          const gantry_tensor_t *data,
+                                                          const gantry_tensor_t *indices,
+                                                          const gantry_tensor_t *updates,
+                                                          int32_t axis, const char *reduction);
 
 /* ---- sorted segments ----
  * segment_ids is a vector that never falls, with an id for each row of data (its first dimension).

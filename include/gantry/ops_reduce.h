@@ -32,10 +32,10 @@ GANTRY_API const gantry_tensor_t *gantry_sum(gantry_scope_t *scope, const gantry
  * */
 GANTRY_API const gantry_tensor_t *gantry_mean(gantry_scope_t *scope, const gantry_tensor_t *x,
                                               const gantry_reduce_options_t *options);
-/** Max: the maximum over axes. Takes the floating types and integers. */
+/** Max: the maximum over axes. Takes the floating types, integers and bool. */
 GANTRY_API const gantry_tensor_t *gantry_max(gantry_scope_t *scope, const gantry_tensor_t *x,
                                              const gantry_reduce_options_t *options);
-/** Min: the minimum over axes. Takes the floating types and integers. */
+/** Min: the minimum over axes. Takes the floating types, integers and bool. */
 GANTRY_API const gantry_tensor_t *gantry_min(gantry_scope_t *scope, const gantry_tensor_t *x,
                                              const gantry_reduce_options_t *options);
 /** Prod: the product over axes. Takes the floating types and integers. */

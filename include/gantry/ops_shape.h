@@ -24,6 +24,11 @@ GANTRY_API const gantry_tensor_t *gantry_expand_dims(gantry_scope_t *scope,
  * NULL: all dimensions of size 1. */
 GANTRY_API const gantry_tensor_t *gantry_squeeze(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                  const int32_t *axes, size_t axis_count);
+/** Bitcast: the same bytes as elements of another type. A smaller type adds a last dimension, the
+ * number of its elements in one of x; a larger one takes the last dimension away, which must be
+ * that number. Only bools become bools. No gradient passes. */
+GANTRY_API const gantry_tensor_t *gantry_bitcast(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                                 gantry_dtype_t dtype);
 /** Transpose: dimension i of the result is dimension perm[i] of x. perm has one entry per
  * dimension; NULL reverses the dimensions. */
 GANTRY_API const gantry_tensor_t *gantry_transpose(gantry_scope_t *scope, const gantry_tensor_t *x,
@@ -40,6 +45,21 @@ GANTRY_API const gantry_tensor_t *gantry_concat(gantry_scope_t *scope,
  * -1: to the end. */
 GANTRY_API const gantry_tensor_t *gantry_slice(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                const int64_t *begin, const int64_t *size);
+
+/** XlaDynamicSlice: the box of x with this size, one entry per dimension, that begins at starts, a
+ * tensor of one number of any integer type per dimension. starts stays on its device: it is clamped
+ * so that the box is inside x. */
+GANTRY_API const gantry_tensor_t *gantry_dynamic_slice(gantry_scope_t *scope,
+                                                       const gantry_tensor_t *x,
+                                                       const gantry_tensor_t *starts,
+                                                       const int64_t *size);
+/** XlaDynamicUpdateSlice: x with the box of update's shape that begins at starts, clamped likewise,
+ * replaced by update. Where x ends with the op (gantry_tensor_donate, its last use in a function or
+ * a loop), the result takes its memory, and only the box is written. */
+GANTRY_API const gantry_tensor_t *gantry_dynamic_update_slice(gantry_scope_t *scope,
+                                                              const gantry_tensor_t *x,
+                                                              const gantry_tensor_t *update,
+                                                              const gantry_tensor_t *starts);
 
 /** Masks of gantry_strided_slice. Bit i belongs to entry i. */
 typedef struct gantry_strided_slice_options_t {
@@ -67,7 +87,9 @@ typedef enum gantry_pad_mode_t {
     /** Mirrors without the outermost element: c b | a b c | b a. Less than the dimension. */
     GANTRY_PAD_REFLECT = 1,
     /** Mirrors with the outermost element: b a | a b c | c b. At most the dimension. */
-    GANTRY_PAD_SYMMETRIC = 2
+    GANTRY_PAD_SYMMETRIC = 2,
+    GANTRY_PAD_EDGE = 3, /**< Repeats the outermost element: a a | a b c | c c. */
+    GANTRY_PAD_WRAP = 4  /**< Begins again at the other end: b c | a b c | a b. */
 } gantry_pad_mode_t;
 
 /** Options of gantry_pad. */
@@ -75,10 +97,17 @@ typedef struct gantry_pad_options_t {
     uint32_t struct_size;         /**< Its sizeof; 0: the fields of version 0.1. */
     gantry_pad_mode_t mode;       /**< The mode; 0: one value. */
     const gantry_tensor_t *value; /**< CONSTANT: a scalar of x's type; NULL: 0. */
+    /** CONSTANT: for each dimension, how many times the value comes between two elements; NULL:
+     * not at all. */
+    const int64_t *interior;
+    /** Paddings below 0 remove elements, after those of interior are added and before others
+     * are. REFLECT and SYMMETRIC go back and forth as often as the paddings need. */
+    bool crop;
 } gantry_pad_options_t;
 
-/** PadV2 or MirrorPad: x with elements added. paddings has two numbers per dimension, the
- * elements before and after it; NULL: none. options NULL: zeros. */
+/** Pad or MirrorPad: x with elements added. paddings has two numbers per dimension, the
+ * elements before and after it; NULL: none. options NULL: zeros. EDGE and WRAP accept any number;
+ * a dimension without elements has none to repeat, which is InvalidArgument. */
 GANTRY_API const gantry_tensor_t *gantry_pad(gantry_scope_t *scope, const gantry_tensor_t *x,
                                              const int64_t *paddings,
                                              const gantry_pad_options_t *options);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
  * Sorting, and searches in sorted rows; ops.h says what holds for all ops, for owners and for
- * threads. Elements have any float or integer type. NaN counts as larger than all numbers. Equal
- * elements keep their order. */
+ * threads. Sorted elements have any float or integer type, bool or float8; those of searches any
+ * float or integer type. NaN counts as larger than all numbers, and -0 equals 0. Equal elements
+ * keep their order. gantry_op_call takes further attributes (the total order of IEEE 754; the
+ * smallest k elements, along any axis), and the op SortByKeys, which sorts several tensors by
+ * several keys. */
 #ifndef GANTRY_OPS_SORT_H
 #define GANTRY_OPS_SORT_H
 
@@ -20,8 +23,8 @@ GANTRY_API const gantry_tensor_t *gantry_sort(gantry_scope_t *scope, const gantr
 GANTRY_API const gantry_tensor_t *gantry_argsort(gantry_scope_t *scope,
                                                  const gantry_tensor_t *values, int32_t axis,
                                                  bool descending);
-/** TopK: the k largest elements of each row (along the last axis), the largest first.
- * *out_indices, if not NULL, are their int32 positions. */
+/** TopK: the k largest elements of each row (along the last axis), the largest first, of equal ones
+ * the lower position first. *out_indices, if not NULL, are their int32 positions. */
 GANTRY_API const gantry_tensor_t *gantry_top_k(gantry_scope_t *scope, const gantry_tensor_t *input,
                                                int32_t k, const gantry_tensor_t **out_indices);
 /** InTopK: bool[n], whether class targets[i] (int32 or int64) is among the k largest of

@@ -27,12 +27,16 @@ typedef enum gantry_padding_t {
 typedef struct gantry_window_options_t {
     uint32_t struct_size; /**< Its sizeof; 0: the fields of version 0.1. */
     int64_t strides[2];   /**< Rows, columns; 0 means 1. */
-    /** Distance between a filter's elements; 0 means 1. Not for pooling. */
+    /** Distance between the elements of a filter or of a pool's window; 0 means 1. */
     int64_t dilations[2];
     gantry_padding_t padding; /**< The padding; 0: SAME. */
-    /** The padding above, below, left and right. Not for AvgPool and sequences. */
+    /** The padding above, below, left and right; of sequences the first two. Not for conv1d. */
     int64_t explicit_paddings[4];
     bool channels_first; /**< Channels are dimension 1, not the last. */
+    /** Pools: ceil(size / step) windows as far as they begin in the image or before it. */
+    bool ceil_mode;
+    /** Means: the padding counts, as zeros. What ceil_mode adds never counts. */
+    bool count_include_pad;
 } gantry_window_options_t;
 
 /** Conv2D. filter is [rows, columns, channels / groups, outputs]; the number of groups follows
@@ -75,12 +79,23 @@ GANTRY_API const gantry_tensor_t *gantry_conv1d(gantry_scope_t *scope,
                                                 const gantry_tensor_t *sequences,
                                                 const gantry_tensor_t *filter,
                                                 const gantry_window_options_t *options);
-/** MaxPool: the maximum of each window of rows x columns. Elements of the padding do not count. */
+/** MaxPool: the maximum of each window of rows x columns. Elements of the padding do not count; a
+ * window that has no others gives the type's lowest value. */
 GANTRY_API const gantry_tensor_t *gantry_max_pool2d(gantry_scope_t *scope,
                                                     const gantry_tensor_t *images, int64_t rows,
                                                     int64_t columns,
                                                     const gantry_window_options_t *options);
-/** AvgPool: the mean of each window of rows x columns. Elements of the padding do not count. */
+/** MaxPoolWithArgmax: the same in outputs[0], and in outputs[1] the int64 positions of the maxima,
+ * the first of equal ones: (row * width + column) * channels + channel, or with channels_first
+ * (channel * height + row) * width + column. include_batch_in_index: counted over all images, not
+ * in each. by_columns: column * height + row in place of row * width + column. Returns the scope's
+ * status. */
+GANTRY_API gantry_status_t gantry_max_pool2d_with_argmax(
+    gantry_scope_t *scope, const gantry_tensor_t *images, int64_t rows, int64_t columns,
+    const gantry_window_options_t *options, bool include_batch_in_index, bool by_columns,
+    const gantry_tensor_t *outputs[2]);
+/** AvgPool: the mean of each window of rows x columns. Elements of the padding do not count, but
+ * with count_include_pad. */
 GANTRY_API const gantry_tensor_t *gantry_avg_pool2d(gantry_scope_t *scope,
                                                     const gantry_tensor_t *images, int64_t rows,
                                                     int64_t columns,

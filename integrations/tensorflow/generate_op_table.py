@@ -182,6 +182,8 @@ class Row:
                 yield f".adapt = {self.adapter}"
             elif self.gantry in elementwise_ops():
                 yield ".is_elementwise = true"
+            if self.tf in op_rules.BEFORE_TENSORFLOW:
+                yield ".priority = 1"
             types = [f'{{"{attr}", {set_text(numbers)}}}'
                      for attr, numbers in self.types]
             attrs = [f'{{"{attr[0]}", GANTRY_ATTR_{attr[1]}' + (f', "{attr[2]}"}}' if len(attr) > 2 else "}")
@@ -261,7 +263,7 @@ def type_sets(tf, op):
     for name in attrs:
         ours = op.types(op_rules.type_attr(tf.name, name))
         both = tf.allowed(name) & ours & tf.served(name, ("CPU",)) - set(op_rules.WITHOUT_TYPES.get(tf.name, ()))
-        if name == main:
+        if name == main and tf.name not in op_rules.BEFORE_TENSORFLOW:
             both -= tf.served(name, ("DEFAULT", "GPU"))
         if not both:
             return None

@@ -36,7 +36,6 @@ WANTED = [
     ("Cholesky", "a kernel of its own"),
     ("DiagPart", "Reshape, MatrixDiagPart; Diag by MatrixDiag and Reshape"),
     ("Cross", "Slice, Mul, Sub, Pack"),
-    ("MaxPoolWithArgmax", "a kernel of its own"),
     ("SparseTensorDenseMatMul", "Gather, Mul, UnsortedSegmentSum"),
     ("LRN", "Square, AvgPool over channels, Pow, Mul"),
     ("RandomGamma", "a kernel of its own; StatelessRandomGammaV3 as well"),

@@ -29,6 +29,12 @@ SKIPPED = {
     "SegmentMinV2": "takes the number of segments",
 }
 
+# Ops for which TensorFlow has kernels on every GPU that no plug-in's device can run: ours come before them.
+BEFORE_TENSORFLOW = {
+    "XlaDynamicSlice": "compiled by XLA, which has no compiler for Gantry's devices; Keras calls it",
+    "XlaDynamicUpdateSlice": "compiled by XLA; keras.ops.slice_update calls it",
+}
+
 # TensorFlow's name of an input, and Gantry's.
 RENAMED_INPUTS = {
     "Where": {"input": "condition"},

@@ -20,6 +20,7 @@
 #include "ops/type_rows.h"
 #define GANTRY_ID_none 0
 #define GANTRY_NO_TYPES(ROW)
+#define GANTRY_TYPE_F32(ROW) ROW(f32)
 /* One type of each size, which represents all types of that size where bits are moved
  * (gantry__k_twin). */
 #define GANTRY_BY_SIZE(ROW) GANTRY_NUMBERS_BY_SIZE(ROW) ROW(c128)

@@ -19,6 +19,18 @@
 #undef GANTRY_ROUND
 #undef GANTRY_POWER
 #undef GANTRY_SHIFT
+#undef GANTRY_RESULT_BYTE
+#undef GANTRY_HAS_SIGN
+#undef GANTRY_OR_ONES
+#undef GANTRY_OR_FIRST
+#undef GANTRY_ROUND_AWAY
+#undef GANTRY_POWER_DEFINED
+#undef GANTRY_SHIFTS
+#undef GANTRY_SHIFT_DOWN
+#undef GANTRY_UNSIGNED
+#undef GANTRY_REDUCE_PRECISION
+#undef GANTRY_BIT_COUNT
+#undef GANTRY_LEADING_ZEROS
 #undef GANTRY_CHECK_NEVER
 #undef GANTRY_CHECK_ZERO_DIVISOR
 #undef GANTRY_CHECK_NEGATIVE_EXPONENT
@@ -29,9 +41,11 @@
 
 #if GANTRY_T_IS(f64)
 #define GANTRY_MATH(name) gantry__##name##_f64
+#define GANTRY_HAS_SIGN(x) (int)(GANTRY_AS_ULONG(x) >> 63)
 #define GANTRY_ABSOLUTE(x) GANTRY_AS_DOUBLE(GANTRY_AS_ULONG(x) & (ulong)0x7fffffffffffffff)
 #else
 #define GANTRY_MATH(name) gantry__##name##_f32
+#define GANTRY_HAS_SIGN(x) (int)(GANTRY_AS_UINT(x) >> 31)
 #define GANTRY_ABSOLUTE(x) GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu)
 #endif
 #define GANTRY_IS_NAN(x) ((x) != (x))
@@ -43,12 +57,24 @@
 #define GANTRY_FLOOR_REMAINDER(x, y) GANTRY_MATH(floor_mod)(x, y)
 #define GANTRY_ROUND(x) GANTRY_MATH(rint)(x)
 #define GANTRY_POWER(x, y) GANTRY_MATH(pow)(x, y)
+#define GANTRY_REDUCE_PRECISION(x, y) GANTRY_MATH(reduce_precision)(x, y)
+/* exact: the part of x beyond its integer part, twice, is compared with 1 */
+#define GANTRY_ROUND_AWAY(x)                                                                    \
+    (GANTRY_ABSOLUTE((x)-GANTRY_MATH(trunc)(x)) + GANTRY_ABSOLUTE((x)-GANTRY_MATH(trunc)(x)) >= \
+             (C)1                                                                               \
+         ? GANTRY_MATH(trunc)(x) + (GANTRY_IS_NEGATIVE(x) ? (C)-1 : (C)1)                       \
+         : GANTRY_MATH(trunc)(x))
+#define GANTRY_OR_ONES(quotient, y) (quotient)
+#define GANTRY_OR_FIRST(rest, x, y) (rest)
+#define GANTRY_POWER_DEFINED(x, y) GANTRY_POWER(x, y)
 #define GANTRY_CHECK_ZERO_DIVISOR(y) 0
 #define GANTRY_CHECK_NEGATIVE_EXPONENT(y) 0
 
 #else
 
 #define GANTRY_IS_NAN(x) 0
+#define GANTRY_HAS_SIGN(x) 0
+#define GANTRY_ROUND_AWAY(x) (x)
 #define GANTRY_CHECK_ZERO_DIVISOR(y) ((y) == 0)
 #define GANTRY_TRUNCATE_DIVIDE(x, y) GANTRY_DIVIDE(x, y)
 #define GANTRY_ROUND(x) (x)
@@ -57,6 +83,22 @@
 #else
 #define GANTRY_POWER(x, y) gantry__power_u32((U)(x), (U)(y))
 #endif
+
+/* the bits of x in C's size */
+#if GANTRY_T_IS(i64) || GANTRY_T_IS(u64)
+#define GANTRY_UNSIGNED(x) ((ulong)(x))
+#define GANTRY_BIT_COUNT(x) gantry__bit_count_u64(GANTRY_UNSIGNED(x))
+#define GANTRY_LEADING_ZEROS(x) gantry__leading_zeros_u64(GANTRY_UNSIGNED(x))
+#else
+#define GANTRY_UNSIGNED(x) ((uint)(x) & (0xffffffffu >> (32 - 8 * sizeof(C))))
+#define GANTRY_BIT_COUNT(x) gantry__bit_count_u32(GANTRY_UNSIGNED(x))
+#define GANTRY_LEADING_ZEROS(x) \
+    (gantry__leading_zeros_u32(GANTRY_UNSIGNED(x)) - (32 - 8 * (uint)sizeof(C)))
+#endif
+
+/* of ops that never fail: a quotient or a remainder, which is 0 for a zero divisor */
+#define GANTRY_OR_ONES(quotient, y) ((U)(quotient) | -(U)((y) == 0))
+#define GANTRY_OR_FIRST(rest, x, y) ((U)(rest) | ((U)(x) & -(U)((y) == 0)))
 
 /* x / y for a y at which no machine traps. CPUs divide vectors of doubles, but integers one by one.
  * For 32 bits the quotient of the doubles is on the same side of every integer as the exact one, so
@@ -83,6 +125,13 @@
 #define GANTRY_FLOOR_DIVIDE(x, y) (GANTRY_DIVIDE(x, y) - GANTRY_IS_OF_FLOOR(x, y))
 #define GANTRY_FLOOR_REMAINDER(x, y) (GANTRY_REMAINDER(x, y) + ((y) & -(C)GANTRY_IS_OF_FLOOR(x, y)))
 #define GANTRY_SHIFT(y) (int)((y) < 0 ? 0 : (y) < (C)(8 * sizeof(C)) ? (y) : (C)(8 * sizeof(C) - 1))
+#define GANTRY_SHIFTS(y) (((y) >= 0) & ((y) < (C)(8 * sizeof(C))))
+#define GANTRY_SHIFT_DOWN(x, y) ((x) >> (GANTRY_SHIFTS(y) ? (int)(y) : (int)(8 * sizeof(C) - 1)))
+#define GANTRY_POWER_DEFINED(x, y)                       \
+    ((y) >= 0    ? GANTRY_POWER(x, (y) < 0 ? (C)0 : (y)) \
+        : (x) == 1 ? (U)1                                \
+     : (x) == -1 ? ((y)&1 ? -(U)1 : (U)1)                \
+                 : (U)0)
 #define GANTRY_CHECK_NEGATIVE_EXPONENT(y) ((y) < 0)
 #else
 #define GANTRY_IS_NEGATIVE(x) 0
@@ -93,9 +142,14 @@
 #define GANTRY_FLOOR_DIVIDE(x, y) GANTRY_DIVIDE(x, y)
 #define GANTRY_FLOOR_REMAINDER(x, y) GANTRY_REMAINDER(x, y)
 #define GANTRY_SHIFT(y) (int)((y) < (C)(8 * sizeof(C)) ? (y) : (C)(8 * sizeof(C) - 1))
+#define GANTRY_SHIFTS(y) ((y) < (C)(8 * sizeof(C)))
+#define GANTRY_SHIFT_DOWN(x, y) (GANTRY_SHIFTS(y) ? (x) >> GANTRY_SHIFT(y) : (C)0)
+#define GANTRY_POWER_DEFINED(x, y) GANTRY_POWER(x, y)
+#define GANTRY_CHECK_NEGATIVE_EXPONENT(y) 0
 #endif
 
 #endif
 
 #define GANTRY_RESULT_SAME T
 #define GANTRY_RESULT_BOOL uchar
+#define GANTRY_RESULT_BYTE uchar

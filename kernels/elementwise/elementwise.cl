@@ -2,8 +2,8 @@
 /* Kernels of one op of ops/elementwise.def for one type. It must come after dialect, launch, types,
  * half, the math texts, element, work and the op's own lines, made by the host from its row:
  *
- *     GANTRY_FORM_...               UNARY (also of a VARIANT), BINARY or VALUE: defined
- *     GANTRY_RESULT_IS_...          SAME or BOOL: defined
+ *     GANTRY_FORM_...               UNARY, BINARY or VALUE, whatever the row's form is: defined
+ *     GANTRY_RESULT_IS_...          SAME, BOOL or BYTE: defined
  *     GANTRY_EXPRESSION             of x and y
  *     GANTRY_CHECK(y)               not 0 for a bad element
  *     GANTRY_FAULT_CODE             of an op with a check: for integers its kernels take the
@@ -41,9 +41,9 @@ typedef uchar R;
 #define GANTRY_RESULT(value) ((uchar)(value))
 #endif
 
-#if GANTRY_SERIAL && !defined(GANTRY_RESULT_IS_SAME) && GANTRY_T_IS_BOOL
+#if GANTRY_SERIAL && defined(GANTRY_RESULT_IS_BOOL) && GANTRY_T_IS_BOOL
 #define GANTRY_STORED(value) GANTRY_HIDDEN_BOOL_OF_BOOLS(value)
-#elif GANTRY_SERIAL && !defined(GANTRY_RESULT_IS_SAME)
+#elif GANTRY_SERIAL && defined(GANTRY_RESULT_IS_BOOL)
 #define GANTRY_STORED(value) GANTRY_HIDDEN_BOOL(value)
 #else
 #define GANTRY_STORED(value) (value)

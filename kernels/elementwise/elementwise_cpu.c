@@ -94,7 +94,7 @@ static int32_t cpu_compute_unary(gantry_op_call_t *call) {
 static int32_t cpu_compute_choice(gantry_op_call_t *call) {
     const element_op_t *op = call->kernel->data;
 
-    return run_unary(call, op + (gantry__k_attr_int(call, "approximate", 0) != 0));
+    return run_unary(call, op + gantry__k_variant(call));
 }
 
 /* The loop for operands that are as large as the output, or scalars; NULL if one of them is
@@ -107,8 +107,8 @@ static gantry__cpu_loop_fn dense_form(const gantry__cpu_loops_t *loops, int64_t 
     return x_count == 1 && y_count == count ? loops->x_scalar : NULL;
 }
 
-static int32_t run_binary(gantry_op_call_t *call, const gantry_arg_t *x, const gantry_arg_t *y) {
-    const element_op_t *op = call->kernel->data;
+static int32_t run_binary(gantry_op_call_t *call, const element_op_t *op, const gantry_arg_t *x,
+                          const gantry_arg_t *y) {
     const gantry_arg_t *const operands[2] = {x, y};
     const gantry_arg_t *out = call->outputs[0];
     const int64_t count = out->element_count;
@@ -144,18 +144,24 @@ static int32_t run_binary(gantry_op_call_t *call, const gantry_arg_t *x, const g
 }
 
 static int32_t cpu_compute_binary(gantry_op_call_t *call) {
-    return run_binary(call, call->inputs[0], call->inputs[1]);
+    return run_binary(call, call->kernel->data, call->inputs[0], call->inputs[1]);
 }
 
-/* Computes an op whose y is an attribute. */
+static int32_t cpu_compute_binary_choice(gantry_op_call_t *call) {
+    const element_op_t *op = call->kernel->data;
+
+    return run_binary(call, op + gantry__k_variant(call), call->inputs[0], call->inputs[1]);
+}
+
+/* Computes an op whose y is made from attributes. */
 static int32_t cpu_compute_value(gantry_op_call_t *call) {
-    uint64_t bits = gantry__k_number_bits(call->inputs[0]->dtype, gantry__k_attr(call, "alpha")->f);
+    uint64_t bits = gantry__k_value_bits(call);
     const gantry_arg_t y = {.struct_size = sizeof y,
                             .dtype = call->inputs[0]->dtype,
                             .element_count = 1,
                             .data = &bits};
 
-    return run_binary(call, call->inputs[0], &y);
+    return run_binary(call, call->kernel->data, call->inputs[0], &y);
 }
 
 /* ---- definitions, one per line of ops/elementwise.def ---- */

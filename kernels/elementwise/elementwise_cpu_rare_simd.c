@@ -5,6 +5,7 @@
 
 #include "kernels/common/dialect.cl"
 
+#include "kernels/math/math_bits.cl"
 #include "kernels/math/math_integer.cl"
 
 #include "kernels/common/types.cl"

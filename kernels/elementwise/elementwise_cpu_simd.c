@@ -19,6 +19,8 @@
 #include "kernels/math/math_float64_trig.cl"
 #include "kernels/math/math_float64_special.cl"
 #include "kernels/math/math_erf.cl"
+#include "kernels/math/math_root.cl"
+#include "kernels/math/math_bits.cl"
 #include "kernels/math/math_integer.cl"
 #include "kernels/math/math_modulo.cl"
 #include "kernels/math/math_rounding.cl"

@@ -27,6 +27,10 @@ static const gantry__cpu_loop_fn GANTRY_PASTE(dense_table_, GANTRY_T)[GANTRY_K_R
 #define FORMS_ANGLE FORMS_BINARY
 #define FORMS_EQUALITY FORMS_BINARY
 #define FORMS_VALUE FORMS_BINARY
+#define FORMS_PRECISION FORMS_BINARY
+#define FORMS_UNARY_CHOICE FORMS_UNARY
+#define FORMS_BINARY_CHOICE FORMS_BINARY
+#define FORMS_BINARY_VARIANT FORMS_BINARY
 static const gantry__cpu_loops_t GANTRY_PASTE(table_, GANTRY_T)[GANTRY_K_ROWS] = {
 #define GANTRY_ELEMENTWISE(name, function, summary, form, types, result, check, math, expression) \
     GANTRY_IF_SET_HAS_T(types, IN_TABLE)([GANTRY_K_ROW_##name] = FORMS_##form(name), )

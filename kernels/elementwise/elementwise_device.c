@@ -150,8 +150,7 @@ static int32_t device_compute_unary(gantry_op_call_t *call) {
     return launch_dense(call, call->kernel->data, "dense");
 }
 
-static int32_t device_compute_binary(gantry_op_call_t *call) {
-    const portable_op_t *op = call->kernel->data;
+static int32_t device_run_binary(gantry_op_call_t *call, const portable_op_t *op) {
     const int64_t count = call->outputs[0]->element_count;
     const int64_t x_count = call->inputs[0]->element_count;
     const int64_t y_count = call->inputs[1]->element_count;
@@ -170,19 +169,29 @@ static int32_t device_compute_binary(gantry_op_call_t *call) {
     return gantry__portable_broadcast(call, op->source, &plan, op->fault_code != 0);
 }
 
+static int32_t device_compute_binary(gantry_op_call_t *call) {
+    return device_run_binary(call, call->kernel->data);
+}
+
+static int32_t device_compute_binary_choice(gantry_op_call_t *call) {
+    const portable_op_t *op = call->kernel->data;
+
+    return device_run_binary(call, op + gantry__k_variant(call));
+}
+
 static int32_t device_compute_choice(gantry_op_call_t *call) {
     const portable_op_t *op = call->kernel->data;
 
-    return launch_dense(call, op + (gantry__k_attr_int(call, "approximate", 0) != 0), "dense");
+    return launch_dense(call, op + gantry__k_variant(call), "dense");
 }
 
-/* Computes an op whose y is an attribute: a program of one kernel, which gets the value's bits. */
+/* Computes an op whose y is made from attributes: a program of one kernel, which gets the value's
+ * bits. */
 static int32_t device_compute_value(gantry_op_call_t *call) {
     const gantry__k_options_t options = elementwise_device_options_of(call, 0);
 
-    return elementwise_device_launch(
-        call, call->kernel->data, "value", &options,
-        gantry__k_number_bits(call->inputs[0]->dtype, gantry__k_attr(call, "alpha")->f));
+    return elementwise_device_launch(call, call->kernel->data, "value", &options,
+                                     gantry__k_value_bits(call));
 }
 
 /* ---- one program and one kernel per line of ops/elementwise.def ---- */
@@ -198,6 +207,8 @@ static int32_t device_compute_value(gantry_op_call_t *call) {
 /* The parts of a program between the common ones and the op's text. */
 #define PARTS_NONE
 #define PARTS_ROUNDING gantry__text_math_rounding,
+#define PARTS_BITS gantry__text_math_bits,
+#define PARTS_ROOT gantry__text_math_root,
 #define PARTS_MODULO \
     IF_FLOAT64, gantry__text_math_float64_library, END_IF, gantry__text_math_modulo,
 #define PARTS_FUNCTIONS \
@@ -233,6 +244,10 @@ static int32_t device_compute_value(gantry_op_call_t *call) {
 #define FORM_ANGLE "BINARY"
 #define FORM_EQUALITY "BINARY"
 #define FORM_VALUE "VALUE"
+#define FORM_PRECISION "VALUE"
+#define FORM_UNARY_CHOICE "UNARY"
+#define FORM_BINARY_CHOICE "BINARY"
+#define FORM_BINARY_VARIANT "BINARY"
 
 #define GANTRY_ELEMENTWISE(name, function, summary, form, types, result, check, math, expression) \
     static const char text_##name[] = "#define GANTRY_FORM_" FORM_##form                          \

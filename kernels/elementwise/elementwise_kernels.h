@@ -2,8 +2,8 @@
 /* The kernels of the elementwise family, defined once for the CPU backend and for devices.
  *
  * A file that defines the ops of ops/elementwise.def must have functions <side>_compute_unary,
- * _choice, _binary and _value (GANTRY_K_SIDE), and ops[] with an element for each row. Owner:
- * macros and constant data. Threads: thread-safe. */
+ * _choice, _binary, _binary_choice and _value (GANTRY_K_SIDE), and ops[] with an element for each
+ * row. Owner: macros and constant data. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_ELEMENTWISE_KERNELS_H
 #define GANTRY_KERNELS_ELEMENTWISE_KERNELS_H
 
@@ -21,6 +21,8 @@ enum {
 /* Whether a function costs several dozen instructions. */
 #define GANTRY_K_COSTLY_NONE 0
 #define GANTRY_K_COSTLY_ROUNDING 0
+#define GANTRY_K_COSTLY_BITS 0
+#define GANTRY_K_COSTLY_ROOT 1
 #define GANTRY_K_COSTLY_MODULO 1
 #define GANTRY_K_COSTLY_FUNCTIONS 1
 #define GANTRY_K_COSTLY_TRIGONOMETRY 1
@@ -39,6 +41,10 @@ enum {
 #define GANTRY_K_COMPUTE_ANGLE GANTRY_K_COMPUTE_BINARY
 #define GANTRY_K_COMPUTE_EQUALITY GANTRY_K_COMPUTE_BINARY
 #define GANTRY_K_COMPUTE_VALUE GANTRY_K_SIDE(compute_value)
+#define GANTRY_K_COMPUTE_PRECISION GANTRY_K_COMPUTE_VALUE
+#define GANTRY_K_COMPUTE_UNARY_CHOICE GANTRY_K_COMPUTE_CHOICE
+#define GANTRY_K_COMPUTE_BINARY_CHOICE GANTRY_K_SIDE(compute_binary_choice)
+#define GANTRY_K_COMPUTE_BINARY_VARIANT GANTRY_K_COMPUTE_BINARY
 
 /* The type constraint of each set, constraint_<SET>, which all rows of the set share. */
 #define GANTRY_ELEMENT_TYPE(...)
@@ -68,7 +74,26 @@ enum {
 #define GANTRY_K_POINTER_ANGLE(name) &kernel_##name,
 #define GANTRY_K_POINTER_EQUALITY(name) &kernel_##name,
 #define GANTRY_K_POINTER_VALUE(name) &kernel_##name,
+#define GANTRY_K_POINTER_PRECISION(name) &kernel_##name,
+#define GANTRY_K_POINTER_UNARY_CHOICE(name) &kernel_##name,
+#define GANTRY_K_POINTER_BINARY_CHOICE(name) &kernel_##name,
 #define GANTRY_K_POINTER_VARIANT(name)
+#define GANTRY_K_POINTER_BINARY_VARIANT(name)
+
+/* How many rows after a choice its variant is that the attributes other than T name: a type is that
+ * of T in place of uint8. */
+static inline uint32_t gantry__k_variant(const gantry_op_call_t *call) {
+    uint32_t variant = 0, bit = 1;
+
+    for (uint32_t i = 0; i < call->attr_count; ++i) {
+        const gantry_attr_t *attr = call->attrs[i];
+
+        if (attr->name[0] == 'T') continue;
+        if (attr->i != (attr->kind == GANTRY_ATTR_TYPE ? GANTRY_UINT8 : 0)) variant |= bit;
+        bit <<= 1;
+    }
+    return variant;
+}
 
 /* The ops that are not an expression of one type, as a list of kernel_definition.h. */
 #define GANTRY_K_ELEMENTWISE_OTHERS(X)                                               \

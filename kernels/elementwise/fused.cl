@@ -10,7 +10,7 @@
         const C y = GANTRY_WIDEN(b);           \
         return GANTRY_NARROW((C)(expression)); \
     }
-#define GANTRY_FUSED_BOOL(name, expression)      \
+#define GANTRY_FUSED_BYTE(name, expression)      \
     GANTRY_FN uchar name(const T a, const T b) { \
         const C x = GANTRY_WIDEN(a);             \
         const C y = GANTRY_WIDEN(b);             \

@@ -60,7 +60,7 @@ static inline gantry__k_fused_t gantry__k_fused(const gantry_op_call_t *call) {
 /* Properties of instructions. */
 typedef struct gantry__k_fused_row_t {
     uint8_t operands; /* how many are tensors: 1 to 3 */
-    bool is_bool;     /* the result is bool, whatever the operands are */
+    uint8_t result;   /* the result's type; 0: that of the operands */
     bool costly;      /* the row takes several dozen machine instructions */
 } gantry__k_fused_row_t;
 
@@ -72,26 +72,31 @@ typedef struct gantry__k_fused_row_t {
 #define GANTRY_K_FUSED_OPERANDS_ANGLE 2
 #define GANTRY_K_FUSED_OPERANDS_EQUALITY 2
 #define GANTRY_K_FUSED_OPERANDS_VALUE 2
-#define GANTRY_K_FUSED_IS_BOOL_SAME false
-#define GANTRY_K_FUSED_IS_BOOL_BOOL true
+#define GANTRY_K_FUSED_OPERANDS_PRECISION 2
+#define GANTRY_K_FUSED_OPERANDS_UNARY_CHOICE 1
+#define GANTRY_K_FUSED_OPERANDS_BINARY_CHOICE 2
+#define GANTRY_K_FUSED_OPERANDS_BINARY_VARIANT 2
+#define GANTRY_K_FUSED_RESULT_SAME 0
+#define GANTRY_K_FUSED_RESULT_BOOL GANTRY_BOOL
+#define GANTRY_K_FUSED_RESULT_BYTE GANTRY_UINT8
 
 static const gantry__k_fused_row_t gantry__k_fused_rows[GANTRY_K_FUSED_ROWS_COUNT] = {
 #define GANTRY_ELEMENTWISE(name, function, summary, form, types, result, check, math, expression) \
-    {GANTRY_K_FUSED_OPERANDS_##form, GANTRY_K_FUSED_IS_BOOL_##result, GANTRY_K_COSTLY_##math},
+    {GANTRY_K_FUSED_OPERANDS_##form, GANTRY_K_FUSED_RESULT_##result, GANTRY_K_COSTLY_##math},
 #include "ops/elementwise.def"
 #undef GANTRY_ELEMENTWISE
-    [GANTRY_K_FUSED_Cast] = {1, false, false},
-    [GANTRY_K_FUSED_Select] = {3, false, false},
-    [GANTRY_K_FUSED_ClipByValue] = {3, false, false},
-#define GANTRY_FUSED_REDUCTION(name) [GANTRY_K_FUSED_##name] = {1, false, false},
+    [GANTRY_K_FUSED_Cast] = {1, 0, false},
+    [GANTRY_K_FUSED_Select] = {3, 0, false},
+    [GANTRY_K_FUSED_ClipByValue] = {3, 0, false},
+#define GANTRY_FUSED_REDUCTION(name) [GANTRY_K_FUSED_##name] = {1, 0, false},
 #include "ops/fused.def"
 #undef GANTRY_FUSED_REDUCTION
 };
 
 static inline int32_t gantry__k_fused_result(const gantry__k_instruction_t *instruction) {
     if (instruction->id == GANTRY_K_FUSED_Cast) return (int32_t)instruction->operands[1];
-    return gantry__k_fused_rows[instruction->id].is_bool ? GANTRY_BOOL
-                                                         : (int32_t)instruction->dtype;
+    const uint8_t result = gantry__k_fused_rows[instruction->id].result;
+    return result != 0 ? result : (int32_t)instruction->dtype;
 }
 
 /* ---- broadcasting ----

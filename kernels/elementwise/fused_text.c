@@ -68,7 +68,9 @@ enum {
     MATH_ACTIVATION = 1 << 7,
     MATH_GAMMA = 1 << 8,
     MATH_POWER = 1 << 9,
-    MATH_FLOATS = 0x3fc, /* all of them from FUNCTIONS on */
+    MATH_ROOT = 1 << 10,
+    MATH_BITS = 1 << 11,
+    MATH_FLOATS = 0x3fc, /* all of them from FUNCTIONS to POWER */
     MATH_PAIRS = MATH_SPECIAL | MATH_ACTIVATION | MATH_GAMMA | MATH_POWER,
     MATH_LIBRARY = MATH_FLOATS & ~(MATH_FUNCTIONS | MATH_ERROR)
 };
@@ -91,6 +93,8 @@ static const struct {
     {gantry__text_math_float64_trig, OF_FLOAT64, MATH_TRIGONOMETRY},
     {gantry__text_math_float64_special, OF_FLOAT64, MATH_ACTIVATION | MATH_GAMMA},
     {gantry__text_math_erf, OF_FLOAT32 | OF_FLOAT64, MATH_ERROR},
+    {gantry__text_math_root, OF_FLOAT32 | OF_FLOAT64, MATH_ROOT},
+    {gantry__text_math_bits, OF_ANY, MATH_BITS},
     {gantry__text_math_integer, OF_INTEGER, MATH_POWER},
     {gantry__text_math_modulo, OF_ANY, MATH_MODULO},
     {gantry__text_math_rounding, OF_ANY, MATH_ROUNDING},
@@ -171,8 +175,8 @@ static void put_type(gantry__k_fused_writer_t *w, int32_t dtype) {
             FORMAT(w, "GANTRY_FUSED_CLIP(gantry__ClipByValue_%s)\n", type);
         } else {
             FORMAT(w, "GANTRY_FUSED_%s(gantry__%s_%s, %s)\n",
-                   gantry__k_fused_rows[word->id].is_bool ? "BOOL" : "SAME", rows[word->id].name,
-                   type, rows[word->id].expression);
+                   gantry__k_fused_rows[word->id].result != 0 ? "BYTE" : "SAME",
+                   rows[word->id].name, type, rows[word->id].expression);
         }
     }
 }

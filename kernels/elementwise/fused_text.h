@@ -32,7 +32,8 @@ static inline uint64_t gantry__k_fused_key_bytes(const gantry__k_fused_key_t *ke
 
 static inline int32_t gantry__k_fused_word_result(const gantry__k_fused_word_t *word) {
     if (word->id == GANTRY_K_FUSED_Cast) return word->operands[1];
-    return gantry__k_fused_rows[word->id].is_bool ? GANTRY_BOOL : word->dtype;
+    const uint8_t result = gantry__k_fused_rows[word->id].result;
+    return result != 0 ? result : word->dtype;
 }
 
 /* The number of elements that a work-item of a GPU takes at once: 16 bytes of the widest operand or

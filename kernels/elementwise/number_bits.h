@@ -12,6 +12,8 @@
 
 #include "kernels/common/half.cl"
 
+#include "ops/type_rows.h"
+
 /* The bits of `value` in dtype, which must be a floating type, lowest byte first. As in TensorFlow,
  * the value is rounded to a float32 first. */
 static inline uint64_t gantry__k_number_bits(int32_t dtype, double value) {
@@ -25,6 +27,18 @@ static inline uint64_t gantry__k_number_bits(int32_t dtype, double value) {
         case GANTRY_BFLOAT16: return gantry__f32_to_bf16(single);
         default: memcpy(&bits, &single, sizeof single); return bits;
     }
+}
+
+/* The bits of the second operand of an op whose operand is made from attributes: alpha, or
+ * exponent_bits and mantissa_bits. */
+static inline uint64_t gantry__k_value_bits(const gantry_op_call_t *call) {
+    const int32_t dtype = call->inputs[0]->dtype;
+    const gantry_attr_t *alpha = gantry__k_attr(call, "alpha");
+    const int64_t exponent = gantry__k_attr_int(call, "exponent_bits", 0);
+    const int64_t mantissa = gantry__k_attr_int(call, "mantissa_bits", 0);
+
+    if (alpha) return gantry__k_number_bits(dtype, alpha->f);
+    return gantry__k_number_bits(dtype, gantry__precision_code(dtype, exponent, mantissa));
 }
 
 #endif

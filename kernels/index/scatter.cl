@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where indices point: the slices that GatherNd takes, and the keys by which updates are put in
- * order for ScatterNd, the TensorScatter ops and the segment ops. A key is the number of the slice
- * that an update goes to, or NO_SLICE: it goes nowhere. After a stable sort by key (sort.cl) all
- * updates of a slice are neighbours, in their order, so that one item per element of a slice can
- * walk them, without atomics, and with the same bits everywhere.
+/* Where indices point: the slices that GatherNd takes, the elements that GatherElements takes, and
+ * the keys by which updates are put in order for the ops that scatter and the segment ops. A key is
+ * the number of the slice that an update goes to, or NO_SLICE: it goes nowhere. After a stable sort
+ * by key (sort.cl) all updates of a slice are neighbours, in their order, so that one item per
+ * element of a slice can walk them, without atomics, and with the same bits everywhere.
  *
  *     indices   2 0 2 1        keys, sorted   0 1 2 2        the item at the first 2 does slice 2
  *                              positions      1 3 0 2
  *
  * Processors leave updates in their own order where the types allow it (segment.cl).
  *
- * gather_nd, scatter_last and scatter_direct are made by element size. */
+ * gather_nd, gather_elements, scatter_last and scatter_direct are made by element size. */
 #ifndef GANTRY_SCATTER_PARAMETERS
 #define GANTRY_SCATTER_PARAMETERS
 
@@ -36,6 +36,16 @@ typedef struct gantry__segments_t {
     GANTRY_LONG is_sorted;                   /* a smaller id after a larger one is a fault */
     GANTRY_LONG input;
 } gantry__segments_t;
+
+/* Indices of elements along one axis of a tensor: an index takes the place of its own position
+ * along that axis. Dimensions are merged where they may be; of the axis the stride is 0. */
+typedef struct gantry__elements_t {
+    gantry__work_t work;
+    GANTRY_LONG rank;
+    GANTRY_LONG sizes[8], strides[8]; /* of the indices, and of the tensor along their dimensions */
+    GANTRY_LONG limit, axis_stride;   /* the tensor's size and stride along the axis */
+    GANTRY_LONG is_wide, ignores_bad;
+} gantry__elements_t;
 
 #define GANTRY_KEYS_RUN 1024 /* the keys of an item on a processor */
 
@@ -100,6 +110,50 @@ GANTRY_ITEM void GANTRY_ITEM_FN(slice_keys)(GANTRY_GLOBAL const uchar *indices,
     }
 }
 GANTRY_ITEMS_1_1F(slice_keys, uchar, uint, gantry__slices_t)
+
+/* Returns the place of the element that index i names, or -1. */
+GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(find_element)(GANTRY_GLOBAL const uchar *indices,
+                                                     GANTRY_PARAMETERS(gantry__elements_t) p,
+                                                     const GANTRY_LONG i) {
+    const GANTRY_LONG index = GANTRY_GET_INDEX(indices, p->is_wide, i);
+    GANTRY_LONG rest = i, place = index * p->axis_stride;
+
+    for (GANTRY_LONG d = p->rank - 1; d > 0; --d) {
+        const GANTRY_LONG outer = gantry__divide_position(rest, p->sizes[d]);
+
+        place += (rest - outer * p->sizes[d]) * p->strides[d];
+        rest = outer;
+    }
+    place += rest * p->strides[0];
+    return index >= 0 && index < p->limit ? place : -1;
+}
+
+GANTRY_ITEM void GANTRY_ITEM_FN(gather_elements)(GANTRY_GLOBAL const T *data,
+                                                 GANTRY_GLOBAL const uchar *indices,
+                                                 GANTRY_GLOBAL T *out,
+                                                 GANTRY_PARAMETERS(gantry__elements_t) p,
+                                                 GANTRY_GLOBAL uchar *fault, const GANTRY_LONG i) {
+    const GANTRY_LONG place = GANTRY_ITEM_FN(find_element)(indices, p, i);
+
+    out[i] = place < 0 ? GANTRY_T_ZERO : data[place];
+    if (place < 0 && !p->ignores_bad) {
+        GANTRY_ITEM_FAULT(fault, GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, i);
+    }
+}
+GANTRY_ITEMS_2_1F(gather_elements, T, uchar, T, gantry__elements_t)
+
+GANTRY_ITEM void GANTRY_ITEM_FN(element_keys)(GANTRY_GLOBAL const uchar *indices,
+                                              GANTRY_GLOBAL uint *keys,
+                                              GANTRY_PARAMETERS(gantry__elements_t) p,
+                                              GANTRY_GLOBAL uchar *fault, const GANTRY_LONG i) {
+    const GANTRY_LONG place = GANTRY_ITEM_FN(find_element)(indices, p, i);
+
+    keys[i] = place < 0 ? GANTRY_NO_SLICE : (uint)place;
+    if (place < 0 && !p->ignores_bad) {
+        GANTRY_ITEM_FAULT(fault, GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, i);
+    }
+}
+GANTRY_ITEMS_1_1F(element_keys, uchar, uint, gantry__elements_t)
 
 GANTRY_ITEM void GANTRY_ITEM_FN(segment_keys)(GANTRY_GLOBAL const uchar *ids,
                                               GANTRY_GLOBAL uint *keys,

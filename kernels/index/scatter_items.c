@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GatherNd and TensorScatterUpdate, and the order of updates for all ops that scatter. */
+/* GatherNd, GatherElements and TensorScatterUpdate, and the order of updates for all ops that
+ * scatter. */
 #include "kernels/index/scatter_items.h"
 
 #include <inttypes.h>
@@ -86,6 +87,65 @@ static int64_t scatter_rows_of(const gantry_arg_t *indices) {
     return rows;
 }
 
+/* ---- indices of elements ---- */
+
+static int64_t axis_of(const gantry_op_call_t *call) {
+    return gantry__k_from_end(gantry__k_attr_int(call, "axis", 0), call->inputs[1]->rank);
+}
+
+static void explain_element(const gantry_op_call_t *call, int64_t position, char *text,
+                            size_t text_bytes) {
+    const gantry_arg_t *indices = call->inputs[1];
+    char place[GANTRY_K_PLACE_BYTES];
+
+    gantry__portable_print_place(indices->dims, indices->rank, position, place, sizeof place);
+    (void)snprintf(text, text_bytes, "indices%s = %" PRId64 " is not in [0, %" PRId64 ")", place,
+                   gantry__k_host_int(indices, position), call->inputs[0]->dims[axis_of(call)]);
+}
+
+/* Where the op's input 1 leads in a tensor of `shape`. */
+static gantry__elements_t named_elements_of(const gantry_op_call_t *call,
+                                            const gantry_arg_t *shape) {
+    const gantry_arg_t *indices = call->inputs[1];
+    const gantry_attr_t *policy = gantry__k_attr(call, "bad_indices_policy");
+    const int64_t axis = axis_of(call);
+    gantry__elements_t out = {.rank = 1,
+                              .sizes = {1},
+                              .limit = shape->dims[axis],
+                              .axis_stride = gantry__k_extent(shape->dims, axis + 1, shape->rank),
+                              .is_wide = indices->dtype == GANTRY_INT64,
+                              .ignores_bad = policy && strcmp(policy->s, "IGNORE") == 0};
+
+    for (int64_t d = 0; d < indices->rank; ++d) {
+        const int64_t size = indices->dims[d],
+                      stride = d == axis ? 0 : gantry__k_extent(shape->dims, d + 1, shape->rank);
+        const int64_t last = out.rank - 1;
+        if (size == 1) continue;
+        if (out.sizes[last] == 1 || out.strides[last] == stride * size) {
+            out.sizes[last] *= size;
+            out.strides[last] = stride;
+        } else {
+            out.sizes[out.rank] = size;
+            out.strides[out.rank++] = stride;
+        }
+    }
+    return out;
+}
+
+static gantry__k_item_launch_t elements_launch(const gantry_op_call_t *call, uint32_t item,
+                                               gantry__elements_t *parameters) {
+    return (gantry__k_item_launch_t){
+        .item = item,
+        .can_fail = true,
+        .never_fails = parameters->ignores_bad,
+        .explain = explain_element,
+        .words =
+            gantry__k_words_of_value("indices@ is not in [0, #)", "indices@ = $ is not in [0, #)",
+                                     call, 1, parameters->limit),
+        .parameters = parameters,
+        .parameter_bytes = sizeof *parameters};
+}
+
 /* ---- the order of updates ---- */
 
 static int32_t check_slices(gantry_op_call_t *call, int64_t slices) {
@@ -130,7 +190,7 @@ static int32_t make_keys(gantry_op_call_t *call, gantry__k_item_launch_t *launch
     GANTRY__TRY(call->services->scratch(call, (uint64_t)updates->count * 4, &updates->keys));
     launch->t = GANTRY_BOOL;
     launch->count = updates->count;
-    if (gantry__k_is_serial(call)) {
+    if (gantry__k_is_serial(call) && launch->item != ITEM_element_keys) {
         launch->item =
             launch->item == ITEM_slice_keys ? ITEM_slice_keys_run : ITEM_segment_keys_run;
         launch->count = (updates->count + GANTRY_KEYS_RUN - 1) / GANTRY_KEYS_RUN;
@@ -161,6 +221,19 @@ int32_t gantry__scatter_by_slices(gantry_op_call_t *call, uint32_t input, const 
     GANTRY__TRY(make_keys(call, &launch, updates));
     if (!updates->stay) return sort_updates(call, updates);
     return GANTRY_OK;
+}
+
+int32_t gantry__scatter_by_elements(gantry_op_call_t *call, const gantry_arg_t *shape,
+                                    gantry__k_updates_t *updates) {
+    gantry__elements_t parameters = named_elements_of(call, shape);
+    gantry__k_item_launch_t launch = elements_launch(call, ITEM_element_keys, &parameters);
+    GANTRY__TRY(check_slices(call, shape->element_count));
+    updates->count = call->inputs[1]->element_count;
+    updates->inner = 1;
+    updates->slices = shape->element_count;
+    launch.spans[0] = call->inputs[1]->span;
+    GANTRY__TRY(make_keys(call, &launch, updates));
+    return updates->stay ? GANTRY_OK : sort_updates(call, updates);
 }
 
 static gantry_fault_words_t bad_words(const gantry_op_call_t *call, int64_t input, int64_t limit,
@@ -228,7 +301,7 @@ int32_t gantry__scatter_count(gantry_op_call_t *call, uint32_t input, int64_t bi
     return status == GANTRY_OK ? scatter_run(call, &launch) : status;
 }
 
-/* ---- GatherNd, TensorScatterUpdate ---- */
+/* ---- GatherNd, GatherElements, TensorScatterUpdate ---- */
 
 static int32_t compute_gather_nd(gantry_op_call_t *call) {
     const gantry_arg_t *params = call->inputs[0], *indices = call->inputs[1],
@@ -250,37 +323,57 @@ static int32_t compute_gather_nd(gantry_op_call_t *call) {
     return scatter_run(call, &launch);
 }
 
-static int32_t update_in_order(gantry_op_call_t *call, const gantry__k_updates_t *updates) {
+static int32_t update_in_order(gantry_op_call_t *call, const gantry__k_updates_t *updates,
+                               const gantry_span_t *values) {
     gantry__scatter_last_t parameters = {
         .count = updates->count, .inner = updates->inner, .slices = updates->slices};
-    gantry__k_item_launch_t launch = {
-        .item = ITEM_scatter_direct,
-        .t = gantry__k_twin(call->outputs[0]->dtype),
-        .parameters = &parameters,
-        .parameter_bytes = sizeof parameters,
-        .spans = {updates->keys, call->inputs[2]->span, call->outputs[0]->span},
-        .span_count = 3};
+    gantry__k_item_launch_t launch = {.item = ITEM_scatter_direct,
+                                      .t = gantry__k_twin(call->outputs[0]->dtype),
+                                      .parameters = &parameters,
+                                      .parameter_bytes = sizeof parameters,
+                                      .spans = {updates->keys, *values, call->outputs[0]->span},
+                                      .span_count = 3};
 
     gantry__scatter_boxes(call, updates, &parameters.rows, &parameters.columns, &launch);
     return scatter_run(call, &launch);
 }
 
-static int32_t compute_update(gantry_op_call_t *call) {
-    const gantry_arg_t *tensor = call->inputs[0], *out = call->outputs[0];
-    gantry__k_updates_t updates = {.stay = gantry__k_is_serial(call)};
-    GANTRY__TRY(call->services->copy(call, &out->span, &tensor->span));
-    if (call->inputs[2]->element_count == 0) return GANTRY_OK;
-    GANTRY__TRY(gantry__scatter_by_slices(call, 1, out, &updates));
-    if (updates.stay) return update_in_order(call, &updates);
-    gantry__scatter_last_t parameters = {.count = updates.count, .inner = updates.inner};
+int32_t gantry__scatter_replace(gantry_op_call_t *call, const gantry__k_updates_t *updates,
+                                const gantry_span_t *values) {
+    const gantry_arg_t *out = call->outputs[0];
+    if (updates->stay) return update_in_order(call, updates, values);
+    gantry__scatter_last_t parameters = {.count = updates->count, .inner = updates->inner};
     gantry__k_item_launch_t launch = {
         .item = ITEM_scatter_last,
         .t = gantry__k_twin(out->dtype),
-        .count = updates.count * updates.inner,
+        .count = updates->count * updates->inner,
         .parameters = &parameters,
         .parameter_bytes = sizeof parameters,
-        .spans = {updates.keys, updates.positions, call->inputs[2]->span, out->span},
+        .spans = {updates->keys, updates->positions, *values, out->span},
         .span_count = 4};
+    return scatter_run(call, &launch);
+}
+
+static int32_t compute_update(gantry_op_call_t *call) {
+    const gantry_arg_t *out = call->outputs[0], *values = call->inputs[2];
+    gantry__k_updates_t updates = {.stay = gantry__k_is_serial(call)};
+    GANTRY__TRY(call->services->copy(call, &out->span, &call->inputs[0]->span));
+    if (values->element_count == 0) return GANTRY_OK;
+    GANTRY__TRY(gantry__scatter_by_slices(call, 1, out, &updates));
+    return gantry__scatter_replace(call, &updates, &values->span);
+}
+
+static int32_t compute_gather_elements(gantry_op_call_t *call) {
+    const gantry_arg_t *data = call->inputs[0], *out = call->outputs[0];
+    gantry__elements_t parameters = named_elements_of(call, data);
+    gantry__k_item_launch_t launch = elements_launch(call, ITEM_gather_elements, &parameters);
+
+    launch.t = gantry__k_twin(data->dtype);
+    launch.count = out->element_count;
+    launch.spans[0] = data->span;
+    launch.spans[1] = call->inputs[1]->span;
+    launch.spans[2] = out->span;
+    launch.span_count = 3;
     return scatter_run(call, &launch);
 }
 
@@ -290,9 +383,12 @@ static const gantry_type_constraint_t update_types[] = {{"T", GANTRY_DTYPES_ANY}
                                                         {"Tindices", GANTRY_DTYPES_INTS}};
 
 GANTRY_K_ITEM_KERNEL(gather_nd, scatter, "GatherNd", gather_nd_types, compute_gather_nd);
+GANTRY_K_ITEM_KERNEL(gather_elements, scatter, "GatherElements", update_types,
+                     compute_gather_elements);
 GANTRY_K_ITEM_KERNEL_IN_PLACE(update, scatter, "TensorScatterUpdate", update_types, compute_update);
 
-#define OPS(OP)   \
-    OP(gather_nd) \
+#define OPS(OP)         \
+    OP(gather_nd)       \
+    OP(gather_elements) \
     OP(update)
 GANTRY_K_ITEM_PACK(scatter, OPS);

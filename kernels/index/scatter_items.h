@@ -19,7 +19,9 @@
     ITEM(scatter_direct)           \
     ITEM(slice_keys_run)           \
     ITEM(segment_keys_run)         \
-    ITEM(bin_parts)
+    ITEM(bin_parts)                \
+    ITEM(gather_elements)          \
+    ITEM(element_keys)
 
 /* Updates, either sorted by their slices or in their own order. */
 typedef struct gantry__k_updates_t {
@@ -37,6 +39,14 @@ typedef struct gantry__k_updates_t {
  * bad_indices_policy is "IGNORE". */
 int32_t gantry__scatter_by_slices(gantry_op_call_t *call, uint32_t input, const gantry_arg_t *shape,
                                   gantry__k_updates_t *updates);
+
+/* The same for indices of elements, the op's input 1, along its attribute `axis`. */
+int32_t gantry__scatter_by_elements(gantry_op_call_t *call, const gantry_arg_t *shape,
+                                    gantry__k_updates_t *updates);
+
+/* Replaces slices of output 0 by those of `values`; the last one of a slice wins. */
+int32_t gantry__scatter_replace(gantry_op_call_t *call, const gantry__k_updates_t *updates,
+                                const gantry_span_t *values);
 
 /* The message for a bad id. The CPU calls explain. Devices print `words`, with a position and the
  * limit, or `value_words` where the id is known. inside_words replaces value_words for an id that

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops that combine the updates of each slice or segment: ScatterNd, TensorScatterAdd, Sub, Max and
- * Min; SegmentSum and its variants, over sorted ids; UnsortedSegmentSum and its variants; Bincount
- * and DenseBincount. */
+/* Ops that combine the updates of each slice or segment: ScatterNd, ScatterElements,
+ * TensorScatterAdd, Sub, Mul, Max and Min; SegmentSum and its variants, over sorted ids;
+ * UnsortedSegmentSum and its variants; Bincount and DenseBincount. */
 #include "kernels/index/segment_items.h"
 
 #include <inttypes.h>
@@ -21,9 +21,9 @@ typedef struct way_t {
 } way_t;
 
 static const way_t ways[] = {
-    {"ScatterNd", ITEM_combine_sum, ITEM_direct_sum, FROM_ZERO},
     {"TensorScatterAdd", ITEM_combine_sum, ITEM_direct_sum, FROM_ZERO},
     {"TensorScatterSub", ITEM_combine_difference, ITEM_direct_difference, FROM_ZERO},
+    {"TensorScatterMul", ITEM_combine_product, ITEM_direct_product, FROM_ZERO},
     {"TensorScatterMax", ITEM_scatter_larger, ITEM_direct_scatter_larger, FROM_ZERO},
     {"TensorScatterMin", ITEM_scatter_smaller, ITEM_direct_scatter_smaller, FROM_ZERO},
     {"SegmentSum", ITEM_combine_sum, ITEM_direct_sum, FROM_ZERO},
@@ -40,13 +40,34 @@ static const way_t ways[] = {
     {"DenseBincount", ITEM_combine_sum, ITEM_direct_sum, FROM_ZERO},
 };
 
+/* The op whose way the call's attribute `reduction` names; the call's own if it has no such. */
+static const char *combining_op(const gantry_op_call_t *call) {
+    static const char *const names[][2] = {{"ADD", "TensorScatterAdd"},
+                                           {"MUL", "TensorScatterMul"},
+                                           {"MAX", "TensorScatterMax"},
+                                           {"MIN", "TensorScatterMin"}};
+    const gantry_attr_t *reduction = gantry__k_attr(call, "reduction");
+
+    for (size_t k = 0; reduction && k < GANTRY_K_COUNT_OF(names); ++k) {
+        if (strcmp(reduction->s, names[k][0]) == 0) return names[k][1];
+    }
+    return call->op;
+}
+
 static const way_t *way_of(const gantry_op_call_t *call) {
+    const char *op = combining_op(call);
     size_t k = 0;
 
-    while (k + 1 < GANTRY_K_COUNT_OF(ways) && strcmp(ways[k].op, call->op) != 0) {
+    while (k + 1 < GANTRY_K_COUNT_OF(ways) && strcmp(ways[k].op, op) != 0) {
         k++;
     }
     return &ways[k];
+}
+
+/* Of bools a sum and a maximum are true if one of them is, a product and a minimum if all are. */
+static bool takes_all_bools(const way_t *way) {
+    return way->direct == ITEM_direct_product || way->direct == ITEM_direct_segment_smaller ||
+           way->direct == ITEM_direct_scatter_smaller;
 }
 
 /* ---- what every op does ---- */
@@ -123,11 +144,13 @@ static int32_t signed_twin(int32_t dtype) {
 }
 
 /* The direct item of the way, and its type. Items with equal results exist once: a bool is the
- * larger of bytes, wrapping sums and products do not depend on the sign, and scatter_ differs from
- * segment_ only for a NaN. */
+ * larger or the smaller of bytes, wrapping sums and products do not depend on the sign, and
+ * scatter_ differs from segment_ only for a NaN. */
 static gantry__k_item_launch_t direct_alike(const way_t *way, int32_t dtype) {
     if (dtype == GANTRY_BOOL)
-        return (gantry__k_item_launch_t){.item = ITEM_direct_segment_larger, .t = GANTRY_UINT8};
+        return (gantry__k_item_launch_t){
+            .item = takes_all_bools(way) ? ITEM_direct_segment_smaller : ITEM_direct_segment_larger,
+            .t = GANTRY_UINT8};
     const bool is_integer = GANTRY__TYPE_IS(dtype, INTEGERS);
     switch (way->direct) {
         case ITEM_direct_sum:
@@ -212,25 +235,31 @@ static int32_t combine(gantry_op_call_t *call, const way_t *way, const gantry__k
         .spans = {updates->keys, updates->positions, *values, out->span, out->span},
         .span_count = 5};
 
-    if (out->dtype == GANTRY_BOOL) { /* a sum of bools is true if one of them is */
-        launch.item = ITEM_segment_larger;
+    if (out->dtype == GANTRY_BOOL) {
+        launch.item = takes_all_bools(way) ? ITEM_segment_smaller : ITEM_segment_larger;
         launch.t = GANTRY_UINT8;
     }
     return combine_by_ranges(call, &parameters, &launch);
 }
 
-/* ---- ScatterNd, TensorScatterAdd and its kin ---- */
+/* ---- ScatterNd, ScatterElements, TensorScatterAdd and its kin ---- */
 
 static int32_t compute_scatter(gantry_op_call_t *call) {
     const bool is_new = strcmp(call->op, "ScatterNd") == 0;
+    const gantry_attr_t *reduction = gantry__k_attr(call, "reduction");
+    const bool replaces = reduction && strcmp(reduction->s, "NONE") == 0;
     const gantry_arg_t *values = call->inputs[is_new ? 1 : 2], *out = call->outputs[0];
     const way_t *way = way_of(call);
-    gantry__k_updates_t updates = {.stay = goes_directly(call, way)};
+    gantry__k_updates_t updates = {.stay = replaces ? gantry__k_is_serial(call)
+                                                    : goes_directly(call, way)};
     GANTRY__TRY(is_new ? segment_fill(call, way)
                        : call->services->copy(call, &out->span, &call->inputs[0]->span));
     if (values->element_count == 0) return GANTRY_OK;
-    GANTRY__TRY(gantry__scatter_by_slices(call, is_new ? 0 : 1, out, &updates));
-    return combine(call, way, &updates, &values->span, 0);
+    GANTRY__TRY(strcmp(call->op, "ScatterElements") == 0
+                    ? gantry__scatter_by_elements(call, out, &updates)
+                    : gantry__scatter_by_slices(call, is_new ? 0 : 1, out, &updates));
+    return replaces ? gantry__scatter_replace(call, &updates, &values->span)
+                    : combine(call, way, &updates, &values->span, 0);
 }
 
 /* ---- segments ---- */
@@ -419,9 +448,11 @@ static int32_t compute_bins(gantry_op_call_t *call) {
 
 /* ---- the table ---- */
 
-static const gantry_type_constraint_t new_types[] = {{"T", GANTRY_DTYPES_NUMERIC_BOOL},
-                                                     {"Tindices", GANTRY_DTYPES_INTS}};
 static const gantry_type_constraint_t scatter_types[] = {{"T", GANTRY_DTYPES_NUMERIC},
+                                                         {"Tindices", GANTRY_DTYPES_INTS}};
+static const gantry_type_constraint_t extreme_types[] = {{"T", GANTRY_DTYPES_NUMERIC_BOOL},
+                                                         {"Tindices", GANTRY_DTYPES_INTS}};
+static const gantry_type_constraint_t element_types[] = {{"T", GANTRY_DTYPES_ANY},
                                                          {"Tindices", GANTRY_DTYPES_INTS}};
 static const gantry_type_constraint_t mean_types[] = {{"T", GANTRY_DTYPES_FLOATING},
                                                       {"Tindices", GANTRY_DTYPES_INTS}};
@@ -430,27 +461,32 @@ static const char *const new_hosts[] = {"shape"};
 static const char *const segment_hosts[] = {"num_segments"};
 static const char *const bin_hosts[] = {"size"};
 
-GANTRY_K_ITEM_KERNEL_HOST(scatter_nd, segment, "ScatterNd", new_types, new_hosts, compute_scatter);
+GANTRY_K_ITEM_KERNEL_HOST(scatter_nd, segment, "ScatterNd", extreme_types, new_hosts,
+                          compute_scatter);
+GANTRY_K_ITEM_KERNEL_IN_PLACE(scatter_elements, segment, "ScatterElements", element_types,
+                              compute_scatter);
 GANTRY_K_ITEM_KERNEL_IN_PLACE(scatter_add, segment, "TensorScatterAdd", scatter_types,
                               compute_scatter);
 GANTRY_K_ITEM_KERNEL_IN_PLACE(scatter_sub, segment, "TensorScatterSub", scatter_types,
                               compute_scatter);
-GANTRY_K_ITEM_KERNEL_IN_PLACE(scatter_max, segment, "TensorScatterMax", scatter_types,
+GANTRY_K_ITEM_KERNEL_IN_PLACE(scatter_mul, segment, "TensorScatterMul", scatter_types,
                               compute_scatter);
-GANTRY_K_ITEM_KERNEL_IN_PLACE(scatter_min, segment, "TensorScatterMin", scatter_types,
+GANTRY_K_ITEM_KERNEL_IN_PLACE(scatter_max, segment, "TensorScatterMax", extreme_types,
+                              compute_scatter);
+GANTRY_K_ITEM_KERNEL_IN_PLACE(scatter_min, segment, "TensorScatterMin", extreme_types,
                               compute_scatter);
 GANTRY_K_ITEM_KERNEL(sum, segment, "SegmentSum", scatter_types, compute_sorted);
 GANTRY_K_ITEM_KERNEL(mean, segment, "SegmentMean", scatter_types, compute_sorted);
-GANTRY_K_ITEM_KERNEL(max, segment, "SegmentMax", scatter_types, compute_sorted);
-GANTRY_K_ITEM_KERNEL(min, segment, "SegmentMin", scatter_types, compute_sorted);
+GANTRY_K_ITEM_KERNEL(max, segment, "SegmentMax", extreme_types, compute_sorted);
+GANTRY_K_ITEM_KERNEL(min, segment, "SegmentMin", extreme_types, compute_sorted);
 GANTRY_K_ITEM_KERNEL(prod, segment, "SegmentProd", scatter_types, compute_sorted);
 GANTRY_K_ITEM_KERNEL_HOST(any_sum, segment, "UnsortedSegmentSum", scatter_types, segment_hosts,
                           compute_unsorted);
 GANTRY_K_ITEM_KERNEL_HOST(any_mean, segment, "UnsortedSegmentMean", mean_types, segment_hosts,
                           compute_unsorted);
-GANTRY_K_ITEM_KERNEL_HOST(any_max, segment, "UnsortedSegmentMax", scatter_types, segment_hosts,
+GANTRY_K_ITEM_KERNEL_HOST(any_max, segment, "UnsortedSegmentMax", extreme_types, segment_hosts,
                           compute_unsorted);
-GANTRY_K_ITEM_KERNEL_HOST(any_min, segment, "UnsortedSegmentMin", scatter_types, segment_hosts,
+GANTRY_K_ITEM_KERNEL_HOST(any_min, segment, "UnsortedSegmentMin", extreme_types, segment_hosts,
                           compute_unsorted);
 GANTRY_K_ITEM_KERNEL_HOST(any_prod, segment, "UnsortedSegmentProd", scatter_types, segment_hosts,
                           compute_unsorted);
@@ -458,22 +494,24 @@ GANTRY_K_ITEM_KERNEL_HOST(bincount, segment, "Bincount", bin_types, bin_hosts, c
 GANTRY_K_ITEM_KERNEL_HOST(dense_bincount, segment, "DenseBincount", bin_types, bin_hosts,
                           compute_bins);
 
-#define OPS(OP)     \
-    OP(scatter_nd)  \
-    OP(scatter_add) \
-    OP(scatter_sub) \
-    OP(scatter_max) \
-    OP(scatter_min) \
-    OP(sum)         \
-    OP(mean)        \
-    OP(max)         \
-    OP(min)         \
-    OP(prod)        \
-    OP(any_sum)     \
-    OP(any_mean)    \
-    OP(any_max)     \
-    OP(any_min)     \
-    OP(any_prod)    \
-    OP(bincount)    \
+#define OPS(OP)          \
+    OP(scatter_nd)       \
+    OP(scatter_elements) \
+    OP(scatter_add)      \
+    OP(scatter_sub)      \
+    OP(scatter_mul)      \
+    OP(scatter_max)      \
+    OP(scatter_min)      \
+    OP(sum)              \
+    OP(mean)             \
+    OP(max)              \
+    OP(min)              \
+    OP(prod)             \
+    OP(any_sum)          \
+    OP(any_mean)         \
+    OP(any_max)          \
+    OP(any_min)          \
+    OP(any_prod)         \
+    OP(bincount)         \
     OP(dense_bincount)
 GANTRY_K_ITEM_PACK(segment, OPS);

@@ -40,7 +40,7 @@ static bool read_link(const gantry__cpu_epilogue_t *epilogue, const gantry__cpu_
     const gantry__k_fused_row_t *row = &gantry__k_fused_rows[in->id];
     const int64_t self = chain_operand(k);
     *link = (gantry__cpu_link_t){.loop = loops[in->id].dense};
-    if (row->is_bool || (in->operands[0] != self && row->operands == 1)) return false;
+    if (row->result != 0 || (in->operands[0] != self && row->operands == 1)) return false;
     if (row->operands == 1) return link->loop != NULL;
     link->is_second = in->operands[0] != self;
     if (link->is_second && in->operands[1] != self) return false;

@@ -5,8 +5,12 @@
  * In every dimension the input's index is the output's plus an offset. An index outside the input
  * is
  *     border   replaced by `value`                                     Pad
+ *     spaced   likewise; the input's elements are `apart` places apart Pad
  *     mirror   mirrored at the nearer end                              MirrorPad
- *     wrap     taken modulo the input's size                           Tile, Roll
+ *     extend   mirrored as often as needed, or that of the nearer end  Pad
+ *     wrap     taken modulo the input's size                           Pad, Tile, Roll
+ *
+ * For extend and wrap the input may be a part of a tensor, which begins at `base`.
  *
  * An item is a run in the last dimension, the only one with stride 1. */
 #ifndef GANTRY_REMAP_PARAMETERS
@@ -15,13 +19,32 @@ typedef struct gantry__remap_t {
     gantry__work_t work;
     GANTRY_LONG rank;       /* at least 1 */
     gantry__runs_t runs;    /* runs of the output's last dimension */
-    GANTRY_LONG edge;       /* mirror: 1 if the outermost element is repeated, else 0 */
+    GANTRY_LONG edge;       /* 1 if the outermost element is mirrored, too; 0; -1: no mirror */
+    GANTRY_LONG base;       /* the offset of the input's first element */
     ulong value[2];         /* border: the bits of the value */
     GANTRY_LONG dims[8];    /* the output's */
     GANTRY_LONG sizes[8];   /* the input's */
     GANTRY_LONG strides[8]; /* the input's */
     GANTRY_LONG offsets[8]; /* wrap: in [0, size) */
+    GANTRY_LONG apart[8];   /* spaced: at least 1 */
 } gantry__remap_t;
+
+/* The index of the element of a dimension that stands at `place`: mirrored at its ends with the
+ * period of a way there and back, or with an edge of -1 the nearest. */
+GANTRY_SHARED_FN GANTRY_LONG gantry__extended(const GANTRY_LONG place, const GANTRY_LONG size,
+                                              const GANTRY_LONG edge) {
+    const GANTRY_LONG period = 2 * (size - 1 + edge), steps = place < 0 ? -1 - place : place;
+
+    if (steps == place && place < size) {
+        return place;
+    }
+    if (edge < 0 || period == 0) {
+        return place < 0 ? 0 : size - 1;
+    }
+    const GANTRY_LONG rest = steps - gantry__divide_position(steps, period) * period,
+                      at = place < 0 ? period - 1 - rest : rest;
+    return at < size ? at : 2 * size - 2 + edge - at;
+}
 #endif
 
 #ifdef GANTRY_ITEM_TEXT
@@ -70,6 +93,28 @@ GANTRY_ITEM void GANTRY_ITEM_FN(border)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL 
 }
 GANTRY_ITEMS_1_1(border, T, T, gantry__remap_t)
 
+GANTRY_ITEM void GANTRY_ITEM_FN(spaced)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
+                                        GANTRY_PARAMETERS(gantry__remap_t) p, const GANTRY_LONG i) {
+    int is_inside = 1;
+    GANTRY_LONG row = 0; /* the offset of the input's row, if is_inside */
+    GANTRY_FIND_PLACES({
+        const GANTRY_LONG at = place < 0 ? -1 : gantry__divide_position(place, p->apart[d]);
+        is_inside = is_inside && at * p->apart[d] == place && at < p->sizes[d];
+        row += at * p->strides[d];
+    })
+    const T value = GANTRY_T_OF_TWO(p->value);
+    const GANTRY_LONG apart = p->apart[last], from = first + offset;
+
+    for (GANTRY_LONG e = first; e < end; ++e) {
+        outs[e] = value;
+    }
+    for (GANTRY_LONG at = from < 0 ? 0 : gantry__divide_position(from + apart - 1, apart);
+         is_inside && at < row_size && at * apart - offset < end; ++at) {
+        outs[at * apart - offset] = x[row + at];
+    }
+}
+GANTRY_ITEMS_1_1(spaced, T, T, gantry__remap_t)
+
 #define GANTRY_MIRROR(place, size)                          \
     ((place) < 0         ? -(place)-p->edge                 \
      : (place) >= (size) ? 2 * (size)-2 + p->edge - (place) \
@@ -94,11 +139,30 @@ GANTRY_ITEM void GANTRY_ITEM_FN(mirror)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL 
 }
 GANTRY_ITEMS_1_1(mirror, T, T, gantry__remap_t)
 
+GANTRY_ITEM void GANTRY_ITEM_FN(extend)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
+                                        GANTRY_PARAMETERS(gantry__remap_t) p, const GANTRY_LONG i) {
+    GANTRY_GLOBAL const T *ins = x + p->base;
+    GANTRY_FIND_PLACES(ins += gantry__extended(place, p->sizes[d], p->edge) * p->strides[d];)
+    const GANTRY_LONG begin_inside = GANTRY_BETWEEN(-offset, first, end);
+    const GANTRY_LONG end_inside = GANTRY_BETWEEN(row_size - offset, begin_inside, end);
+
+    for (GANTRY_LONG e = first; e < begin_inside; ++e) {
+        outs[e] = ins[gantry__extended(e + offset, row_size, p->edge)];
+    }
+    for (GANTRY_LONG e = begin_inside; e < end_inside; ++e) {
+        outs[e] = ins[e + offset];
+    }
+    for (GANTRY_LONG e = end_inside; e < end; ++e) {
+        outs[e] = ins[gantry__extended(e + offset, row_size, p->edge)];
+    }
+}
+GANTRY_ITEMS_1_1(extend, T, T, gantry__remap_t)
+
 #define GANTRY_WRAP(place, size) ((place)-gantry__divide_position(place, size) * (size))
 
 GANTRY_ITEM void GANTRY_ITEM_FN(wrap)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
                                       GANTRY_PARAMETERS(gantry__remap_t) p, const GANTRY_LONG i) {
-    GANTRY_GLOBAL const T *ins = x;
+    GANTRY_GLOBAL const T *ins = x + p->base;
     GANTRY_FIND_PLACES(ins += GANTRY_WRAP(place, p->sizes[d]) * p->strides[d];)
     GANTRY_LONG at = GANTRY_WRAP(first + offset, row_size);
     GANTRY_LONG e = first;

@@ -3,8 +3,8 @@
  * offset (kernels/move/pad_tile_roll.cl).
  *
  * Dimensions are collapsed: one that the op leaves unchanged becomes a part of the dimension before
- * it, which pads, repeats or rolls whole blocks. MirrorPad would reverse the inside of such a
- * block, so there the op must leave both dimensions unchanged. */
+ * it, which pads, repeats or rolls whole blocks. An item that would reverse the inside of such a
+ * block, or space it out, needs both dimensions unchanged. */
 #include <stdbool.h>
 
 #include "kernels/common/item_kernel.h"
@@ -15,36 +15,48 @@ GANTRY_K_ITEM_TEXTS(pad_tile_roll, GANTRY_PAD_TILE_ROLL_ITEMS, gantry__text_pad_
 
 static gantry__remap_t pad_tile_roll_begin(const gantry_op_call_t *call) {
     gantry__remap_t remap = {.rank = call->outputs[0]->rank};
-    for (int32_t d = 0; d < call->outputs[0]->rank; ++d) {
+    int64_t stride = 1;
+    for (int32_t d = call->outputs[0]->rank - 1; d >= 0; --d) {
         remap.dims[d] = call->outputs[0]->dims[d];
         remap.sizes[d] = call->inputs[0]->dims[d];
+        remap.strides[d] = stride;
+        remap.apart[d] = 1;
+        stride *= remap.sizes[d];
     }
     return remap;
 }
 
-static bool is_unchanged(const gantry__remap_t *remap, int64_t d) {
-    return remap->dims[d] == remap->sizes[d] && remap->offsets[d] == 0;
+/* Dimension d of the call, which is not collapsed yet. */
+static bool is_unchanged(const gantry_op_call_t *call, const gantry__remap_t *remap, int64_t d) {
+    return remap->dims[d] == remap->sizes[d] && remap->offsets[d] == 0 && remap->apart[d] == 1 &&
+           remap->sizes[d] == call->inputs[0]->dims[d];
 }
 
-static void collapse_dimensions(gantry__remap_t *remap, uint32_t item) {
+static void collapse_dimensions(const gantry_op_call_t *call, gantry__remap_t *remap,
+                                uint32_t item) {
+    const bool moves_blocks = item == ITEM_border || item == ITEM_wrap;
+    bool last_is_unchanged = false;
     int64_t last = -1;
     for (int64_t d = 0; d < remap->rank; ++d) {
-        const bool joins = last >= 0 && is_unchanged(remap, d) &&
-                           (item != ITEM_mirror || is_unchanged(remap, last));
-        if (joins) {
+        const bool unchanged = is_unchanged(call, remap, d);
+        if (last >= 0 && unchanged && (moves_blocks || last_is_unchanged)) {
             remap->offsets[last] *= remap->dims[d];
             remap->sizes[last] *= remap->sizes[d];
             remap->dims[last] *= remap->dims[d];
-        } else if (!is_unchanged(remap, d) || remap->dims[d] != 1) {
+            remap->strides[last] = remap->strides[d];
+        } else if (!unchanged || remap->dims[d] != 1) {
             ++last;
+            last_is_unchanged = unchanged;
             remap->dims[last] = remap->dims[d];
             remap->sizes[last] = remap->sizes[d];
             remap->offsets[last] = remap->offsets[d];
+            remap->strides[last] = remap->strides[d];
+            remap->apart[last] = remap->apart[d];
         }
     }
     if (last < 0) { /* a single element */
         last = 0;
-        remap->dims[0] = remap->sizes[0] = 1;
+        remap->dims[0] = remap->sizes[0] = remap->strides[0] = remap->apart[0] = 1;
         remap->offsets[0] = 0;
     }
     remap->rank = last + 1;
@@ -52,12 +64,7 @@ static void collapse_dimensions(gantry__remap_t *remap, uint32_t item) {
 
 static int32_t pad_tile_roll_run(gantry_op_call_t *call, uint32_t item, gantry__remap_t *remap) {
     const gantry_arg_t *x = call->inputs[0], *out = call->outputs[0];
-    int64_t stride = 1;
-    collapse_dimensions(remap, item);
-    for (int64_t d = remap->rank - 1; d >= 0; --d) {
-        remap->strides[d] = stride;
-        stride *= remap->sizes[d];
-    }
+    collapse_dimensions(call, remap, item);
     remap->runs = gantry__k_runs(call, remap->dims[remap->rank - 1]);
     gantry__k_item_launch_t launch = {
         .item = item,
@@ -75,11 +82,35 @@ static void set_paddings(const gantry_op_call_t *call, gantry__remap_t *remap) {
         remap->offsets[d] = -gantry__k_host_int(call->inputs[1], 2 * d);
 }
 
+static int64_t pad_cut(int64_t padding) { return padding < 0 ? -padding : 0; }
+
+/* A border of the input's own elements, of what negative paddings leave of the input. */
+static int32_t run_extended(gantry_op_call_t *call, gantry__remap_t *remap, const char *mode) {
+    const bool wraps = strcmp(mode, "WRAP") == 0;
+    for (int64_t d = 0; d < remap->rank; ++d) {
+        const int64_t before = gantry__k_host_int(call->inputs[1], 2 * d),
+                      after = gantry__k_host_int(call->inputs[1], 2 * d + 1);
+        const int64_t size = remap->sizes[d] - pad_cut(before) - pad_cut(after);
+        remap->sizes[d] = size;
+        remap->base += pad_cut(before) * remap->strides[d];
+        remap->offsets[d] = before > 0 ? -before : 0;
+        if (wraps && size > 0) remap->offsets[d] = (size + remap->offsets[d] % size) % size;
+    }
+    remap->edge = strcmp(mode, "SYMMETRIC") == 0 ? 1 : strcmp(mode, "EDGE") == 0 ? -1 : 0;
+    return pad_tile_roll_run(call, wraps ? ITEM_wrap : ITEM_extend, remap);
+}
+
 static int32_t compute_pad(gantry_op_call_t *call) {
     gantry__remap_t remap = pad_tile_roll_begin(call);
+    const gantry_attr_t *interior = gantry__k_attr(call, "interior");
+    const char *mode = gantry__k_attr_text(call, "mode", "CONSTANT");
+    const bool is_spaced = interior && interior->i > 0;
+    if (strcmp(mode, "CONSTANT") != 0) return run_extended(call, &remap, mode);
     set_paddings(call, &remap);
+    for (int64_t d = 0; is_spaced && d < remap.rank; ++d)
+        remap.apart[d] = remap.sizes[d] > 1 ? interior->list[d] + 1 : 1;
     if (call->input_count > 2) gantry__k_host_two(call->inputs[2], remap.value);
-    return pad_tile_roll_run(call, ITEM_border, &remap);
+    return pad_tile_roll_run(call, is_spaced ? ITEM_spaced : ITEM_border, &remap);
 }
 
 static int32_t compute_mirror_pad(gantry_op_call_t *call) {

@@ -6,7 +6,9 @@
 
 #define GANTRY_PAD_TILE_ROLL_ITEMS(ITEM) \
     ITEM(border)                         \
+    ITEM(spaced)                         \
     ITEM(mirror)                         \
+    ITEM(extend)                         \
     ITEM(wrap)
 
 #endif

@@ -71,7 +71,7 @@ static int32_t radix_prepare(gantry_op_call_t *call, const gantry__k_sort_t *sor
     const int64_t elements = sort->rows * sort->length, units = gantry__k_units(call);
     int64_t end = 0;
 
-    out->order = gantry__sort_order(sort->dtype, sort->descending);
+    out->order = gantry__sort_order(sort->dtype, sort->descending, sort->is_total);
     out->length = sort->length;
     out->inner = sort->inner;
     out->parts = radix_parts_of(call, sort->rows, sort->length, LEAST_PART);
@@ -143,11 +143,12 @@ static int32_t sort_short(gantry_op_call_t *call, const gantry__k_sort_t *sort,
     const int64_t places_of_row =
         (sort->length + GANTRY_NETWORK_STEP - 1) / GANTRY_NETWORK_STEP * GANTRY_NETWORK_STEP;
     const int64_t elements = sort->rows * sort->length;
-    gantry__network_t network = {.order = gantry__sort_order(sort->dtype, sort->descending),
-                                 .rows = sort->rows,
-                                 .length = sort->length,
-                                 .inner = sort->inner,
-                                 .places = places_of_row};
+    gantry__network_t network = {
+        .order = gantry__sort_order(sort->dtype, sort->descending, sort->is_total),
+        .rows = sort->rows,
+        .length = sort->length,
+        .inner = sort->inner,
+        .places = places_of_row};
     gantry__k_item_launch_t launch = {.t = gantry__k_twin(sort->dtype),
                                       .parameters = &network,
                                       .parameter_bytes = sizeof network};
@@ -218,7 +219,7 @@ static gantry__top_t top_of(const gantry_op_call_t *call, const gantry__k_sort_t
     const int64_t key_bytes = gantry__k_key_bytes(sort->dtype), kept = sort->kept;
     const int64_t least = LEAST_PART > 16 * kept ? LEAST_PART : 16 * kept;
     const int64_t shares = SHARES_PER_UNIT * gantry__k_units(call);
-    gantry__top_t out = {.order = gantry__sort_order(sort->dtype, sort->descending),
+    gantry__top_t out = {.order = gantry__sort_order(sort->dtype, sort->descending, sort->is_total),
                          .length = sort->length,
                          .kept = kept};
     int64_t end = 0;

@@ -200,6 +200,16 @@ GANTRY_ITEM void GANTRY_ITEM_FN(sort_indices)(GANTRY_GLOBAL const int *positions
 }
 GANTRY_ITEMS_1_1(sort_indices, int, uchar, gantry__sort_take_t)
 
+/* The same for indices of 16 bits. */
+GANTRY_ITEM void GANTRY_ITEM_FN(sort_short_indices)(GANTRY_GLOBAL const int *positions,
+                                                    GANTRY_GLOBAL short *out,
+                                                    GANTRY_PARAMETERS(gantry__sort_take_t) p,
+                                                    const GANTRY_LONG i) {
+    GANTRY_FIND_POSITION
+    out[i] = (short)position;
+}
+GANTRY_ITEMS_1_1(sort_short_indices, int, short, gantry__sort_take_t)
+
 /* The first place at which the value, or (is_upper) a larger one, could be inserted. Nothing is
  * smaller or larger than NaN. */
 GANTRY_ITEM void GANTRY_ITEM_FN(sort_bound)(GANTRY_GLOBAL const T *sorted,

@@ -13,7 +13,7 @@ typedef struct gantry__k_sort_t {
     /* rows of `length` elements with stride `inner`: [rows / inner, length, inner] */
     gantry_span_t source;
     int32_t dtype;
-    bool descending;
+    bool descending, is_total;   /* is_total: the total order of IEEE 754 */
     int64_t rows, length, inner; /* each at least 1 */
     int64_t kept;                /* how many of each row are wanted: 1 to length */
     /* The results: at least the first `kept` of each row, rows `stride` apart. Keys are uint32, or
@@ -23,11 +23,19 @@ typedef struct gantry__k_sort_t {
 } gantry__k_sort_t;
 
 /* The order of elements of the type. */
-static inline gantry__order_t gantry__sort_order(int32_t dtype, bool descending) {
-    const uint64_t sign = UINT64_C(1) << (8 * gantry__k_size(dtype) - 1);
+static inline gantry__order_t gantry__sort_order(int32_t dtype, bool descending, bool is_total) {
+    const uint64_t sign = UINT64_C(1) << (8 * gantry__k_size(dtype) - 1),
+                   infinity = gantry__type_infinity(dtype);
+    const bool lacks_infinity = infinity == gantry__type_nan(dtype);
+    const bool has_sign =
+        GANTRY__TYPE_IS(dtype, SIGNED_NUMERIC) || GANTRY__TYPE_IS(dtype, QUARTERS);
 
-    return (gantry__order_t){.sign = GANTRY__TYPE_IS(dtype, SIGNED_NUMERIC) ? sign : 0,
-                             .infinity = gantry__type_infinity(dtype),
+    return (gantry__order_t){.sign = has_sign ? sign : 0,
+                             .infinity = infinity == 0    ? 0
+                                         : is_total       ? UINT64_MAX
+                                         : lacks_infinity ? gantry__type_greatest(dtype)
+                                                          : infinity,
+                             .no_sign = is_total ? UINT64_MAX : 0,
                              .descending = descending};
 }
 

@@ -44,10 +44,11 @@ static uint64_t sort_tile_bytes(const gantry__k_sort_t *sort) {
 
 /* The parameters of the sort by runs of this width. */
 static gantry__sort_runs_t sort_runs_of(const gantry__k_sort_t *sort, int64_t width) {
-    return (gantry__sort_runs_t){.order = gantry__sort_order(sort->dtype, sort->descending),
-                                 .length = sort->length,
-                                 .inner = sort->inner,
-                                 .runs = (sort->length + width - 1) / width};
+    return (gantry__sort_runs_t){
+        .order = gantry__sort_order(sort->dtype, sort->descending, sort->is_total),
+        .length = sort->length,
+        .inner = sort->inner,
+        .runs = (sort->length + width - 1) / width};
 }
 
 /* The kernels for tiles; each may be NULL. */
@@ -201,7 +202,7 @@ static int32_t sort_take(gantry_op_call_t *call, const gantry__k_sort_t *sort,
         GANTRY__TRY(sort_run(call, &launch));
     }
     if (indices) {
-        launch.item = ITEM_sort_indices;
+        launch.item = indices->dtype == GANTRY_INT16 ? ITEM_sort_short_indices : ITEM_sort_indices;
         launch.item_bytes = gantry__k_size(indices->dtype);
         launch.spans[0] = sort->positions;
         launch.spans[1] = indices->span;
@@ -211,11 +212,18 @@ static int32_t sort_take(gantry_op_call_t *call, const gantry__k_sort_t *sort,
     return GANTRY_OK;
 }
 
-/* The rows of the input along the axis, none of which may be empty. */
-static gantry__k_sort_t sort_of(const gantry_arg_t *input, int64_t axis) {
-    gantry__k_sort_t sort = {.source = input->span, .dtype = input->dtype, .length = 1, .inner = 1};
+/* The rows of input 0 along the attribute `axis`, none of which may be empty, in the order that the
+ * attribute `order` names. */
+static gantry__k_sort_t sort_of(const gantry_op_call_t *call) {
+    const gantry_arg_t *input = call->inputs[0];
+    const gantry_attr_t *order = gantry__k_attr(call, "order");
+    const int64_t axis = gantry__k_from_end(gantry__k_attr_int(call, "axis", -1), input->rank);
+    gantry__k_sort_t sort = {.source = input->span,
+                             .dtype = input->dtype,
+                             .is_total = order && strcmp(order->s, "TOTAL") == 0,
+                             .length = 1,
+                             .inner = 1};
 
-    axis += axis < 0 ? input->rank : 0;
     sort.length = sort.kept = input->dims[axis];
     for (int64_t d = axis + 1; d < input->rank; ++d) {
         sort.inner *= input->dims[d];
@@ -225,7 +233,7 @@ static gantry__k_sort_t sort_of(const gantry_arg_t *input, int64_t axis) {
 }
 
 static int32_t compute_sort(gantry_op_call_t *call) {
-    gantry__k_sort_t sort = sort_of(call->inputs[0], gantry__k_attr_int(call, "axis", -1));
+    gantry__k_sort_t sort = sort_of(call);
     const bool wants_indices = strcmp(call->op, "ArgSort") == 0;
 
     sort.descending = strcmp(gantry__k_attr(call, "direction")->s, "DESCENDING") == 0;
@@ -238,9 +246,9 @@ static int32_t compute_sort(gantry_op_call_t *call) {
 }
 
 static int32_t compute_top(gantry_op_call_t *call) {
-    gantry__k_sort_t sort = sort_of(call->inputs[0], -1);
+    gantry__k_sort_t sort = sort_of(call);
 
-    sort.descending = true;
+    sort.descending = gantry__k_attr_int(call, "largest", 1) != 0;
     sort.kept = gantry__k_host_int(call->inputs[1], 0);
     GANTRY__TRY(gantry__sort_rows(call, &sort));
     return sort_take(call, &sort, call->outputs[0], call->outputs[1]);
@@ -251,7 +259,7 @@ static int32_t compute_top(gantry_op_call_t *call) {
 static int32_t compute_bound(gantry_op_call_t *call) {
     const gantry_arg_t *sorted = call->inputs[0], *values = call->inputs[1],
                        *out = call->outputs[0];
-    gantry__sort_bound_t bound = {.order = gantry__sort_order(sorted->dtype, 0),
+    gantry__sort_bound_t bound = {.order = gantry__sort_order(sorted->dtype, 0, 0),
                                   .length = sorted->dims[1],
                                   .values = values->dims[1],
                                   .is_upper = strcmp(call->op, "UpperBound") == 0,
@@ -275,7 +283,7 @@ static int32_t compute_in_top(gantry_op_call_t *call) {
     const gantry_arg_t *predictions = call->inputs[0], *targets = call->inputs[1],
                        *out = call->outputs[0];
     const int64_t rows = predictions->dims[0], classes = predictions->dims[1];
-    gantry__in_top_t parameters = {.order = gantry__sort_order(predictions->dtype, 0),
+    gantry__in_top_t parameters = {.order = gantry__sort_order(predictions->dtype, 0, 0),
                                    .classes = classes,
                                    .chunks = (classes + GANTRY_SORT_CHUNK - 1) / GANTRY_SORT_CHUNK,
                                    .k = gantry__k_host_int(call->inputs[2], 0),
@@ -302,12 +310,13 @@ static int32_t compute_in_top(gantry_op_call_t *call) {
     return sort_run(call, &launch);
 }
 
+static const gantry_type_constraint_t sorted_types[] = {{"T", GANTRY_MASK_CONVERTED}};
 static const gantry_type_constraint_t in_top_types[] = {{"T", GANTRY_DTYPES_INTS}};
 static const char *const top_hosts[] = {"k"};
 
-GANTRY_K_ITEM_KERNEL(sort, sort, "Sort", gantry__k_numeric_type, compute_sort);
-GANTRY_K_ITEM_KERNEL(arg_sort, sort, "ArgSort", gantry__k_numeric_type, compute_sort);
-GANTRY_K_ITEM_KERNEL_HOST(top, sort, "TopK", gantry__k_numeric_type, top_hosts, compute_top);
+GANTRY_K_ITEM_KERNEL(sort, sort, "Sort", sorted_types, compute_sort);
+GANTRY_K_ITEM_KERNEL(arg_sort, sort, "ArgSort", sorted_types, compute_sort);
+GANTRY_K_ITEM_KERNEL_HOST(top, sort, "TopK", sorted_types, top_hosts, compute_top);
 GANTRY_K_ITEM_KERNEL_HOST(in_top, sort, "InTopK", in_top_types, top_hosts, compute_in_top);
 GANTRY_K_ITEM_KERNEL(lower_bound, sort, "LowerBound", gantry__k_numeric_type, compute_bound);
 GANTRY_K_ITEM_KERNEL(upper_bound, sort, "UpperBound", gantry__k_numeric_type, compute_bound);

@@ -13,6 +13,7 @@
     ITEM(sort_merge)            \
     ITEM(sort_values)           \
     ITEM(sort_indices)          \
+    ITEM(sort_short_indices)    \
     ITEM(sort_bound)            \
     ITEM(in_top_count)          \
     ITEM(in_top)

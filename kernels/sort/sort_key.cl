@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keys of elements, by element size: the bits of an element become an unsigned integer with the
- * order of the elements. All NaNs are one key, the largest; -0 and 0 are one key. Sorts only
- * compare keys. It must come after indices.cl. */
+ * order of the elements. All NaNs are one key, the largest; -0 and 0 are one key. In the total
+ * order of IEEE 754 each is a key of its own: -NaN, -infinity, ... -0, 0, ... infinity, NaN. Sorts
+ * only compare keys. It must come after indices.cl. */
 #ifndef GANTRY_SORT_KEY_PARAMETERS
 #define GANTRY_SORT_KEY_PARAMETERS
 
-/* The order of keys: the bit of the sign (0: unsigned), the bits of infinity (0: integers), and
- * whether the largest comes first. */
+/* The order of keys: the bit of the sign (0: unsigned), the bits of infinity (0: integers; all 1: a
+ * NaN is as other numbers), the bits that a negative number without a sign has (0; all 1: -0 is
+ * below 0), and whether the largest comes first. */
 typedef struct gantry__order_t {
     ulong sign;
     ulong infinity;
+    ulong no_sign;
     GANTRY_LONG descending;
 } gantry__order_t;
 
@@ -26,7 +29,7 @@ GANTRY_ITEM int GANTRY_ITEM_FN(sort_is_nan)(const T x, const gantry__order_t *or
 GANTRY_ITEM K GANTRY_ITEM_FN(sort_key)(const T x, const gantry__order_t *order) {
     const K bits = (K)x, sign = (K)order->sign;
     const K width = sign | (sign - 1); /* width of the bits of a float */
-    const int is_negative = (bits & sign) != 0 && (bits & ~sign) != 0;
+    const int is_negative = (bits & sign) != 0 && (bits & ~sign) != (K)order->no_sign;
     const K number = is_negative ? ~bits & width : bits | sign;
     const K key = order->infinity == 0                    ? bits ^ sign
                   : GANTRY_ITEM_FN(sort_is_nan)(x, order) ? ~(K)0

@@ -4,6 +4,8 @@
  *   max_pool   the largest element of each window. NaN never compares as larger, and so is ignored,
  *              as in TensorFlow
  *   avg_pool   the mean, of floating types; sums of 16-bit floats are in float32
+ *   max_pool_argmax   the first of the largest elements, row by row, and its position. A NaN that
+ *              is first stays, and later ones are ignored, as in max_pool_grad
  *
  * Each column of a window is reduced from top to bottom, and then the columns from left to right:
  * so places of one row share their columns. Elements in the padding are left out. */
@@ -27,15 +29,19 @@ GANTRY_ITEM void GANTRY_ITEM_FN(pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T 
     gantry__view_t view;
     gantry__find_view(p, p->channels, i, &view);
     const GANTRY_LONG elements =
-        (view.rows.end - view.rows.first) * (view.columns.end - view.columns.first);
+        is_mean && p->counted_height > 0
+            ? gantry__counted_elements(p, view.top, view.left)
+            : (view.rows.end - view.rows.first) * (view.columns.end - view.columns.first);
     C all = GANTRY_POOL_START(is_mean);
 
     for (GANTRY_LONG c = view.columns.first; c < view.columns.end; ++c) {
         C column = GANTRY_POOL_START(is_mean);
 
         for (GANTRY_LONG r = view.rows.first; r < view.rows.end; ++r) {
-            const GANTRY_LONG row = (view.at.image * p->height + view.top + r) * p->width;
-            const C value = GANTRY_WIDEN(x[(row + view.left + c) * p->channels + view.at.channel]);
+            const GANTRY_LONG row =
+                (view.at.image * p->height + view.top + r * p->spread_y) * p->width;
+            const GANTRY_LONG pixel = row + view.left + c * p->spread_x;
+            const C value = GANTRY_WIDEN(x[pixel * p->channels + view.at.channel]);
 
             column = GANTRY_POOL_JOIN(is_mean, column, value);
         }
@@ -146,6 +152,7 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(pool_store)(GANTRY_GLOBAL T *out, const C *
                                                  const gantry__stretch_t *s,
                                                  const gantry__pool_block_t *b, const int is_mean) {
     const GANTRY_LONG left = s->left + b->place * p->step_x;
+    const int is_counted = is_mean && p->counted_height > 0;
     gantry__reach_t inside;
 
     /* places whose windows have all columns inside the image */
@@ -158,8 +165,12 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(pool_store)(GANTRY_GLOBAL T *out, const C *
 
         gantry__find_columns(p, left + j * p->step_x, &columns);
         elements = (C)((s->rows.end - s->rows.first) * (columns.end - columns.first));
+        if (is_counted) {
+            elements = (C)gantry__counted_elements(p, s->top, left + j * p->step_x);
+        }
         next = b->channels < p->channels             ? j + 1
                : !is_mean                            ? b->places
+               : is_counted                          ? j + 1
                : j < inside.first || j >= inside.end ? j + 1
                                                      : (int)inside.end;
         for (int k = 0; k < (next - j) * b->channels; ++k) {
@@ -214,6 +225,48 @@ GANTRY_ITEM void GANTRY_ITEM_FN(max_places)(GANTRY_GLOBAL const T *x, GANTRY_GLO
 }
 #endif
 
+/* Windows whose elements are apart, place by place. */
+GANTRY_SHARED_FN void GANTRY_ITEM_FN(pool_apart)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
+                                                 GANTRY_PARAMETERS(gantry__windows_t) p,
+                                                 const gantry__stretch_t *s, const int is_mean) {
+    C all[GANTRY_RUN_MOST], line[GANTRY_RUN_MOST];
+
+    for (GANTRY_LONG part = 0; part < s->count * p->channels;) {
+        const GANTRY_LONG place = gantry__divide_position(part, p->channels),
+                          channel = part - place * p->channels, left = s->left + place * p->step_x;
+        const int count = p->channels - channel < GANTRY_RUN_MOST ? (int)(p->channels - channel)
+                                                                  : GANTRY_RUN_MOST;
+        gantry__reach_t columns;
+
+        gantry__find_columns(p, left, &columns);
+        const GANTRY_LONG elements =
+            is_mean && p->counted_height > 0
+                ? gantry__counted_elements(p, s->top, left)
+                : (s->rows.end - s->rows.first) * (columns.end - columns.first);
+        GANTRY_ITEM_FN(pool_clear)(all, count, is_mean);
+        for (GANTRY_LONG c = columns.first; c < columns.end; ++c) {
+            GANTRY_ITEM_FN(pool_clear)(line, count, is_mean);
+            for (GANTRY_LONG r = s->rows.first; r < s->rows.end; ++r) {
+                const GANTRY_LONG row = (s->image * p->height + s->top + r * p->spread_y);
+                GANTRY_GLOBAL const T *from =
+                    x + (row * p->width + left + c * p->spread_x) * p->channels + channel;
+
+                for (int k = 0; k < count; ++k) {
+                    line[k] = GANTRY_POOL_JOIN(is_mean, line[k], GANTRY_WIDEN(from[k]));
+                }
+            }
+            for (int k = 0; k < count; ++k) {
+                all[k] = GANTRY_POOL_JOIN(is_mean, all[k], line[k]);
+            }
+        }
+        for (int k = 0; k < count; ++k) {
+            const C value = is_mean ? (C)(all[k] / (C)elements) : all[k];
+            out[s->place * p->channels + part + k] = GANTRY_NARROW(value);
+        }
+        part += count;
+    }
+}
+
 GANTRY_ITEM void GANTRY_ITEM_FN(pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
                                       GANTRY_PARAMETERS(gantry__windows_t) p, const GANTRY_LONG i,
                                       const int is_mean) {
@@ -222,6 +275,10 @@ GANTRY_ITEM void GANTRY_ITEM_FN(pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T 
     C all[GANTRY_POOL_LINE];
 
     gantry__find_stretch(p, i, &s);
+    if (gantry__has_gaps(p)) {
+        GANTRY_ITEM_FN(pool_apart)(x, out, p, &s, is_mean);
+        return;
+    }
 #if GANTRY_T_IS_FLOAT
     if (!is_mean && p->step_x >= p->columns && p->rows * p->columns <= GANTRY_POOL_FEW &&
         p->channels >= GANTRY_POOL_FEWEST_CHANNELS) {
@@ -263,6 +320,87 @@ GANTRY_ITEMS_1_1(avg_pool, T, T, gantry__windows_t)
 #else
 GANTRY_NO_ITEM(avg_pool)
 #endif
+
+/* Does `count` channels, from element `first` of the result on, of the windows that begin at (top,
+ * left) of an image. */
+GANTRY_ITEM void GANTRY_ITEM_FN(pool_argmax)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
+                                             GANTRY_GLOBAL uchar *positions,
+                                             GANTRY_PARAMETERS(gantry__windows_t) p,
+                                             const gantry__reach_t *rows, const GANTRY_LONG image,
+                                             const GANTRY_LONG top, const GANTRY_LONG left,
+                                             const GANTRY_LONG first, const int count) {
+    const GANTRY_LONG channel = first - gantry__divide_position(first, p->channels) * p->channels;
+    const GANTRY_LONG pixels = p->height * p->width;
+    const GANTRY_LONG counted = p->has_batch ? image
+                                : p->planes > 0
+                                    ? image - gantry__divide_position(image, p->planes) * p->planes
+                                    : 0;
+    C most[GANTRY_RUN_MOST];
+    GANTRY_LONG taken[GANTRY_RUN_MOST];
+    gantry__reach_t columns;
+
+    for (int k = 0; k < count; ++k) {
+        most[k] = GANTRY_POOL_LEAST;
+        taken[k] = -1;
+    }
+    gantry__find_columns(p, left, &columns);
+    for (GANTRY_LONG r = rows->first; r < rows->end; ++r) {
+        for (GANTRY_LONG c = columns.first; c < columns.end; ++c) {
+            const GANTRY_LONG y = top + r * p->spread_y, column = left + c * p->spread_x;
+            const GANTRY_LONG own =
+                p->is_by_columns ? column * p->height + y : y * p->width + column;
+            GANTRY_GLOBAL const T *from =
+                x + (image * pixels + y * p->width + column) * p->channels + channel;
+
+            for (int k = 0; k < count; ++k) {
+                const C value = GANTRY_WIDEN(from[k]);
+                const int is_more = taken[k] < 0 || value > most[k];
+
+                most[k] = is_more ? value : most[k];
+                taken[k] = is_more ? own : taken[k];
+            }
+        }
+    }
+    for (int k = 0; k < count; ++k) {
+        const GANTRY_LONG at =
+            taken[k] < 0 ? -1 : (counted * pixels + taken[k]) * p->channels + channel + k;
+
+        out[first + k] = GANTRY_NARROW(most[k]);
+        if (p->is_wide) {
+            ((GANTRY_GLOBAL GANTRY_LONG *)positions)[first + k] = at;
+        } else {
+            ((GANTRY_GLOBAL int *)positions)[first + k] = (int)at;
+        }
+    }
+}
+
+GANTRY_ITEM void GANTRY_ITEM_FN(max_pool_argmax)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
+                                                 GANTRY_GLOBAL uchar *positions,
+                                                 GANTRY_PARAMETERS(gantry__windows_t) p,
+                                                 const GANTRY_LONG i) {
+#if GANTRY_RUN_MOST == 1
+    gantry__view_t view;
+
+    gantry__find_view(p, p->channels, i, &view);
+    GANTRY_ITEM_FN(pool_argmax)
+    (x, out, positions, p, &view.rows, view.at.image, view.top, view.left, i, 1);
+#else
+    gantry__stretch_t s;
+
+    gantry__find_stretch(p, i, &s);
+    for (int place = 0; place < s.count; ++place) {
+        for (GANTRY_LONG k = 0; k < p->channels; k += GANTRY_RUN_MOST) {
+            const int count =
+                p->channels - k < GANTRY_RUN_MOST ? (int)(p->channels - k) : GANTRY_RUN_MOST;
+
+            GANTRY_ITEM_FN(pool_argmax)
+            (x, out, positions, p, &s.rows, s.image, s.top, s.left + place * p->step_x,
+             (s.place + place) * p->channels + k, count);
+        }
+    }
+#endif
+}
+GANTRY_ITEMS_1_2(max_pool_argmax, T, T, uchar, gantry__windows_t)
 
 #undef GANTRY_POOL_LEAST
 #undef GANTRY_POOL_HAS_MEAN

@@ -23,6 +23,10 @@ typedef struct gantry__windows_t {
     GANTRY_LONG band;
     /* for max_pool_grad: whether the result is 0 where the image is not positive */
     GANTRY_LONG is_gated;
+    /* means: the sizes of the image with its padding, which counts; else 0 */
+    GANTRY_LONG counted_height, counted_width;
+    /* for max_pool_argmax: positions are 64-bit; count rows first; count over all images */
+    GANTRY_LONG is_wide, is_by_columns, has_batch;
 } gantry__windows_t;
 
 /* An element of [batch, y, x, channel]. */
@@ -66,6 +70,16 @@ GANTRY_SHARED_FN void gantry__find_reach(GANTRY_LONG place, GANTRY_LONG spread,
 
     reach->first = place < 0 ? gantry__divide_position(spread - 1 - place, spread) : 0;
     reach->end = left < elements ? left : elements;
+}
+
+/* How many elements a window that begins at (top, left) has in the image with its padding. */
+GANTRY_SHARED_FN GANTRY_LONG gantry__counted_elements(const gantry__windows_t *p, GANTRY_LONG top,
+                                                      GANTRY_LONG left) {
+    gantry__reach_t rows, columns;
+
+    gantry__find_reach(top + p->top, p->spread_y, p->rows, p->counted_height, &rows);
+    gantry__find_reach(left + p->left, p->spread_x, p->columns, p->counted_width, &columns);
+    return rows.end * columns.end;
 }
 
 /* One element of the output of a pool or a depthwise convolution: its position, the beginning of
@@ -124,6 +138,11 @@ GANTRY_FN void gantry__find_stretch(const gantry__windows_t *p, GANTRY_LONG i,
     const GANTRY_LONG image = gantry__divide_position(line, p->out_height);
 
     gantry__find_places(p, image, line - image * p->out_height, first, end, stretch);
+}
+
+/* Whether the windows' elements are apart. */
+GANTRY_FN int gantry__has_gaps(const gantry__windows_t *p) {
+    return p->spread_y != 1 || p->spread_x != 1;
 }
 
 /* Finds the columns inside the image, usually all, of a window that begins at `left`. */

@@ -25,8 +25,8 @@
  * An item of depthwise_parts is a part of up to GANTRY_RUN_MOST channels. */
 #ifdef GANTRY_ITEM_TEXT
 
-/* Returns the position in its image of the element that the window at place (y, column) takes. x
- * must begin with the image's first element of the channel. */
+/* Returns the position in its image of the element that the window at place (y, column) takes; -1:
+ * it has no element. x must begin with the image's first element of the channel. */
 GANTRY_SHARED_FN GANTRY_LONG GANTRY_ITEM_FN(taken_by)(GANTRY_GLOBAL const T *x,
                                                       GANTRY_PARAMETERS(gantry__windows_t) p,
                                                       const GANTRY_LONG y,
@@ -36,11 +36,11 @@ GANTRY_SHARED_FN GANTRY_LONG GANTRY_ITEM_FN(taken_by)(GANTRY_GLOBAL const T *x,
     GANTRY_LONG taken = -1;
     C most = (C)0;
 
-    gantry__find_reach(top, 1, p->rows, p->height, &rows);
+    gantry__find_reach(top, p->spread_y, p->rows, p->height, &rows);
     gantry__find_columns(p, left, &columns);
     for (GANTRY_LONG r = rows.first; r < rows.end; ++r) {
         for (GANTRY_LONG c = columns.first; c < columns.end; ++c) {
-            const GANTRY_LONG at = (top + r) * p->width + left + c;
+            const GANTRY_LONG at = (top + r * p->spread_y) * p->width + left + c * p->spread_x;
             const C value = GANTRY_WIDEN(x[at * p->channels]);
 
             if (taken < 0 || value > most) {
@@ -75,8 +75,10 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(max_pool_grad_element)(GANTRY_GLOBAL const 
     gantry__reach_t rows, columns;
     C sum = (C)0;
 
-    GANTRY_ITEM_FN(find_covering)(at.y + p->top, p->step_y, p->rows, p->out_height, &rows);
-    GANTRY_ITEM_FN(find_covering)(at.x + p->left, p->step_x, p->columns, p->out_width, &columns);
+    GANTRY_ITEM_FN(find_covering)
+    (at.y + p->top, p->step_y, (p->rows - 1) * p->spread_y + 1, p->out_height, &rows);
+    GANTRY_ITEM_FN(find_covering)
+    (at.x + p->left, p->step_x, (p->columns - 1) * p->spread_x + 1, p->out_width, &columns);
     for (GANTRY_LONG y = rows.first; y < rows.end; ++y) {
         for (GANTRY_LONG column = columns.first; column < columns.end; ++column) {
             const GANTRY_LONG place = (at.image * p->out_height + y) * p->out_width + column;
@@ -100,7 +102,9 @@ GANTRY_ITEM void GANTRY_ITEM_FN(max_pool_grad_grad)(GANTRY_GLOBAL const T *x,
     const gantry__pixel_t at = gantry__pixel(i, p->out_height, p->out_width, p->channels);
     const GANTRY_LONG image = at.image * p->height * p->width * p->channels + at.channel;
 
-    out[i] = grad[image + GANTRY_ITEM_FN(taken_by)(x + image, p, at.y, at.x) * p->channels];
+    const GANTRY_LONG taken = GANTRY_ITEM_FN(taken_by)(x + image, p, at.y, at.x);
+
+    out[i] = taken < 0 ? (T)0 : grad[image + taken * p->channels];
 }
 GANTRY_ITEMS_2_1(max_pool_grad_grad, T, T, T, gantry__windows_t)
 
@@ -239,16 +243,18 @@ GANTRY_ITEM void GANTRY_ITEM_FN(max_pool_grad)(GANTRY_GLOBAL const T *x,
 
     GANTRY_ITEM_FN(find_side)(from, to, p->step_y, p->top, p->out_height, p->height, &down);
     GANTRY_ITEM_FN(find_side)(first, end, p->step_x, p->left, p->out_width, p->width, &across);
-#if GANTRY_T_IS_HALF
-    for (GANTRY_LONG y = down.first; y < down.end; ++y) {
-        const GANTRY_LONG row = pixels + y * p->width;
+    if (GANTRY_T_IS_HALF || gantry__has_gaps(p)) {
+        for (GANTRY_LONG y = down.first; y < down.end; ++y) {
+            const GANTRY_LONG row = pixels + y * p->width;
 
-        for (GANTRY_LONG k = (row + across.first) * p->channels;
-             k < (row + across.end) * p->channels; ++k) {
-            GANTRY_ITEM_FN(max_pool_grad_element)(x, grad, out, p, k);
+            for (GANTRY_LONG k = (row + across.first) * p->channels;
+                 k < (row + across.end) * p->channels; ++k) {
+                GANTRY_ITEM_FN(max_pool_grad_element)(x, grad, out, p, k);
+            }
         }
+        return;
     }
-#else
+#if !GANTRY_T_IS_HALF
     gantry__reach_t above, beside;
 
     x += pixels * p->channels;

@@ -39,7 +39,7 @@ static void cut_images(const gantry_op_call_t *call, gantry__windows_t *window,
 /* places must be the input or output over the windows' places. */
 static int32_t window_grad_run(gantry_op_call_t *call, uint32_t item, const gantry_arg_t *grad,
                                const gantry_arg_t *places, bool is_gated) {
-    static const gantry__window_names_t names = {"strides", NULL};
+    static const gantry__window_names_t names = {"strides", "dilations"};
     const gantry_arg_t *x = call->inputs[0], *out = call->outputs[0];
     gantry__windows_t window;
     gantry__k_item_launch_t launch = {.item = item,

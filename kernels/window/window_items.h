@@ -6,7 +6,8 @@
 
 #define GANTRY_POOL_ITEMS(ITEM) \
     ITEM(max_pool)              \
-    ITEM(avg_pool)
+    ITEM(avg_pool)              \
+    ITEM(max_pool_argmax)
 #define GANTRY_PATCHES_ITEMS(ITEM) ITEM(patches)
 #define GANTRY_WINDOW_SUM_ITEMS(ITEM) \
     ITEM(depthwise)                   \

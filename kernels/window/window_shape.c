@@ -62,6 +62,26 @@ void gantry__window_fill(const gantry_op_call_t *call, const gantry__window_name
                                             out->step_x, out->spread_x);
 }
 
+/* The size of an image with its padding along dimension d (of four). That of SAME is as large as
+ * the windows need. */
+static int64_t counted_size(const gantry_op_call_t *call, int32_t d, int64_t size, int64_t before,
+                            int64_t windows_end) {
+    const char *padding = gantry__k_attr(call, "padding")->s;
+    if (strcmp(padding, "EXPLICIT") == 0)
+        return before + size + gantry__k_attr(call, "explicit_paddings")->list[2 * d + 1];
+    return strcmp(padding, "SAME") == 0 && windows_end > size ? windows_end : size;
+}
+
+void gantry__window_count_padding(const gantry_op_call_t *call, gantry__windows_t *window) {
+    const int32_t first = window_shape_is_channels_first(call) ? 2 : 1;
+    window->counted_height = counted_size(
+        call, first, window->height, window->top,
+        (window->out_height - 1) * window->step_y + (window->rows - 1) * window->spread_y + 1);
+    window->counted_width = counted_size(
+        call, first + 1, window->width, window->left,
+        (window->out_width - 1) * window->step_x + (window->columns - 1) * window->spread_x + 1);
+}
+
 #define STRETCH_WORK 32768   /* so many elements of the windows pay for a thread */
 #define LONGEST_STRETCH 4096 /* places */
 /* elements of the output for which the cost of gathering weights is small */

@@ -22,6 +22,8 @@ typedef struct gantry__window_names_t {
 void gantry__window_fill(const gantry_op_call_t *call, const gantry__window_names_t *names,
                          const gantry_arg_t *image, const gantry_arg_t *places, int64_t rows,
                          int64_t columns, gantry__windows_t *out);
+/* Means of the windows then count the padding around the image. */
+void gantry__window_count_padding(const gantry_op_call_t *call, gantry__windows_t *window);
 /* On processors, turns a launch over all elements of output 0 into one over stretches of its
  * places, `width` in a row, and sets the window's runs. */
 void gantry__window_stretches(const gantry_op_call_t *call, gantry__windows_t *window,

@@ -322,6 +322,104 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(add_places)(
 }
 #undef GANTRY_ADD_AT
 
+#if GANTRY_T_IS(f32)
+/* Without lines, for windows of 3 or 5 columns that are inside the image: GANTRY_ROW_PLACES places
+ * next to each other, for GANTRY_ROW_SUMS channels. The weights of a row of the windows stay in
+ * registers. Each of its pixels is read once: pixel j is in the windows of the places n that begin
+ * at most COLUMNS - 1 pixels before it. */
+#define GANTRY_ROW_PLACES 8
+#define GANTRY_EACH_PLACE(DO, ...) \
+    DO(0, __VA_ARGS__)             \
+    DO(1, __VA_ARGS__)             \
+    DO(2, __VA_ARGS__)             \
+    DO(3, __VA_ARGS__) DO(4, __VA_ARGS__) DO(5, __VA_ARGS__) DO(6, __VA_ARGS__) DO(7, __VA_ARGS__)
+#define GANTRY_EACH_PIXEL(DO, K, S)                                                              \
+    DO(0, K, S)                                                                                  \
+    DO(1, K, S) DO(2, K, S) DO(3, K, S) DO(4, K, S) DO(5, K, S) DO(6, K, S) DO(7, K, S)          \
+        DO(8, K, S) DO(9, K, S) DO(10, K, S) DO(11, K, S) DO(12, K, S) DO(13, K, S) DO(14, K, S) \
+            DO(15, K, S) DO(16, K, S) DO(17, K, S) DO(18, K, S)
+#if defined(__OPENCL_VERSION__)
+#define GANTRY_ROW_SUMS GANTRY_FEW_SUMS
+#define GANTRY_NO_ROW ((gantry__row_sums_t)((C)0))
+typedef gantry__few_sums_t gantry__row_sums_t;
+#else
+#if defined(__AVX512F__)
+#define GANTRY_ROW_SUMS GANTRY_HALF_SUMS
+#else
+#define GANTRY_ROW_SUMS GANTRY_FEW_SUMS
+#endif
+#define GANTRY_NO_ROW ((gantry__row_sums_t){0})
+typedef float gantry__row_sums_t
+    __attribute__((vector_size(4 * GANTRY_ROW_SUMS), aligned(4), may_alias));
+#endif
+#define GANTRY_ROW_CLEAR(n, unused) sums[n] = weights[n] = GANTRY_NO_ROW;
+#define GANTRY_ROW_WEIGHTS(n, COLUMNS) \
+    if (n < COLUMNS)                   \
+        weights[n] = *(GANTRY_GLOBAL const gantry__row_sums_t *)(own + n * weights_apart);
+#define GANTRY_ROW_ADD(n, j, COLUMNS, STEP) \
+    if (j - n * STEP >= 0 && j - n * STEP < COLUMNS) sums[n] += pixel * weights[(j - n * STEP) & 7];
+#define GANTRY_ROW_PIXEL(j, COLUMNS, STEP)                                 \
+    if (j < (GANTRY_ROW_PLACES - 1) * STEP + COLUMNS) {                    \
+        const gantry__row_sums_t pixel =                                   \
+            *(GANTRY_GLOBAL const gantry__row_sums_t *)(from + j * apart); \
+        GANTRY_EACH_PLACE(GANTRY_ROW_ADD, j, COLUMNS, STEP)                \
+    }
+#define GANTRY_ROW_STORE(n, unused) \
+    *(GANTRY_GLOBAL gantry__row_sums_t *)(out + n * weights_apart) = sums[n];
+#define GANTRY_DEFINE_ROW(name, COLUMNS, STEP)                                                \
+    GANTRY_SHARED_FN void GANTRY_ITEM_FN(name)(                                               \
+        GANTRY_GLOBAL const T *GANTRY_APART from, const GANTRY_LONG row_apart,                \
+        const GANTRY_LONG apart, GANTRY_GLOBAL const T *GANTRY_APART own,                     \
+        const GANTRY_LONG weights_apart, const int rows, GANTRY_GLOBAL T *GANTRY_APART out) { \
+        gantry__row_sums_t sums[GANTRY_ROW_PLACES], weights[GANTRY_ROW_PLACES];               \
+        GANTRY_EACH_PLACE(GANTRY_ROW_CLEAR, )                                                 \
+        for (int row = 0; row < rows; ++row) {                                                \
+            GANTRY_EACH_PLACE(GANTRY_ROW_WEIGHTS, COLUMNS)                                    \
+            GANTRY_EACH_PIXEL(GANTRY_ROW_PIXEL, COLUMNS, STEP)                                \
+            from += row_apart;                                                                \
+            own += COLUMNS * weights_apart;                                                   \
+        }                                                                                     \
+        GANTRY_EACH_PLACE(GANTRY_ROW_STORE, )                                                 \
+    }
+GANTRY_DEFINE_ROW(add_row_3, 3, 1)
+GANTRY_DEFINE_ROW(add_row_3_by_2, 3, 2)
+GANTRY_DEFINE_ROW(add_row_5, 5, 1)
+GANTRY_DEFINE_ROW(add_row_5_by_2, 5, 2)
+
+/* Pixels a multiple of 1 KiB apart share few sets of a cache: half lines would be loaded twice. */
+GANTRY_SHARED_FN int GANTRY_ITEM_FN(has_rows)(GANTRY_PARAMETERS(gantry__windows_t) p) {
+    return p->depth == 1 && p->spread_x == 1 && (p->columns == 3 || p->columns == 5) &&
+           p->step_x <= 2 && (GANTRY_ROW_SUMS == GANTRY_HALF_SUMS || p->channels % 256 != 0);
+}
+#define GANTRY_ADD_ROW(name) \
+    GANTRY_ITEM_FN(name)(x + k, row_apart, apart, filter + k, each, count, out + k);
+/* Sums GANTRY_ROW_PLACES places for all channels of a block. The last GANTRY_ROW_SUMS overlap those
+ * before them, which may be of the block before. */
+GANTRY_SHARED_FN void GANTRY_ITEM_FN(add_rows)(GANTRY_GLOBAL const T *x,
+                                               GANTRY_GLOBAL const T *filter, GANTRY_GLOBAL T *out,
+                                               GANTRY_PARAMETERS(gantry__windows_t) p,
+                                               const gantry__reach_t *rows, const int filters,
+                                               const GANTRY_LONG each) {
+    const GANTRY_LONG apart = p->channels, row_apart = p->spread_y * p->width * apart;
+    const int count = (int)(rows->end - rows->first);
+
+    x += rows->first * row_apart;
+    filter += rows->first * p->columns * each;
+    for (int k = 0; k < filters; k += GANTRY_ROW_SUMS) {
+        k = k + GANTRY_ROW_SUMS > filters ? filters - GANTRY_ROW_SUMS : k;
+        if (p->columns == 3 && p->step_x == 1) {
+            GANTRY_ADD_ROW(add_row_3)
+        } else if (p->columns == 3) {
+            GANTRY_ADD_ROW(add_row_3_by_2)
+        } else if (p->step_x == 1) {
+            GANTRY_ADD_ROW(add_row_5)
+        } else {
+            GANTRY_ADD_ROW(add_row_5_by_2)
+        }
+    }
+}
+#endif
+
 /* Filters [own, own + filters) of a stretch, of `each` at a place. Places whose windows have all
  * columns inside the image are computed GANTRY_PLACES at once, the others one by one. With few
  * filters, the last group of such places overlaps the one before it, unless one place is left. */
@@ -342,6 +440,16 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise_direct)(GANTRY_GLOBAL const T *x,
          gantry__divide_position(own, p->depth);
     out += s->place * each + own;
     for (GANTRY_LONG place = 0, at, next; place < s->count; place = next) {
+#if GANTRY_T_IS(f32)
+        if (GANTRY_ITEM_FN(has_rows)(p) && place >= whole.first &&
+            place + GANTRY_ROW_PLACES <= whole.end) {
+            GANTRY_ITEM_FN(add_rows)
+            (x + (s->left + place * p->step_x) * p->channels, filter + own, out + place * each, p,
+             &s->rows, filters, each);
+            next = place + GANTRY_ROW_PLACES;
+            continue;
+        }
+#endif
         const int together = place >= whole.first &&
                              place + (is_wide ? GANTRY_PLACES - 1 : 1) < whole.end &&
                              whole.end - whole.first >= GANTRY_PLACES;
@@ -460,6 +568,18 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
 #undef GANTRY_ONE_PLACE
 #undef GANTRY_ALL_PLACES
 #undef GANTRY_DEPTHWISE_DIRECT
+#undef GANTRY_ROW_PLACES
+#undef GANTRY_ROW_SUMS
+#undef GANTRY_ADD_ROW
+#undef GANTRY_EACH_PLACE
+#undef GANTRY_EACH_PIXEL
+#undef GANTRY_NO_ROW
+#undef GANTRY_ROW_CLEAR
+#undef GANTRY_ROW_WEIGHTS
+#undef GANTRY_ROW_ADD
+#undef GANTRY_ROW_PIXEL
+#undef GANTRY_ROW_STORE
+#undef GANTRY_DEFINE_ROW
 #undef GANTRY_REPEAT
 #endif
 GANTRY_ITEMS_2_1(depthwise, T, T, T, gantry__windows_t)

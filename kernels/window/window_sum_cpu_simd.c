@@ -4,12 +4,11 @@
 #include "kernels/window/window.cl"
 #include "kernels/window/window_items.h"
 
-#if GANTRY_CPU_IS_AVX512(GANTRY_CPU_VARIANT)
-/* These loops wait for memory, so AVX2's are as fast. */
-#define GANTRY_ITEM_TYPES GANTRY_NO_TYPES
-#else
 #define GANTRY_ITEM_TEXT_FILE "kernels/window/window_sum.cl"
 #define GANTRY_ITEM_LIST GANTRY_WINDOW_SUM_ITEMS
+#if GANTRY_CPU_IS_AVX512(GANTRY_CPU_VARIANT)
+#define GANTRY_ITEM_TYPES GANTRY_TYPE_F32 /* AVX2's loops of other types are as fast */
+#else
 #define GANTRY_ITEM_TYPES GANTRY_FLOATING
 #endif
 #include "kernels/common/cpu_items_of_types.h"

@@ -190,6 +190,12 @@ const gantry_tensor_t *gantry_squeeze(gantry_scope_t *scope, const gantry_tensor
     return gantry__call_op(scope, GANTRY__OP_ID_Squeeze, &x, 1, &attr, axes ? 1 : 0, NULL);
 }
 
+const gantry_tensor_t *gantry_bitcast(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                      gantry_dtype_t dtype) {
+    const gantry_attr_value_t attr = gantry__attr_type("type", dtype);
+    return gantry__call_op(scope, GANTRY__OP_ID_Bitcast, &x, 1, &attr, 1, NULL);
+}
+
 const gantry_tensor_t *gantry_transpose(gantry_scope_t *scope, const gantry_tensor_t *x,
                                         const int32_t *perm) {
     gantry__extras_t extras = {.count = 0};
@@ -229,6 +235,21 @@ const gantry_tensor_t *gantry_slice(gantry_scope_t *scope, const gantry_tensor_t
     if (inputs[1])
         inputs[2] = gantry__add_host_of_rank(&extras, scope, x, size, 1, "gantry_slice: size");
     return gantry__call_op(scope, GANTRY__OP_ID_Slice, inputs, 3, NULL, 0, &extras);
+}
+
+const gantry_tensor_t *gantry_dynamic_slice(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                            const gantry_tensor_t *starts, const int64_t *size) {
+    gantry__extras_t extras = {.count = 0};
+    const gantry_tensor_t *inputs[] = {x, starts, NULL};
+    inputs[2] = gantry__add_host_of_rank(&extras, scope, x, size, 1, "gantry_dynamic_slice: size");
+    return gantry__call_op(scope, GANTRY__OP_ID_XlaDynamicSlice, inputs, 3, NULL, 0, &extras);
+}
+
+const gantry_tensor_t *gantry_dynamic_update_slice(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                                   const gantry_tensor_t *update,
+                                                   const gantry_tensor_t *starts) {
+    const gantry_tensor_t *inputs[] = {x, update, starts};
+    return gantry__call_op(scope, GANTRY__OP_ID_XlaDynamicUpdateSlice, inputs, 3, NULL, 0, NULL);
 }
 
 const gantry_tensor_t *gantry_gather(gantry_scope_t *scope, const gantry_tensor_t *params,

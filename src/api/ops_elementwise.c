@@ -36,7 +36,17 @@ static tensor *ops_elementwise_two(gantry_scope_t *scope, gantry__op_id_t id, te
         const gantry_attr_value_t attr = gantry__attr_bool("approximate", approximate); \
         return gantry__call_op(scope, GANTRY__OP_ID_##name, &x, 1, &attr, 1, NULL);     \
     }
+#define DEFINE_PRECISION(name, function)                                                        \
+    tensor *gantry_##function(gantry_scope_t *scope, tensor *x, int32_t exponent_bits,          \
+                              int32_t mantissa_bits) {                                          \
+        const gantry_attr_value_t attrs[] = {gantry__attr_int("exponent_bits", exponent_bits),  \
+                                             gantry__attr_int("mantissa_bits", mantissa_bits)}; \
+        return gantry__call_op(scope, GANTRY__OP_ID_##name, &x, 1, attrs, 2, NULL);             \
+    }
+#define DEFINE_UNARY_CHOICE DEFINE_UNARY
+#define DEFINE_BINARY_CHOICE DEFINE_BINARY
 #define DEFINE_VARIANT(name, function)
+#define DEFINE_BINARY_VARIANT DEFINE_VARIANT
 
 #define GANTRY_ELEMENTWISE(name, function, summary, form, types, result, check, math, expression) \
     DEFINE_##form(name, function)

@@ -43,8 +43,27 @@ const gantry_tensor_t *gantry_scatter_nd(gantry_scope_t *scope, const gantry_ten
 DEFINE_TENSOR_SCATTER(tensor_scatter_update, TensorScatterUpdate)
 DEFINE_TENSOR_SCATTER(tensor_scatter_add, TensorScatterAdd)
 DEFINE_TENSOR_SCATTER(tensor_scatter_sub, TensorScatterSub)
+DEFINE_TENSOR_SCATTER(tensor_scatter_mul, TensorScatterMul)
 DEFINE_TENSOR_SCATTER(tensor_scatter_max, TensorScatterMax)
 DEFINE_TENSOR_SCATTER(tensor_scatter_min, TensorScatterMin)
+
+const gantry_tensor_t *gantry_gather_elements(gantry_scope_t *scope, const gantry_tensor_t *data,
+                                              const gantry_tensor_t *indices, int32_t axis) {
+    const gantry_tensor_t *inputs[] = {data, indices};
+    const gantry_attr_value_t attr = gantry__attr_int("axis", axis);
+    return gantry__call_op(scope, GANTRY__OP_ID_GatherElements, inputs, 2, &attr, 1, NULL);
+}
+
+const gantry_tensor_t *gantry_scatter_elements(gantry_scope_t *scope, const gantry_tensor_t *data,
+                                               const gantry_tensor_t *indices,
+                                               const gantry_tensor_t *updates, int32_t axis,
+                                               const char *reduction) {
+    const gantry_tensor_t *inputs[] = {data, indices, updates};
+    const gantry_attr_value_t attrs[] = {
+        gantry__attr_int("axis", axis),
+        gantry__attr_text("reduction", reduction ? reduction : "NONE")};
+    return gantry__call_op(scope, GANTRY__OP_ID_ScatterElements, inputs, 3, attrs, 2, NULL);
+}
 
 #define DEFINE_SEGMENT(name, op)                                                             \
     const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *data, \

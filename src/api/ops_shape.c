@@ -53,26 +53,29 @@ tensor *gantry_strided_slice(gantry_scope_t *scope, tensor *x, const int64_t *be
     return gantry__call_op(scope, GANTRY__OP_ID_StridedSlice, inputs, 4, attrs, 5, &extras);
 }
 
-static const char *mirror_mode(gantry_pad_mode_t mode) {
-    return mode == GANTRY_PAD_REFLECT     ? "REFLECT"
-           : mode == GANTRY_PAD_SYMMETRIC ? "SYMMETRIC"
-                                          : "unknown";
+static const char *pad_mode(gantry_pad_mode_t mode) {
+    static const char *const texts[] = {"CONSTANT", "REFLECT", "SYMMETRIC", "EDGE", "WRAP"};
+    return (unsigned)mode < 5 ? texts[mode] : "unknown";
 }
 
 tensor *gantry_pad(gantry_scope_t *scope, tensor *x, const int64_t *paddings,
                    const gantry_pad_options_t *options) {
     gantry_pad_options_t o;
     if (!GANTRY__TAKE_OPTIONS(scope, options, gantry_pad_options_t, value, &o)) return NULL;
-    const gantry_attr_value_t attr = gantry__attr_text("mode", mirror_mode(o.mode));
+    const bool mirrors = o.mode == GANTRY_PAD_REFLECT || o.mode == GANTRY_PAD_SYMMETRIC;
+    const size_t interior_count = x && o.interior ? (size_t)x->shape.rank : 0;
+    const gantry_attr_value_t attrs[] = {gantry__attr_text("mode", pad_mode(o.mode)),
+                                         gantry__attr_bool("crop", o.crop),
+                                         gantry__attr_ints("interior", o.interior, interior_count)};
     gantry__extras_t extras = {.count = 0};
     tensor *inputs[3] = {x, NULL, o.value};
     static const int64_t none[2 * GANTRY_MAX_RANK];
     inputs[1] = gantry__add_host_of_rank(&extras, scope, x, paddings ? paddings : none, 2,
                                          "gantry_pad: paddings");
-    if (o.mode != GANTRY_PAD_CONSTANT) {
-        return gantry__call_op(scope, GANTRY__OP_ID_MirrorPad, inputs, 2, &attr, 1, &extras);
+    if (mirrors && !o.crop && !o.interior) {
+        return gantry__call_op(scope, GANTRY__OP_ID_MirrorPad, inputs, 2, attrs, 1, &extras);
     }
-    return gantry__call_op(scope, GANTRY__OP_ID_Pad, inputs, inputs[2] ? 3 : 2, NULL, 0, &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_Pad, inputs, inputs[2] ? 3 : 2, attrs, 3, &extras);
 }
 
 tensor *gantry_tile(gantry_scope_t *scope, tensor *x, const int64_t *multiples) {

@@ -8,7 +8,7 @@
 
 typedef const gantry_tensor_t tensor;
 
-#define MOST_ATTRS 6
+#define MOST_ATTRS 10
 
 /* The attributes of one call; their lists of four are stored with them. */
 typedef struct window_call_t {
@@ -25,6 +25,10 @@ static const char *padding_text(gantry_padding_t padding) {
 
 static void add_text(window_call_t *call, const char *name, const char *text) {
     call->attrs[call->count++] = gantry__attr_text(name, text);
+}
+
+static void add_bool(window_call_t *call, const char *name, bool value) {
+    call->attrs[call->count++] = gantry__attr_bool(name, value);
 }
 
 static void add_int(window_call_t *call, const char *name, int64_t value) {
@@ -48,6 +52,16 @@ static void add_pads(window_call_t *call) {
     for (int d = 0; d < 8; ++d) list[d] = 0;
     for (int d = 0; d < 4; ++d) list[first + d] = call->options.explicit_paddings[d];
     call->attrs[call->count++] = gantry__attr_ints("explicit_paddings", list, 8);
+}
+
+/* The first two numbers, of the length. */
+static void add_line_pads(window_call_t *call) {
+    int64_t *list = call->lists[call->count];
+    const int first = call->options.channels_first ? 4 : 2;
+    if (call->options.padding != GANTRY_PADDING_EXPLICIT) return;
+    for (int d = 0; d < 6; ++d) list[d] = 0;
+    for (int d = 0; d < 2; ++d) list[first + d] = call->options.explicit_paddings[d];
+    call->attrs[call->count++] = gantry__attr_ints("explicit_paddings", list, 6);
 }
 
 /* The number of an option, in which 0 means 1. */
@@ -149,14 +163,46 @@ tensor *gantry_conv1d(gantry_scope_t *scope, tensor *sequences, tensor *filter,
     return gantry__call_op(scope, GANTRY__OP_ID_Conv1D, inputs, 2, call.attrs, call.count, NULL);
 }
 
+/* What pools have besides their size. */
+static void add_pool(window_call_t *call, bool is_mean) {
+    add_bool(call, "ceil_mode", call->options.ceil_mode);
+    if (is_mean) add_bool(call, "count_include_pad", call->options.count_include_pad);
+}
+
+static bool begin_pool(window_call_t *call, gantry_scope_t *scope, int64_t rows, int64_t columns,
+                       bool is_mean, const gantry_window_options_t *options) {
+    if (!ops_window_begin(call, scope, options, true)) return false;
+    add_four(call, "ksize", rows, columns);
+    add_strides(call);
+    add_spreads(call, "dilations");
+    add_pads(call);
+    add_pool(call, is_mean);
+    return true;
+}
+
 static tensor *pool_images(gantry_scope_t *scope, gantry__op_id_t id, tensor *images, int64_t rows,
                            int64_t columns, const gantry_window_options_t *options) {
     window_call_t call;
-    if (!ops_window_begin(&call, scope, options, true)) return NULL;
-    add_four(&call, "ksize", rows, columns);
-    add_strides(&call);
-    add_pads(&call);
+    if (!begin_pool(&call, scope, rows, columns, id == GANTRY__OP_ID_AvgPool, options)) return NULL;
     return gantry__call_op(scope, id, &images, 1, call.attrs, call.count, NULL);
+}
+
+gantry_status_t gantry_max_pool2d_with_argmax(gantry_scope_t *scope, tensor *images, int64_t rows,
+                                              int64_t columns,
+                                              const gantry_window_options_t *options,
+                                              bool include_batch_in_index, bool by_columns,
+                                              tensor *outputs[2]) {
+    window_call_t call;
+    size_t count = 2;
+    if (!gantry__is_given(scope, outputs, 2, "gantry_max_pool2d_with_argmax: outputs"))
+        return scope ? gantry_scope_status(scope) : GANTRY_INVALID_ARGUMENT;
+    outputs[0] = outputs[1] = NULL;
+    if (!begin_pool(&call, scope, rows, columns, false, options))
+        return scope ? gantry_scope_status(scope) : GANTRY_INVALID_ARGUMENT;
+    add_bool(&call, "include_batch_in_index", include_batch_in_index);
+    add_int(&call, "storage_order", by_columns);
+    return gantry__call_op_into(scope, GANTRY__OP_ID_MaxPoolWithArgmax, &images, 1, call.attrs,
+                                call.count, NULL, outputs, &count);
 }
 
 tensor *gantry_max_pool2d(gantry_scope_t *scope, tensor *images, int64_t rows, int64_t columns,
@@ -175,6 +221,9 @@ static tensor *pool_line(gantry_scope_t *scope, gantry__op_id_t id, tensor *sequ
     if (!ops_window_begin(&call, scope, options, false)) return NULL;
     add_int(&call, "ksize", length);
     add_int(&call, "strides", or_one(call.options.strides[0]));
+    add_int(&call, "dilations", or_one(call.options.dilations[0]));
+    add_line_pads(&call);
+    add_pool(&call, id == GANTRY__OP_ID_AvgPool1D);
     return gantry__call_op(scope, id, &sequences, 1, call.attrs, call.count, NULL);
 }
 

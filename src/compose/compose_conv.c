@@ -61,7 +61,7 @@ static void compose_conv_read_four(const conv_t *conv, const char *name, int64_t
 static void read_pads(conv_t *conv) {
     static const int order[2][4] = {{0, 1, 2, 3}, {0, 2, 3, 1}};
     const gantry_attr_t *attr = gantry__infer_attr(conv->c->call, "explicit_paddings");
-    conv->has_pads = attr && attr->i == 8; /* AvgPoolGrad lacks it */
+    conv->has_pads = attr && attr->i == 8;
     for (int d = 0; conv->has_pads && d < 4; ++d) {
         const int from = order[conv->channels_first][d];
         conv->pads[2 * d] = attr->list[2 * from];
@@ -283,7 +283,7 @@ static tensor *convolve_in_blocks(const conv_t *conv, tensor *images, tensor *fi
     const int64_t batch = conv->image.dims[0], step = images_at_once(conv);
     tensor *blocks[MOST_BLOCKS];
     size_t count = 0;
-    if (goes_without_patches(conv, images->dtype))
+    if (goes_without_patches(conv, conv->c->call->out_dtypes[0]))
         return convolve_images(conv, images, filter, false);
     if (step >= batch) return compose_conv_convolve(conv, images, filter, batch);
     for (int64_t first = 0; first < batch; first += step) {
@@ -400,7 +400,7 @@ static tensor *compose_conv_transposed(const conv_t *conv, tensor *filter, tenso
     const gantry_matmul_options_t transposed = {.transpose_b = true};
     conv_t around;
     if (!sees_each_pixel_once(conv) && compose_conv_turn(conv, &around) &&
-        goes_without_patches(&around, result->dtype)) {
+        goes_without_patches(&around, conv->c->call->out_dtypes[0])) {
         return convolve_turned(&around, filter, result);
     }
     const int64_t *p = conv->places.dims, places = p[0] * p[1] * p[2],
@@ -481,7 +481,8 @@ static bool is_at_once(const conv_t *conv, gantry_dtype_t dtype) {
 }
 
 static tensor *compose_conv_filter(const conv_t *conv, tensor *images, tensor *result) {
-    if (is_at_once(conv, images->dtype)) return compose_conv_filter_at_once(conv, images, result);
+    const gantry_dtype_t dtype = conv->c->call->out_dtypes[0]; /* an operand may be missing */
+    if (is_at_once(conv, dtype)) return compose_conv_filter_at_once(conv, images, result);
     const int64_t batch = conv->image.dims[0], step = images_at_once(conv);
     tensor *parts[MOST_BLOCKS];
     size_t count = 0;
@@ -492,7 +493,7 @@ static tensor *compose_conv_filter(const conv_t *conv, tensor *images, tensor *r
             compose_conv_filter_part(conv, compose_conv_piece(conv, images, first, size),
                                      compose_conv_piece(conv, result, first, size), size);
     }
-    return gantry__compose_narrow(conv->c, gantry_add_n(conv->scope, parts, count), images->dtype);
+    return gantry__compose_narrow(conv->c, gantry_add_n(conv->scope, parts, count), dtype);
 }
 
 void gantry__compose_conv_2d_backprop_filter(const gantry__compose_t *c) {
@@ -594,12 +595,31 @@ void gantry__compose_depthwise_backprop_filter(const gantry__compose_t *c) {
         *filter);
 }
 
+/* How far the windows of the last place reach along dimension d, from the first window's begin. */
+static int64_t windows_end(const conv_t *conv, int d) {
+    const int64_t size = d == 1 ? conv->rows : conv->columns;
+    return (conv->places.dims[d] - 1) * conv->strides[d] + (size - 1) * conv->rates[d] + 1;
+}
+
+/* The padding that the windows cover, in numbers: what ceil_mode adds is padding, too. */
+static void set_pads(conv_t *conv) {
+    const bool is_same = strcmp(conv->padding, "SAME") == 0;
+    for (int d = 1; d <= 2; ++d) {
+        const int64_t beyond = windows_end(conv, d) - conv->image.dims[d];
+        if (is_same) conv->pads[2 * d] = beyond > 0 ? beyond / 2 : 0;
+        const int64_t after = beyond - conv->pads[2 * d];
+        conv->pads[2 * d + 1] = after > 0 ? after : 0;
+    }
+    conv->padding = "EXPLICIT";
+    conv->has_pads = true;
+}
+
 /* The number of elements that each window has inside the image: a scalar, or [1, y, x, 1]. */
 static tensor *count_elements(const conv_t *conv, gantry_dtype_t dtype) {
     bool is_whole = true;
     for (int d = 1; d <= 2; ++d) {
-        const int64_t size = d == 1 ? conv->rows : conv->columns;
-        is_whole &= (conv->places.dims[d] - 1) * conv->strides[d] + size <= conv->image.dims[d];
+        is_whole &= windows_end(conv, d) <= conv->image.dims[d] &&
+                    (!conv->has_pads || conv->pads[2 * d] == 0);
     }
     if (is_whole)
         return gantry__compose_scalar(conv->c, dtype, (double)(conv->rows * conv->columns));
@@ -610,11 +630,35 @@ static tensor *count_elements(const conv_t *conv, gantry_dtype_t dtype) {
         gantry_ones(conv->scope, dtype, GANTRY_SHAPE(conv->rows, conv->columns, 1, 1)));
 }
 
+/* The same where the padding counts, but not what ceil_mode adds: it is a part of the image. */
+static tensor *count_padded(const conv_t *conv, gantry_dtype_t dtype) {
+    const bool is_same = strcmp(conv->padding, "SAME") == 0;
+    conv_t padded = *conv;
+    int64_t sizes[4];
+    set_pads(&padded);
+    for (int d = 1; d <= 2; ++d) {
+        const int64_t after = is_same ? padded.pads[2 * d + 1] : conv->pads[2 * d + 1];
+        sizes[d] = padded.pads[2 * d] + padded.image.dims[d] + after;
+    }
+    for (int d = 1; d <= 2; ++d) {
+        const int64_t beyond = windows_end(conv, d) - sizes[d];
+        padded.image.dims[d] = sizes[d];
+        padded.pads[2 * d] = 0;
+        padded.pads[2 * d + 1] = beyond > 0 ? beyond : 0;
+    }
+    return count_elements(&padded, dtype);
+}
+
 /* Whether the windows are adjacent and fill the image. */
 static bool windows_tile_image(const conv_t *conv) {
-    return conv->strides[1] == conv->rows && conv->strides[2] == conv->columns &&
-           conv->places.dims[1] * conv->rows == conv->image.dims[1] &&
-           conv->places.dims[2] * conv->columns == conv->image.dims[2];
+    bool tile = true;
+    for (int d = 1; d <= 2; ++d) {
+        const int64_t size = d == 1 ? conv->rows : conv->columns;
+        tile = tile && conv->strides[d] == size && (size == 1 || conv->rates[d] == 1) &&
+               conv->places.dims[d] * size == conv->image.dims[d] &&
+               (!conv->has_pads || conv->pads[2 * d] == 0);
+    }
+    return tile;
 }
 
 static tensor *spread_tiles(const conv_t *conv, tensor *grad) {
@@ -632,14 +676,17 @@ void gantry__compose_avg_pool_grad(const gantry__compose_t *c) {
     const bool first = gantry__infer_attr(c->call, "data_format")->s[1] == 'C';
     const gantry_shape_t filter = GANTRY_SHAPE(size->list[first ? 2 : 1], size->list[first ? 3 : 2],
                                                image->dims[first ? 1 : 3], 1);
-    const conv_t conv = read_conv(c, image, &filter, &grad->shape);
+    conv_t conv = read_conv(c, image, &filter, &grad->shape);
     if (gantry_shape_elements(image) == 0 || gantry_shape_elements(&grad->shape) == 0) {
         c->outputs[0] = gantry_zeros(c->scope, grad->dtype, *image);
         return;
     }
     tensor *wide = gantry__compose_widen(c, to_last(&conv, grad));
     const gantry_dtype_t dtype = grad->dtype == GANTRY_FLOAT64 ? GANTRY_FLOAT64 : GANTRY_FLOAT32;
-    tensor *shares = gantry_div(c->scope, wide, count_elements(&conv, dtype));
+    tensor *padded =
+        gantry__infer_attr(c->call, "count_include_pad")->i ? count_padded(&conv, dtype) : NULL;
+    if (gantry__infer_attr(c->call, "ceil_mode")->i || conv.has_pads) set_pads(&conv);
+    tensor *shares = gantry_div(c->scope, wide, padded ? padded : count_elements(&conv, dtype));
     tensor *images = windows_tile_image(&conv)
                          ? spread_tiles(&conv, shares)
                          : spread_channels(&conv, gantry_ones(c->scope, dtype, filter), shares);

@@ -49,9 +49,15 @@ bool gantry__composes_open(const gantry__infer_t *call) {
         case GANTRY__OP_ID_Conv1D:
         case GANTRY__OP_ID_EluGrad:
         case GANTRY__OP_ID_MaxPool1D:
+        case GANTRY__OP_ID_RMSNorm:
+        case GANTRY__OP_ID_RotaryEmbedding:
         case GANTRY__OP_ID_SeluGrad:
+        case GANTRY__OP_ID_SortByKeys:
         case GANTRY__OP_ID_SoftplusGrad:
         case GANTRY__OP_ID_SoftsignGrad: return true;
+        case GANTRY__OP_ID_ScaledDotProductAttention:
+        case GANTRY__OP_ID_ScaledDotProductAttentionGrad:
+            return call->shapes[0]->dims[call->shapes[0]->rank - 1] >= 0;
         case GANTRY__OP_ID_ReciprocalGrad:
         case GANTRY__OP_ID_RsqrtGrad:
         case GANTRY__OP_ID_SigmoidGrad:

@@ -320,7 +320,8 @@ void gantry__compose_apply(const gantry__compose_t *c) {
 /* The op on tensors of a name that begins with "Resource", or "ResourceScatterNd". */
 static gantry__op_id_t scatter_of(const gantry__op_def_t *op) {
     static const uint16_t ids[] = {GANTRY__OP_ID_TensorScatterAdd, GANTRY__OP_ID_TensorScatterMax,
-                                   GANTRY__OP_ID_TensorScatterMin, GANTRY__OP_ID_TensorScatterSub};
+                                   GANTRY__OP_ID_TensorScatterMin, GANTRY__OP_ID_TensorScatterMul,
+                                   GANTRY__OP_ID_TensorScatterSub};
     const size_t length = strlen(op->name);
     for (size_t i = 0; i < sizeof ids / sizeof ids[0]; ++i) {
         const char *name = gantry__op_get((gantry__op_id_t)ids[i])->name;

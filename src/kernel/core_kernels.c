@@ -22,11 +22,13 @@ static const char *const expand_dims_host[] = {"dim"};
 ALIAS(identity, "Identity", 0, 0)
 ALIAS(stop_gradient, "StopGradient", 0, 0)
 ALIAS(squeeze, "Squeeze", 0, 0)
+ALIAS(bitcast, "Bitcast", 0, 0)
 ALIAS(reshape, "Reshape", reshape_host, 1)
 ALIAS(expand_dims, "ExpandDims", expand_dims_host, 1)
 
-static const gantry_kernel_def_t *const kernels[] = {
-    &identity_kernel, &stop_gradient_kernel, &squeeze_kernel, &reshape_kernel, &expand_dims_kernel};
+static const gantry_kernel_def_t *const kernels[] = {&identity_kernel, &stop_gradient_kernel,
+                                                     &squeeze_kernel,  &bitcast_kernel,
+                                                     &reshape_kernel,  &expand_dims_kernel};
 
 uint32_t gantry__core_kernels(const gantry_kernel_def_t *const **out_kernels) {
     *out_kernels = kernels;

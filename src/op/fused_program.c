@@ -14,9 +14,14 @@
 #define OPERANDS_ANGLE 2
 #define OPERANDS_EQUALITY 2
 #define OPERANDS_VALUE 2
+#define OPERANDS_PRECISION 2
+#define OPERANDS_UNARY_CHOICE 1
+#define OPERANDS_BINARY_CHOICE 2
+#define OPERANDS_BINARY_VARIANT 2
 
-#define IS_BOOL_SAME false
-#define IS_BOOL_BOOL true
+#define RESULT_SAME 0
+#define RESULT_BOOL GANTRY_BOOL
+#define RESULT_BYTE GANTRY_UINT8
 
 /* Types for which no element is bad. */
 #define SAFE_NEVER UINT64_MAX
@@ -29,6 +34,8 @@
 #define EQUAL_NONE UINT64_MAX
 #define EQUAL_ROUNDING UINT64_MAX
 #define EQUAL_MODULO UINT64_MAX
+#define EQUAL_BITS UINT64_MAX
+#define EQUAL_ROOT UINT64_MAX
 #define EQUAL_FUNCTIONS UINT64_MAX
 #define EQUAL_ERROR UINT64_MAX
 #define EQUAL_TRIGONOMETRY NO_FLOAT64
@@ -40,6 +47,8 @@
 
 #define IS_COSTLY_NONE false
 #define IS_COSTLY_ROUNDING false
+#define IS_COSTLY_BITS false
+#define IS_COSTLY_ROOT true
 #define IS_COSTLY_MODULO true
 #define IS_COSTLY_FUNCTIONS true
 #define IS_COSTLY_TRIGONOMETRY true
@@ -52,20 +61,19 @@
 
 static const struct {
     uint64_t types;
-    uint32_t operands;
-    bool is_bool; /* the result is bool, whatever the operands are */
+    uint8_t operands;
+    uint8_t result; /* the result's type; 0: that of the operands */
     bool is_costly;
 } instructions[GANTRY__FUSED_ROWS_COUNT] = {
 #define GANTRY_ELEMENTWISE(name, function, summary, form, types, result, check, math, expression) \
     [GANTRY__FUSED_##name] = {GANTRY_MASK_##types & SAFE_##check & EQUAL_##math, OPERANDS_##form, \
-                              IS_BOOL_##result, IS_COSTLY_##math},
+                              RESULT_##result, IS_COSTLY_##math},
 #include "ops/elementwise.def"
 #undef GANTRY_ELEMENTWISE
-    [GANTRY__FUSED_Cast] = {GANTRY_MASK_NUMERIC_BOOL, 1, false, false},
-    [GANTRY__FUSED_Select] = {GANTRY_MASK_NUMERIC_BOOL, 3, false, false},
-    [GANTRY__FUSED_ClipByValue] = {GANTRY_MASK_NUMERIC, 3, false, false},
-#define GANTRY_FUSED_REDUCTION(name) \
-    [GANTRY__FUSED_##name] = {GANTRY_MASK_FLOATING, 1, false, false},
+    [GANTRY__FUSED_Cast] = {GANTRY_MASK_NUMERIC_BOOL, 1, 0, false},
+    [GANTRY__FUSED_Select] = {GANTRY_MASK_NUMERIC_BOOL, 3, 0, false},
+    [GANTRY__FUSED_ClipByValue] = {GANTRY_MASK_NUMERIC, 3, 0, false},
+#define GANTRY_FUSED_REDUCTION(name) [GANTRY__FUSED_##name] = {GANTRY_MASK_FLOATING, 1, 0, false},
 #include "ops/fused.def"
 #undef GANTRY_FUSED_REDUCTION
 };
@@ -78,6 +86,10 @@ static const struct {
 #define IDS_ANGLE IDS_UNARY
 #define IDS_EQUALITY IDS_UNARY
 #define IDS_VALUE IDS_UNARY
+#define IDS_PRECISION IDS_UNARY
+#define IDS_UNARY_CHOICE IDS_UNARY
+#define IDS_BINARY_CHOICE IDS_UNARY
+#define IDS_BINARY_VARIANT IDS_VARIANT
 
 /* The instruction of each op, counted from 1; 0: none. */
 static const uint8_t ids[GANTRY__OP_COUNT] = {
@@ -96,8 +108,7 @@ static gantry__fused_id_t id_of(gantry__op_id_t op) {
     return has_one ? (gantry__fused_id_t)(ids[op] - 1) : GANTRY__FUSED_COUNT;
 }
 
-/* A CHOICE is followed by the VARIANT that replaces it if its only attribute other than T is
- * true. */
+/* A choice is followed by the variants that replace it, by its attributes other than T. */
 #define IS_CHOICE_UNARY false
 #define IS_CHOICE_ACTIVATION false
 #define IS_CHOICE_CHOICE true
@@ -106,6 +117,10 @@ static gantry__fused_id_t id_of(gantry__op_id_t op) {
 #define IS_CHOICE_ANGLE false
 #define IS_CHOICE_EQUALITY false
 #define IS_CHOICE_VALUE false
+#define IS_CHOICE_PRECISION false
+#define IS_CHOICE_UNARY_CHOICE true
+#define IS_CHOICE_BINARY_CHOICE true
+#define IS_CHOICE_BINARY_VARIANT false
 
 static bool is_choice(gantry__fused_id_t id) {
     static const bool choices[GANTRY__FUSED_COUNT] = {
@@ -121,8 +136,13 @@ static bool is_choice(gantry__fused_id_t id) {
 gantry__fused_id_t gantry__fused_id(const gantry__op_def_t *op, const gantry_attr_t *attrs) {
     const gantry__fused_id_t id = id_of((gantry__op_id_t)op->id);
 
-    if (id == GANTRY__FUSED_COUNT || !is_choice(id) || attrs[1].i == 0) return id;
-    return (gantry__fused_id_t)(id + 1);
+    uint32_t variant = 0;
+
+    if (id == GANTRY__FUSED_COUNT || !is_choice(id)) return id;
+    for (uint32_t i = 1; i < op->attr_count; ++i) {
+        if (attrs[i].i != op->attrs[i].i) variant |= 1u << (i - 1);
+    }
+    return (gantry__fused_id_t)(id + variant);
 }
 
 bool gantry__fused_takes(gantry__fused_id_t id, gantry_dtype_t dtype) {
@@ -161,5 +181,6 @@ uint32_t gantry__fused_operands(gantry__fused_id_t id) { return instructions[id]
 
 gantry_dtype_t gantry__fused_result(const int64_t *instruction) {
     if (instruction[0] == GANTRY__FUSED_Cast) return (gantry_dtype_t)instruction[3];
-    return instructions[instruction[0]].is_bool ? GANTRY_BOOL : (gantry_dtype_t)instruction[1];
+    const uint8_t result = instructions[instruction[0]].result;
+    return result != 0 ? (gantry_dtype_t)result : (gantry_dtype_t)instruction[1];
 }

@@ -13,8 +13,9 @@
  *
  *     Cast          operand 1 is the type of the result, operand 2 attribute Truncate
  *     LeakyRelu     operand 1 is a tensor of the element type with attribute alpha, a scalar
+ *     ReducePrecision   operand 1 is such a scalar with gantry__precision_code of its attributes
  *     Atan2         operands in the op's order: y, x
- *     GeluTanh      Gelu with attribute approximate
+ *     GeluTanh, ... the op of the row before, by its attributes, as ops/elementwise.def says
  *
  * Attribute `outputs` has the numbers of the instructions whose results are the op's outputs, in
  * this order.

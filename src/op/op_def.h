@@ -20,7 +20,7 @@
  * outputs of Split) counts. */
 #define GANTRY__MAX_INPUTS GANTRY_MAX_OP_INPUTS
 #define GANTRY__MAX_OUTPUTS GANTRY_MAX_OP_OUTPUTS
-#define GANTRY__MAX_ATTRS 8
+#define GANTRY__MAX_ATTRS 12
 
 /* Element type of an input or output that is no type attribute's: a fixed one. */
 #define GANTRY__TYPE_FIXED(dtype) ((int8_t)(-(int)(dtype)))
@@ -98,7 +98,7 @@ typedef struct gantry__infer_t {
 typedef gantry_status_t (*gantry__infer_fn)(gantry__infer_t *call);
 
 enum {
-    /* the result is input 0's memory with another shape: no kernel is needed */
+    /* the result is input 0's memory with another shape, or (Bitcast) type: no kernel is needed */
     GANTRY__OP_ALIAS = 1 << 0,
     GANTRY__OP_SEQUENCED = 1 << 1, /* not run by the eager path (Const): only listed */
     GANTRY__OP_VARIABLE = 1 << 2,  /* touches a variable */

@@ -236,7 +236,11 @@ gantry_status_t gantry__op_count_outputs(gantry__infer_t *call) {
     call->output_count = op->output_count;
     if (!has_output_list(op)) return GANTRY_OK;
     uint32_t place = 0;
-    while (!op->attrs[place].counts_outputs) ++place;
+    while (place < op->attr_count && !op->attrs[place].counts_outputs) ++place;
+    if (place == op->attr_count) { /* an output for each input */
+        call->output_count = call->input_count;
+        return GANTRY_OK;
+    }
     int64_t count = call->attrs[place].i;
     if (count < 0 || count > GANTRY__MAX_OUTPUTS) {
         return gantry__refuse("%s: attribute '%s' is %lld; 0 to %d outputs are accepted", op->name,

@@ -176,6 +176,8 @@ gantry_status_t gantry__broadcast_args(gantry__infer_t *call, gantry_shape_t *ou
 gantry_status_t gantry__broadcast_gradient_args(gantry__infer_t *call, gantry_shape_t out_axes[2]);
 /* A row of LayerNormRows is one chunk of the tree of sums. */
 enum { GANTRY__LAYER_NORM_ROWS_MOST = 4096 };
+/* The most elements of a head of ScaledDotProductAttention: the kernels hold blocks of heads. */
+enum { GANTRY__ATTENTION_DIM_MOST = 1024 };
 /* The most parts of DepthwiseFilterParts. */
 enum { GANTRY__DEPTHWISE_PARTS_MOST = 128 };
 

@@ -177,6 +177,8 @@ gantry_status_t gantry__infer_depthwise_filter_parts(gantry__infer_t *call) {
 typedef struct line_t {
     int32_t at, channel; /* dimensions */
     int64_t window, step, spread;
+    int64_t before, after; /* explicit padding */
+    bool is_ceil;
 } line_t;
 
 static gantry_status_t infer_conv_read_line(const gantry__infer_t *call, const char *what,
@@ -196,6 +198,37 @@ static gantry_status_t infer_conv_read_line(const gantry__infer_t *call, const c
     return GANTRY_OK;
 }
 
+/* Reads explicit_paddings, two numbers per dimension, if the op has them. */
+static gantry_status_t read_line_padding(const gantry__infer_t *call, line_t *line) {
+    const char *padding = gantry__infer_attr(call, "padding")->s;
+    const gantry_attr_t *pads = gantry__infer_attr(call, "explicit_paddings");
+    const bool is_explicit = strcmp(padding, "EXPLICIT") == 0;
+    if (strcmp(padding, "SAME") != 0 && strcmp(padding, "VALID") != 0 && !(pads && is_explicit)) {
+        return gantry__refuse(
+            "Value for attr 'padding' of \"%s\" is not in the list of allowed values: \"SAME\", \"VALID\"%s",
+            padding, pads ? ", \"EXPLICIT\"" : "");
+    }
+    if (!pads || (!is_explicit && pads->i == 0)) return GANTRY_OK;
+    if (!is_explicit || pads->i != 6) {
+        return gantry__refuse(
+            "explicit_paddings has %" PRId64
+            " numbers with padding \"%s\"; with \"EXPLICIT\" 6 are accepted, else none",
+            pads->i, padding);
+    }
+    line->before = pads->list[2 * line->at];
+    line->after = pads->list[2 * line->at + 1];
+    for (int32_t k = 0; k < 6; ++k) {
+        const bool is_own = k / 2 == line->at;
+        if (is_own ? pads->list[k] >= 0 && pads->list[k] < line->window : pads->list[k] == 0)
+            continue;
+        return gantry__refuse(
+            "padding %" PRId64 " of dimension %d %s", pads->list[k], (int)k / 2,
+            is_own ? "must not be negative and needs to be smaller than the window size"
+                   : "must be 0: that of the length is accepted");
+    }
+    return GANTRY_OK;
+}
+
 static gantry_status_t infer_line(gantry__infer_t *call, const line_t *line, gantry_shape_t *out) {
     const char *padding = gantry__infer_attr(call, "padding")->s;
     const int64_t length = call->shapes[0]->dims[line->at];
@@ -208,30 +241,29 @@ static gantry_status_t infer_line(gantry__infer_t *call, const line_t *line, gan
             line->window, line->step, line->spread, length);
     }
     const int64_t reach = (line->window - 1) * line->spread + 1;
-    if (!same && strcmp(padding, "VALID") != 0) {
-        return gantry__refuse(
-            "Value for attr 'padding' of \"%s\" is not in the list of allowed values: \"SAME\", \"VALID\"",
-            padding);
-    }
     const bool is_open = length < 0 || (line->window < 0 && !same);
-    if (!is_open && !same && length - reach + line->step < 0) {
+    const int64_t places = is_open ? -1
+                           : same  ? length / line->step + (length % line->step != 0)
+                                   : gantry__window_places_along(length, line->before, line->after,
+                                                                 reach, line->step, line->is_ceil);
+    if (!is_open && places < 0) {
         return gantry__refuse("Computed output size would be negative: length %" PRId64
                               ", window %" PRId64 ", stride %" PRId64,
                               length, reach, line->step);
     }
     *out = *call->shapes[0];
-    out->dims[line->at] = is_open ? -1
-                          : same  ? length / line->step + (length % line->step != 0)
-                                  : (length - reach + line->step) / line->step;
+    out->dims[line->at] = places;
     return GANTRY_OK;
 }
 
 gantry_status_t gantry__infer_pool_1d(gantry__infer_t *call) {
     line_t line = {.window = gantry__infer_attr(call, "ksize")->i,
                    .step = gantry__infer_attr(call, "strides")->i,
-                   .spread = 1};
+                   .spread = gantry__infer_attr(call, "dilations")->i,
+                   .is_ceil = gantry__infer_attr(call, "ceil_mode")->i != 0};
     if (line.window < 0) line.window = 0; /* refused below */
     GANTRY__TRY(infer_conv_read_line(call, "pooling input", &line));
+    GANTRY__TRY(read_line_padding(call, &line));
     return infer_line(call, &line, &call->out_shapes[0]);
 }
 
@@ -240,6 +272,7 @@ gantry_status_t gantry__infer_conv_1d(gantry__infer_t *call) {
     line_t line = {.step = gantry__infer_attr(call, "stride")->i,
                    .spread = gantry__infer_attr(call, "dilations")->i};
     GANTRY__TRY(infer_conv_read_line(call, "convolution input", &line));
+    GANTRY__TRY(read_line_padding(call, &line));
     if (filter->rank != 3 || filter->dims[0] == 0 || filter->dims[1] == 0) {
         return gantry__refuse(
             "convolution filter must be 3-dimensional, without empty dimensions: %s",

@@ -4,6 +4,8 @@
  * Shapes are compared from the last dimension on; a missing dimension counts as 1, and 1 stretches
  * to the other size, even to 0. Where the other size is known and not 1, an open size must be equal
  * to it, or 1. The common case, equal shapes, takes one comparison and one copy. */
+#include <inttypes.h>
+
 #include "op/op_infer.h"
 
 bool gantry__broadcast_shapes(const gantry_shape_t *a, const gantry_shape_t *b,
@@ -35,6 +37,25 @@ static inline bool same_shape(const gantry_shape_t *a, const gantry_shape_t *b) 
 
 gantry_status_t gantry__infer_same(gantry__infer_t *call) {
     call->out_shapes[0] = *call->shapes[0];
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__infer_population_count(gantry__infer_t *call) {
+    const gantry_dtype_t dtype = (gantry_dtype_t)gantry__infer_attr(call, "output_type")->i;
+    call->out_shapes[0] = *call->shapes[0];
+    if (dtype == GANTRY_UINT8 || dtype == call->dtypes[0]) return GANTRY_OK;
+    return gantry__refuse("output_type is %s; accepted are uint8 and the type of x, %s",
+                          gantry_dtype_name(dtype), gantry_dtype_name(call->dtypes[0]));
+}
+
+gantry_status_t gantry__infer_reduce_precision(gantry__infer_t *call) {
+    const int64_t exponent = gantry__infer_attr(call, "exponent_bits")->i,
+                  mantissa = gantry__infer_attr(call, "mantissa_bits")->i;
+    call->out_shapes[0] = *call->shapes[0];
+    if (exponent < 1)
+        return gantry__refuse("exponent_bits is %" PRId64 "; accepted is 1 and more", exponent);
+    if (mantissa < 0)
+        return gantry__refuse("mantissa_bits is %" PRId64 "; accepted is 0 and more", mantissa);
     return GANTRY_OK;
 }
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "op/op_infer.h"
+#include "ops/type_rows.h"
 
 /* ---- rows of indices ---- */
 
@@ -88,7 +89,14 @@ static gantry_status_t check_scatter(gantry__infer_t *call, const gantry_shape_t
     return check_updates(indices, updates, output);
 }
 
+static gantry_status_t check_scatter_reduction(const gantry__infer_t *call) {
+    static const char *const words[] = {"ADD", "NONE", "MUL", "MAX", "MIN"};
+    size_t place;
+    return gantry__infer_choice(call, "reduction", words, 5, &place);
+}
+
 gantry_status_t gantry__infer_scatter_nd(gantry__infer_t *call) {
+    GANTRY__TRY(check_scatter_reduction(call));
     if (call->shapes[2]->rank != 1) return gantry__refuse("Shape must be a vector");
     GANTRY__TRY(gantry__infer_dims(call, 2, false, &call->out_shapes[0]));
     return check_scatter(call, call->shapes[0], call->shapes[1]);
@@ -97,6 +105,57 @@ gantry_status_t gantry__infer_scatter_nd(gantry__infer_t *call) {
 gantry_status_t gantry__infer_tensor_scatter(gantry__infer_t *call) {
     call->out_shapes[0] = *call->shapes[0];
     return check_scatter(call, call->shapes[1], call->shapes[2]);
+}
+
+/* ---- indices of elements ---- */
+
+static gantry_status_t check_elements(const gantry__infer_t *call) {
+    const gantry_shape_t *data = call->shapes[0], *indices = call->shapes[1];
+    const int64_t axis = gantry__infer_attr(call, "axis")->i;
+    GANTRY__TRY(check_policy(call));
+    if (axis < -data->rank || axis >= data->rank) {
+        return gantry__refuse("axis %" PRId64 " is out of range [%d, %d) of data's shape %s", axis,
+                              -(int)data->rank, (int)data->rank, gantry__shape_text(data).text);
+    }
+    bool fits = indices->rank == data->rank;
+    for (int32_t d = 0; fits && d < data->rank; ++d) {
+        fits = d == axis || d == axis + data->rank || data->dims[d] < 0 ||
+               indices->dims[d] <= data->dims[d];
+    }
+    if (!fits) {
+        return gantry__refuse("indices must have data's rank, and along other axes than %" PRId64
+                              " at most data's sizes; data has shape %s, indices have shape %s",
+                              axis, gantry__shape_text(data).text,
+                              gantry__shape_text(indices).text);
+    }
+    if (gantry_shape_elements(data) == 0 && gantry_shape_elements(indices) > 0) {
+        return gantry__refuse("data of shape %s has no elements for indices of shape %s",
+                              gantry__shape_text(data).text, gantry__shape_text(indices).text);
+    }
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__infer_gather_elements(gantry__infer_t *call) {
+    call->out_shapes[0] = *call->shapes[1];
+    return check_elements(call);
+}
+
+gantry_status_t gantry__infer_scatter_elements(gantry__infer_t *call) {
+    const bool joins = strcmp(gantry__infer_attr(call, "reduction")->s, "NONE") != 0;
+    call->out_shapes[0] = *call->shapes[0];
+    GANTRY__TRY(check_scatter_reduction(call));
+    GANTRY__TRY(check_elements(call));
+    if (!gantry__shapes_fit(call->shapes[1], call->shapes[2])) {
+        return gantry__refuse("updates of shape %s must have the shape of indices, %s",
+                              gantry__shape_text(call->shapes[2]).text,
+                              gantry__shape_text(call->shapes[1]).text);
+    }
+    if (joins && !GANTRY__TYPE_IS(call->dtypes[0], NUMERIC_BOOL)) {
+        return gantry__refuse("reduction %s takes no %s; NONE takes every type",
+                              gantry__infer_attr(call, "reduction")->s,
+                              gantry_dtype_name(call->dtypes[0]));
+    }
+    return GANTRY_OK;
 }
 
 /* ---- segments ---- */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shapes of normalisation: Moments, BatchNorm, FusedBatchNorm and its gradients, LayerNorm,
- * Dropout. */
+/* Shapes of normalisation: Moments, BatchNorm, FusedBatchNorm and its gradients, @@. */
 #include "op/op_infer.h"
 
 gantry_status_t gantry__infer_moments(gantry__infer_t *call) {
@@ -160,6 +159,39 @@ gantry_status_t gantry__infer_layer_norm_rows(gantry__infer_t *call) {
                               gantry__shape_text(call->shapes[1]).text);
     }
     return GANTRY_OK;
+}
+
+/* ---- GroupNorm, InstanceNorm ---- */
+
+/* Checks x [batch, ..., channels], or [batch, channels, ...], and the numbers per channel. */
+static gantry_status_t check_channels(gantry__infer_t *call, int64_t *out_channels) {
+    static const char *const formats[] = {"NHWC", "NCHW"};
+    const gantry_shape_t *x = call->shapes[0];
+    size_t format;
+    GANTRY__TRY(gantry__infer_choice(call, "data_format", formats, 2, &format));
+    if (x->rank < 2) {
+        return gantry__refuse("x must have a batch and channels, 2 dimensions or more, got %s",
+                              gantry__shape_text(x).text);
+    }
+    const gantry_shape_t channels = GANTRY_SHAPE(x->dims[format == 0 ? x->rank - 1 : 1]);
+    GANTRY__TRY(check_others(call, &channels, "one number for each channel of x"));
+    *out_channels = channels.dims[0];
+    call->out_shapes[0] = *x;
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__infer_group_norm(gantry__infer_t *call) {
+    const int64_t groups = gantry__infer_attr(call, "num_groups")->i;
+    int64_t channels;
+    GANTRY__TRY(check_channels(call, &channels));
+    if (groups >= 1 && (channels < 0 || channels % groups == 0)) return GANTRY_OK;
+    return gantry__refuse("num_groups is %lld; a divisor of x's %lld channels is accepted",
+                          (long long)groups, (long long)channels);
+}
+
+gantry_status_t gantry__infer_instance_norm(gantry__infer_t *call) {
+    int64_t channels;
+    return check_channels(call, &channels);
 }
 
 /* ---- Dropout ---- */

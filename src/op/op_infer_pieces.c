@@ -114,6 +114,36 @@ gantry_status_t gantry__infer_slice(gantry__infer_t *call) {
     return GANTRY_OK;
 }
 
+/* ---- boxes that begin where the device says ---- */
+
+/* Checks that there is a start for each dimension, and that the box is not larger than the whole in
+ * any. */
+static gantry_status_t check_box(const gantry__infer_t *call, const gantry_shape_t *box,
+                                 const gantry_shape_t *starts) {
+    const gantry_shape_t *whole = call->shapes[0];
+    if (box->rank != whole->rank || starts->rank != 1 ||
+        !gantry__sizes_fit(starts->dims[0], whole->rank))
+        return gantry__refuse(
+            "a box of %d dimensions with starts of shape %s does not fit input of %d dimensions; as many dimensions and starts as input has are accepted",
+            (int)box->rank, gantry__shape_text(starts).text, (int)whole->rank);
+    for (int32_t d = 0; d < whole->rank; ++d) {
+        if (whole->dims[d] >= 0 && box->dims[d] > whole->dims[d])
+            return gantry__refuse("dimension %d of the box is %lld; at most %lld is accepted",
+                                  (int)d, (long long)box->dims[d], (long long)whole->dims[d]);
+    }
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__infer_dynamic_slice(gantry__infer_t *call) {
+    GANTRY__TRY(gantry__infer_dims(call, 2, false, &call->out_shapes[0]));
+    return check_box(call, &call->out_shapes[0], call->shapes[1]);
+}
+
+gantry_status_t gantry__infer_dynamic_update_slice(gantry__infer_t *call) {
+    call->out_shapes[0] = *call->shapes[0];
+    return check_box(call, call->shapes[1], call->shapes[2]);
+}
+
 /* ---- Gather ---- */
 
 /* Reads the axis; -1: it is not known. */

@@ -37,9 +37,73 @@ static gantry_status_t pad(int64_t *size, int64_t more, int32_t axis) {
     return GANTRY_OK;
 }
 
+/* Pad's attributes, which TensorFlow does not have. */
+typedef struct pad_attrs_t {
+    size_t mode; /* 0: CONSTANT */
+    const gantry_attr_t *interior;
+    bool crops;
+} pad_attrs_t;
+
+static gantry_status_t read_pad(const gantry__infer_t *call, pad_attrs_t *out) {
+    static const char *const modes[] = {"CONSTANT", "EDGE", "WRAP", "REFLECT", "SYMMETRIC"};
+    const int32_t rank = call->shapes[0]->rank;
+    GANTRY__TRY(gantry__infer_choice(call, "mode", modes, 5, &out->mode));
+    out->interior = gantry__infer_attr(call, "interior");
+    out->crops = gantry__infer_attr(call, "crop")->i != 0;
+    if (out->interior->i == 0) return GANTRY_OK;
+    if (out->mode != 0 || out->interior->i != rank) {
+        return gantry__refuse("interior has %" PRId64
+                              " numbers in mode %s of an input of rank %d; none is accepted, or in "
+                              "mode CONSTANT one per dimension",
+                              out->interior->i, modes[out->mode], (int)rank);
+    }
+    for (int32_t d = 0; d < rank; ++d) {
+        if (out->interior->list[d] >= 0) continue;
+        return gantry__refuse("interior[%d] must not be negative: %" PRId64, (int)d,
+                              out->interior->list[d]);
+    }
+    return GANTRY_OK;
+}
+
+/* How many of so many elements negative paddings leave; below 0: they remove more. */
+static int64_t left_by(int64_t size, int64_t before, int64_t after) {
+    const int64_t left = before < 0 ? size + before : size;
+    return left > 0 && after < 0 ? left + after : left;
+}
+
+/* The size of dimension d with elements in between, cut and extended; *size must not be
+ * negative. */
+static gantry_status_t pad_dimension(const pad_attrs_t *attrs, int32_t d, int64_t before,
+                                     int64_t after, int64_t *size) {
+    const int64_t interior = attrs->interior->i > 0 ? attrs->interior->list[d] : 0;
+    int64_t own = *size, between = 0, padded;
+    if (own > 1 && (__builtin_mul_overflow(own - 1, interior, &between) ||
+                    __builtin_add_overflow(own, between, &own)))
+        return fail_size(*size, "and an interior of", interior, d);
+    if (__builtin_add_overflow(own, before, &padded) ||
+        __builtin_add_overflow(padded, after, &padded))
+        return fail_size(own, "and a padding of", before > after ? before : after, d);
+    const int64_t left = left_by(own, before, after);
+    if (padded < 0 || (attrs->mode != 0 && left < 0)) {
+        return gantry__refuse("paddings %" PRId64 " and %" PRId64 " remove more than the %" PRId64
+                              " elements of dimension %d",
+                              before, after, own, (int)d);
+    }
+    if (attrs->mode != 0 && left == 0 && padded > 0) {
+        return gantry__refuse("paddings %" PRId64 " and %" PRId64
+                              " need an element of dimension %d to repeat, and none of %" PRId64
+                              " is left; mode CONSTANT accepts that",
+                              before, after, (int)d, own);
+    }
+    *size = padded;
+    return GANTRY_OK;
+}
+
 gantry_status_t gantry__infer_pad(gantry__infer_t *call) {
     gantry__host_ints_t paddings = {.data = NULL};
+    pad_attrs_t attrs;
     bool is_open;
+    GANTRY__TRY(read_pad(call, &attrs));
     GANTRY__TRY(read_paddings(call, &paddings, &is_open));
     if (call->input_count > 2 && call->shapes[2]->rank != 0) {
         return gantry__refuse("constant_values must be a scalar. Found: %s",
@@ -51,12 +115,12 @@ gantry_status_t gantry__infer_pad(gantry__infer_t *call) {
             !gantry__infer_number(call, 1, &paddings, 2 * (int64_t)d + 1, &after))
             continue;
         call->out_shapes[0].dims[d] = call->shapes[0]->dims[d];
-        if (before < 0 || after < 0) {
+        if (!attrs.crops && (before < 0 || after < 0)) {
             return gantry__refuse("Paddings must be non-negative: %" PRId64 " %" PRId64, before,
                                   after);
         }
-        GANTRY__TRY(pad(&call->out_shapes[0].dims[d], before, d));
-        GANTRY__TRY(pad(&call->out_shapes[0].dims[d], after, d));
+        if (call->shapes[0]->dims[d] >= 0)
+            GANTRY__TRY(pad_dimension(&attrs, d, before, after, &call->out_shapes[0].dims[d]));
     }
     return GANTRY_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shapes of ops that give the same elements another shape: Reshape, ExpandDims, Squeeze,
+/* Shapes of ops that give the same elements another shape: Reshape, ExpandDims, Squeeze, Bitcast,
  * Transpose, BroadcastTo. */
 #include "op/op_infer.h"
 
@@ -174,6 +174,37 @@ gantry_status_t gantry__infer_squeeze(gantry__infer_t *call) {
     for (int32_t i = 0; i < input->rank; ++i) {
         bool goes = dims->i == 0 ? input->dims[i] == 1 : (mask >> i & 1) != 0;
         if (!goes) out->dims[out->rank++] = input->dims[i];
+    }
+    return GANTRY_OK;
+}
+
+/* ---- Bitcast ---- */
+
+static gantry_status_t fail_bitcast(const gantry__infer_t *call, const char *accepted) {
+    return gantry__refuse(
+        "Cannot bitcast a tensor of %s of shape %s to %s: %s", gantry_dtype_name(call->dtypes[0]),
+        gantry__shape_text(call->shapes[0]).text, gantry_dtype_name(call->out_dtypes[0]), accepted);
+}
+
+/* Kernels rely on bools that are 0 or 1, so only a bool becomes one. */
+gantry_status_t gantry__infer_bitcast(gantry__infer_t *call) {
+    const int64_t from = (int64_t)gantry_dtype_size(call->dtypes[0]),
+                  to = (int64_t)gantry_dtype_size(call->out_dtypes[0]);
+    gantry_shape_t *out = &call->out_shapes[0];
+    if (call->out_dtypes[0] == GANTRY_BOOL && call->dtypes[0] != GANTRY_BOOL)
+        return fail_bitcast(call, "a bool must be 0 or 1; Cast makes bools of all values");
+    *out = *call->shapes[0];
+    if (from > to) {
+        GANTRY__TRY(gantry__infer_rank_fits((int64_t)out->rank + 1));
+        out->dims[out->rank++] = from / to;
+    } else if (from < to) {
+        if (out->rank == 0 || !gantry__sizes_fit(out->dims[out->rank - 1], to / from)) {
+            char accepted[64];
+            (void)snprintf(accepted, sizeof accepted, "the last dimension must be %d",
+                           (int)(to / from));
+            return fail_bitcast(call, accepted);
+        }
+        --out->rank;
     }
     return GANTRY_OK;
 }

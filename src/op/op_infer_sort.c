@@ -1,18 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shapes of Sort, ArgSort, TopK, InTopK, LowerBound, UpperBound. */
+/* Shapes of Sort, ArgSort, SortByKeys, TopK, InTopK, LowerBound, UpperBound. */
 #include <inttypes.h>
 
 #include "op/op_infer.h"
+#include "ops/type_rows.h"
 
-gantry_status_t gantry__infer_sort(gantry__infer_t *call) {
-    const gantry_shape_t *values = call->shapes[0];
+/* Checks the attributes `axis` and `order` of a sort of elements of this shape. */
+static gantry_status_t check_axis_and_order(const gantry__infer_t *call,
+                                            const gantry_shape_t *values) {
+    static const char *const orders[] = {"NUMERIC", "TOTAL"};
     const int64_t axis = gantry__infer_attr(call, "axis")->i;
-    const char *direction = gantry__infer_attr(call, "direction")->s;
+    size_t order;
     if (axis < -values->rank || axis >= values->rank) {
         return gantry__refuse("axis %" PRId64 " is out of range [%d, %d) of shape %s", axis,
                               -(int)values->rank, (int)values->rank,
                               gantry__shape_text(values).text);
     }
+    return gantry__infer_choice(call, "order", orders, 2, &order);
+}
+
+gantry_status_t gantry__infer_sort(gantry__infer_t *call) {
+    const gantry_shape_t *values = call->shapes[0];
+    const char *direction = gantry__infer_attr(call, "direction")->s;
+    GANTRY__TRY(check_axis_and_order(call, values));
     if (strcmp(direction, "ASCENDING") != 0 && strcmp(direction, "DESCENDING") != 0) {
         return gantry__refuse(
             "Argument `direction` should be one of ASCENDING, DESCENDING. Received: direction=%s",
@@ -20,6 +30,46 @@ gantry_status_t gantry__infer_sort(gantry__infer_t *call) {
     }
     call->out_shapes[0] = *values;
     return GANTRY_OK;
+}
+
+/* One number for each key: whether it is descending. */
+static gantry_status_t check_directions(const gantry__infer_t *call, int64_t keys) {
+    const gantry_attr_t *descending = gantry__infer_attr(call, "descending");
+    bool is_right = descending->i == 0 || descending->i == keys;
+    for (int64_t i = 0; is_right && i < descending->i; ++i)
+        is_right = descending->list[i] == 0 || descending->list[i] == 1;
+    if (is_right) return GANTRY_OK;
+    return gantry__refuse(
+        "attribute 'descending' must have a number, 0 or 1, for each of num_keys = %" PRId64
+        " keys, or none",
+        keys);
+}
+
+gantry_status_t gantry__infer_sort_by_keys(gantry__infer_t *call) {
+    const int64_t keys = gantry__infer_attr(call, "num_keys")->i;
+    if (keys < 1 || keys > call->input_count) {
+        return gantry__refuse("num_keys is %" PRId64
+                              "; 1 to %u, the number of operands, is accepted",
+                              keys, (unsigned)call->input_count);
+    }
+    for (uint32_t i = 0; i < call->input_count; ++i) {
+        if (i < keys && !GANTRY__TYPE_IS(call->dtypes[i], CONVERTED)) {
+            return gantry__refuse("operand %u is a key of type %s; keys are %s", (unsigned)i,
+                                  gantry_dtype_name(call->dtypes[i]),
+                                  gantry__type_mask_text(GANTRY_MASK_CONVERTED).text);
+        }
+        call->out_shapes[i] = *call->shapes[0];
+        call->out_dtypes[i] = call->dtypes[i];
+    }
+    for (uint32_t i = 1; i < call->input_count; ++i) {
+        if (gantry__merge_shapes(&call->out_shapes[0], call->shapes[i])) continue;
+        return gantry__refuse("operand %u has shape %s, and operand 0 has %s; they must be equal",
+                              (unsigned)i, gantry__shape_text(call->shapes[i]).text,
+                              gantry__shape_text(call->shapes[0]).text);
+    }
+    for (uint32_t i = 1; i < call->input_count; ++i) call->out_shapes[i] = call->out_shapes[0];
+    GANTRY__TRY(check_axis_and_order(call, &call->out_shapes[0]));
+    return check_directions(call, keys);
 }
 
 /* Reads k from a scalar. */
@@ -41,14 +91,17 @@ gantry_status_t gantry__infer_top_k(gantry__infer_t *call) {
     if (input->rank < 1) {
         return gantry__refuse("input must be >= 1-D, got shape %s", gantry__shape_text(input).text);
     }
-    if (input->dims[input->rank - 1] < k && input->dims[input->rank - 1] >= 0) {
-        return gantry__refuse("input must have at least k columns. Had %" PRId64
-                              ", needed %" PRId64,
-                              input->dims[input->rank - 1], k);
+    GANTRY__TRY(check_axis_and_order(call, input));
+    const int64_t axis = gantry__infer_attr(call, "axis")->i,
+                  at = axis < 0 ? axis + input->rank : axis;
+    if (input->dims[at] < k && input->dims[at] >= 0) {
+        return gantry__refuse("input must have at least k %s. Had %" PRId64 ", needed %" PRId64,
+                              at == input->rank - 1 ? "columns" : "elements along the axis",
+                              input->dims[at], k);
     }
-    GANTRY__TRY(gantry__infer_reach(call, "index_type", input->dims[input->rank - 1] - 1));
+    GANTRY__TRY(gantry__infer_reach(call, "index_type", input->dims[at] - 1));
     call->out_shapes[0] = *input;
-    call->out_shapes[0].dims[input->rank - 1] = is_open ? -1 : k;
+    call->out_shapes[0].dims[at] = is_open ? -1 : k;
     call->out_shapes[1] = call->out_shapes[0];
     return GANTRY_OK;
 }

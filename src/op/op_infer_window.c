@@ -126,6 +126,8 @@ gantry_status_t gantry__window_read(const gantry__infer_t *call,
     out->spread[0] = out->spread[1] = 1;
     if (names->spread)
         GANTRY__TRY(read_two(call, names->spread, names->spread, 1, out->first, out->spread));
+    const gantry_attr_t *ceil = gantry__infer_attr(call, "ceil_mode");
+    out->is_ceil = ceil && ceil->i != 0;
     return read_padding(call, out);
 }
 
@@ -138,6 +140,14 @@ static gantry_status_t check_sizes(const gantry__window_t *w, const gantry_shape
                           size, w->window[d], (int)w->first + d);
 }
 
+int64_t gantry__window_places_along(int64_t size, int64_t before, int64_t after, int64_t reach,
+                                    int64_t step, bool is_ceil) {
+    const int64_t room = size + before + after - reach + step;
+    if (!is_ceil || room <= 0) return room < 0 ? -1 : room / step;
+    const int64_t places = (room + step - 1) / step;
+    return (places - 1) * step >= size + before ? places - 1 : places;
+}
+
 gantry_status_t gantry__window_places(const gantry__window_t *w, const gantry_shape_t *image,
                                       int64_t out[2]) {
     for (int d = 0; d < 2; ++d) {
@@ -146,13 +156,14 @@ gantry_status_t gantry__window_places(const gantry__window_t *w, const gantry_sh
         out[d] = -1;
         if (size < 0 || (w->window[d] < 0 && !w->is_same)) continue;
         const int64_t reach = (w->window[d] - 1) * w->spread[d] + 1;
-        const int64_t room = size + w->before[d] + w->after[d] - reach + w->step[d];
-        out[d] = w->is_same ? size / w->step[d] + (size % w->step[d] != 0) : room / w->step[d];
-        if (!w->is_same && room < 0) {
-            return gantry__refuse("Computed output size would be negative: %" PRId64
-                                  " [input_size: %" PRId64 ", effective_filter_size: %" PRId64
-                                  ", stride: %" PRId64 "]",
-                                  room, size, reach, w->step[d]);
+        out[d] = w->is_same ? size / w->step[d] + (size % w->step[d] != 0)
+                            : gantry__window_places_along(size, w->before[d], w->after[d], reach,
+                                                          w->step[d], w->is_ceil);
+        if (out[d] < 0) {
+            return gantry__refuse(
+                "Computed output size would be negative: %" PRId64 " [input_size: %" PRId64
+                ", effective_filter_size: %" PRId64 ", stride: %" PRId64 "]",
+                size + w->before[d] + w->after[d] - reach + w->step[d], size, reach, w->step[d]);
         }
     }
     return GANTRY_OK;
@@ -167,7 +178,7 @@ static gantry_status_t check_image(const gantry_shape_t *image, const char *what
 
 static gantry_status_t pool_shape(const gantry__infer_t *call, const gantry_shape_t *image,
                                   const char *what, gantry_shape_t *out) {
-    static const gantry__window_attrs_t names = {.size = "ksize"};
+    static const gantry__window_attrs_t names = {.size = "ksize", .spread = "dilations"};
     gantry__window_t w;
     int64_t places[2];
     GANTRY__TRY(check_image(image, what));
@@ -192,6 +203,24 @@ static gantry_status_t infer_pool(gantry__infer_t *call) {
 gantry_status_t gantry__infer_max_pool(gantry__infer_t *call) { return infer_pool(call); }
 
 gantry_status_t gantry__infer_avg_pool(gantry__infer_t *call) { return infer_pool(call); }
+
+gantry_status_t gantry__infer_max_pool_with_argmax(gantry__infer_t *call) {
+    const gantry_shape_t *image = call->shapes[0];
+    const int64_t order = gantry__infer_attr(call, "storage_order")->i;
+    const bool has_batch = gantry__infer_attr(call, "include_batch_in_index")->i != 0;
+    int64_t positions = 1;
+    GANTRY__TRY(infer_pool(call));
+    call->out_shapes[1] = call->out_shapes[0];
+    if (order != 0 && order != 1)
+        return gantry__refuse("storage_order is %" PRId64 "; 0 and 1 are accepted", order);
+    for (int32_t d = has_batch ? 0 : 1; d < 4; ++d)
+        positions = image->dims[d] <= 0 || positions <= 0 ? -1 : positions * image->dims[d];
+    if (call->out_dtypes[1] == GANTRY_INT32 && positions > INT32_MAX) {
+        return gantry__refuse(
+            "%" PRId64 " positions need argmax in int64; int32 holds less than 2^31", positions);
+    }
+    return GANTRY_OK;
+}
 
 static gantry_status_t expect_shape(const gantry__infer_t *call, uint32_t input,
                                     const gantry_shape_t *wanted) {

@@ -15,6 +15,7 @@ typedef struct gantry__window_t {
     int64_t window[2], step[2], spread[2];
     int64_t before[2], after[2]; /* explicit padding, else 0 */
     bool is_same;                /* "SAME" */
+    bool is_ceil;                /* "ceil_mode" */
 } gantry__window_t;
 
 /* Names of list attributes; NULL: the op has none. */
@@ -30,6 +31,11 @@ gantry_status_t gantry__window_read(const gantry__infer_t *call,
  * step. */
 gantry_status_t gantry__window_places(const gantry__window_t *w, const gantry_shape_t *image,
                                       int64_t out[2]);
+/* The same along one dimension of size + before + after, where a window reaches over `reach`
+ * elements; below 0: it exceeds them by more than a step. With is_ceil the last window may exceed
+ * them, if it begins before their last `after`. */
+int64_t gantry__window_places_along(int64_t size, int64_t before, int64_t after, int64_t reach,
+                                    int64_t step, bool is_ceil);
 /* Reads the window of a filter [rows, columns, channels, ...] over image. */
 gantry_status_t gantry__window_read_conv(const gantry__infer_t *call, const gantry_shape_t *image,
                                          const gantry_shape_t *filter, gantry__window_t *out);

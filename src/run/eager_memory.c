@@ -179,12 +179,26 @@ static gantry_status_t make_known(gantry__eager_t *eager) {
     return gantry__eager_inherit_faults(eager, NULL);
 }
 
+/* A view of the program's may begin where elements of the result's type may not: it is copied. */
+static gantry_status_t align_input(gantry__eager_t *eager, const gantry_tensor_t **local) {
+    const gantry__allocation_t purpose = {.owner = eager->op->name, .tag = eager->scope->tag};
+    gantry_tensor_t **aligned = &eager->copies[eager->copy_count++];
+    *aligned = gantry_tensor_retain(*local);
+    GANTRY__TRY(
+        gantry__tensor_align(aligned, gantry_dtype_size(eager->infer.out_dtypes[0]), &purpose));
+    *local = *aligned;
+    return GANTRY_OK;
+}
+
 static gantry_status_t make_alias(gantry__eager_t *eager) {
     const gantry_tensor_t *local;
+    const gantry_dtype_t dtype = eager->infer.out_dtypes[0];
     GANTRY__TRY(bring_input(eager, 0, false, &local));
+    if (dtype != local->dtype) GANTRY__TRY(align_input(eager, &local));
     GANTRY__TRY(
         gantry__tensor_alias(eager->scope, local, &eager->infer.out_shapes[0], &eager->made[0]));
     eager->made_count = 1;
+    if (dtype != local->dtype) gantry__tensor_retype(eager->made[0], dtype);
     return gantry__tensor_inherit_faults(eager->made[0], eager->inputs[0]);
 }
 

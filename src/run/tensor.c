@@ -334,8 +334,23 @@ gantry_status_t gantry__tensor_view(const gantry_tensor_t *source, uint64_t firs
 gantry_status_t gantry__tensor_reuse(const gantry_tensor_t *source, gantry_dtype_t dtype,
                                      const gantry_shape_t *shape, gantry_tensor_t **out_tensor) {
     GANTRY__TRY(gantry__tensor_alias(NULL, source, shape, out_tensor));
-    (*out_tensor)->dtype = dtype;
+    gantry__tensor_retype(*out_tensor, dtype);
     return GANTRY_OK;
+}
+
+void gantry__tensor_retype(gantry_tensor_t *tensor, gantry_dtype_t dtype) {
+    tensor->dtype = dtype;
+    tensor->size_bytes = (size_t)tensor->elements * gantry_dtype_size(dtype);
+}
+
+uint64_t gantry__tensor_bytes_to_align(const gantry_tensor_t *tensor, uint64_t first_byte,
+                                       uint64_t size) {
+    const gantry__buffer_t *buffer = tensor->buffer;
+    uint64_t begin = first_byte;
+    if (buffer)
+        begin += (buffer->data ? (uint64_t)(uintptr_t)buffer->data : buffer->span.offset_bytes) +
+                 tensor->offset_bytes;
+    return (size - begin % size) % size;
 }
 
 bool gantry__tensor_is_sole(const gantry_tensor_t *tensor) {

@@ -165,6 +165,16 @@ gantry_status_t gantry__tensor_copy_to(const gantry_tensor_t *source,
     return status;
 }
 
+gantry_status_t gantry__tensor_align(gantry_tensor_t **tensor, uint64_t size,
+                                     const gantry__allocation_t *purpose) {
+    gantry_tensor_t *copy;
+    if (size == 0 || gantry__tensor_bytes_to_align(*tensor, 0, size) == 0) return GANTRY_OK;
+    GANTRY__TRY(gantry__tensor_copy_to(*tensor, (*tensor)->device, purpose, &copy));
+    gantry_tensor_release(*tensor);
+    *tensor = copy;
+    return GANTRY_OK;
+}
+
 /* ---- out of a tensor ---- */
 
 static gantry_status_t check_tensor(const gantry_tensor_t *tensor) {

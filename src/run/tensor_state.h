@@ -84,10 +84,16 @@ gantry_status_t gantry__tensor_view(const gantry_tensor_t *source, uint64_t firs
  * serve; NULL: none. */
 gantry_status_t gantry__tensor_alias(gantry_scope_t *scope, const gantry_tensor_t *source,
                                      const gantry_shape_t *shape, gantry_tensor_t **out_tensor);
-/* Uses the same memory for elements of another type of the same size, and another shape of equally
- * many elements. The source must not be read any more. */
+/* Uses the same memory for elements of another type, and another shape of equally many bytes. The
+ * source must not be read any more. */
 gantry_status_t gantry__tensor_reuse(const gantry_tensor_t *source, gantry_dtype_t dtype,
                                      const gantry_shape_t *shape, gantry_tensor_t **out_tensor);
+/* Gives a tensor whose bytes are those of elements of this type its type. */
+void gantry__tensor_retype(gantry_tensor_t *tensor, gantry_dtype_t dtype);
+/* How many bytes from byte first_byte of the tensor on the next place is at which elements of this
+ * many bytes may begin. */
+uint64_t gantry__tensor_bytes_to_align(const gantry_tensor_t *tensor, uint64_t first_byte,
+                                       uint64_t size);
 /* Makes a tensor over the program's memory, which suits the type; the device is open, synchronous
  * and host-addressable. It is in no scope yet. On failure foreign->release is not called. */
 gantry_status_t gantry__tensor_from_memory(gantry_scope_t *scope, gantry_logical_device_t *device,
@@ -109,6 +115,10 @@ gantry_status_t gantry__tensor_copy_to(const gantry_tensor_t *source,
                                        gantry_logical_device_t *device,
                                        const struct gantry__allocation_t *purpose,
                                        gantry_tensor_t **out_tensor);
+/* Replaces a tensor at whose begin elements of this many bytes may not be by a copy; size 0: none
+ * are. */
+gantry_status_t gantry__tensor_align(gantry_tensor_t **tensor, uint64_t size,
+                                     const struct gantry__allocation_t *purpose);
 /* A tensor with these elements on the device, which is open; a bool that is not 0 becomes 1. tag:
  * the scope's, or NULL. */
 gantry_status_t gantry__tensor_from_host(gantry_runtime_t *runtime, gantry_logical_device_t *device,

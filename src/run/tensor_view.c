@@ -74,18 +74,13 @@ static gantry_status_t check_view_size(const view_t *view) {
 /* The tensor may be a view itself, which begins at a place that suits its own elements only; so may
  * memory of the program, whose address counts where the host has it. */
 static gantry_status_t check_view_alignment(const view_t *view) {
-    const gantry_tensor_t *tensor = view->tensor;
-    const gantry__buffer_t *buffer = tensor->buffer;
     const uint64_t size = gantry_dtype_size(view->dtype);
-    uint64_t begin = 0;
-    if (buffer)
-        begin = (buffer->data ? (uint64_t)(uintptr_t)buffer->data : buffer->span.offset_bytes) +
-                tensor->offset_bytes;
-    if ((begin + view->first_byte) % size == 0) return GANTRY_OK;
-    return gantry__refuse(
-        "gantry_tensor_view: first_byte %" PRIu64 " is not aligned for %s; %" PRIu64
-        " and every %" PRIu64 " bytes from there on are accepted",
-        view->first_byte, gantry_dtype_name(view->dtype), (size - begin % size) % size, size);
+    if (gantry__tensor_bytes_to_align(view->tensor, view->first_byte, size) == 0) return GANTRY_OK;
+    return gantry__refuse("gantry_tensor_view: first_byte %" PRIu64
+                          " is not aligned for %s; %" PRIu64 " and every %" PRIu64
+                          " bytes from there on are accepted",
+                          view->first_byte, gantry_dtype_name(view->dtype),
+                          gantry__tensor_bytes_to_align(view->tensor, 0, size), size);
 }
 
 static void empty_view(gantry_tensor_t *tensor) {
@@ -99,8 +94,7 @@ static void empty_view(gantry_tensor_t *tensor) {
 static gantry_status_t make_view(const view_t *view, gantry_tensor_t **out_tensor) {
     GANTRY__TRY(gantry__tensor_view(view->tensor, view->first_byte, view->shape, out_tensor));
     gantry_tensor_t *tensor = *out_tensor;
-    tensor->dtype = view->dtype;
-    tensor->size_bytes = (size_t)tensor->elements * gantry_dtype_size(view->dtype);
+    gantry__tensor_retype(tensor, view->dtype);
     if (tensor->size_bytes == 0) {
         empty_view(tensor);
     } else if (!tensor->buffer) {

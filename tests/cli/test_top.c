@@ -237,12 +237,18 @@ TEST(programs_that_opt_in_are_shown) {
     gantry_runtime_t *runtime;
     assert_int_equal(gantry_runtime_create(&options, &runtime), GANTRY_OK);
     gantry_scope_t *scope = gantry_scope_begin(runtime, "CPU:0");
+    static _Alignas(64) float foreign[3 << 17];
+    assert_non_null(gantry_tensor_from_memory(scope, GANTRY_FLOAT32, GANTRY_SHAPE(3 << 17), foreign,
+                                              sizeof foreign, NULL));
     assert_non_null(gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1 << 18)));
     assert_int_equal(program_count(), 1);
     expect_in_output("\"in_use_bytes\": 1048576");
+    expect_in_output("\"foreign_bytes\": 1572864");
     expect_in_output("\"name\": \"test_top\"");
     expect_run(0, "GANTRY_STATUS=$PWD/status GANTRY_BACKENDS=cpu $BIN/gantry top --once");
     expect_in_output("CPU:0      1.0M");
+    expect_in_output(" FOREIGN ");
+    expect_in_output("   1.5M ");
     (void)gantry_scope_end(scope);
     gantry_runtime_release(runtime);
     assert_int_equal(program_count(), 0);

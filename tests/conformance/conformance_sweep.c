@@ -205,6 +205,35 @@ static void sweep_gradient(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t 
     }
 }
 
+/* The variant that an attribute chooses. */
+static void sweep_chosen(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype,
+                         const char *attr, bool is_binary) {
+    for (size_t i = 0; i < COUNT(sizes); i += 3) {
+        if (!start(s, spec->op, "%s_%s_%" PRId64, gantry_dtype_name(dtype), attr, sizes[i]))
+            continue;
+        add_random(s, dtype, GANTRY_SHAPE(sizes[i]), spec->domain);
+        if (is_binary) add_random(s, dtype, GANTRY_SHAPE(sizes[i]), spec->domain);
+        add_flag(s, attr, true);
+        finish(s);
+    }
+}
+
+static void sweep_never_fails(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype) {
+    sweep_chosen(s, spec, dtype, "never_fails", true);
+}
+
+static void sweep_signed_zero(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype) {
+    sweep_chosen(s, spec, dtype, "signed_zero", strcmp(spec->op, "Sign") != 0);
+}
+
+static void sweep_shifts_out(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype) {
+    sweep_chosen(s, spec, dtype, "shifts_out", true);
+}
+
+static void sweep_ties_away(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype) {
+    sweep_chosen(s, spec, dtype, "ties_away", false);
+}
+
 static void sweep_select(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype) {
     for (size_t i = 0; i < COUNT(sizes); ++i) {
         const gantry_shape_t all = GANTRY_SHAPE(sizes[i]), others[] = {GANTRY_SCALAR, all};
@@ -431,10 +460,12 @@ static const sweep_spec_t specs[] = {
     {"Cast", ALL | HALVES, SWEEP_ANY, sweep_cast},
     {"Ceil", F32, SWEEP_ANY, sweep_unary},
     {"Concat", ALL | HALVES, SWEEP_ANY, sweep_concat},
+    {"CountLeadingZeros", I32 | I64, SWEEP_ANY, sweep_unary},
     {"Cumprod", F32 | I32, SWEEP_UNIT, sweep_scan},
     {"Cumsum", NUMBERS | HALVES, SWEEP_MODERATE, sweep_scan},
     {"CumulativeLogsumexp", FLOATS | HALVES, SWEEP_MODERATE, sweep_scan},
     {"Div", NUMBERS, SWEEP_NONZERO, sweep_binary},
+    {"Div", I32 | I64, SWEEP_ANY, sweep_never_fails},
     {"DivNoNan", F32, SWEEP_ANY, sweep_binary},
     {"EluGrad", FLOATS | HALVES, SWEEP_ANY, sweep_gradient},
     {"Equal", ALL, SWEEP_MODERATE, sweep_binary},
@@ -442,6 +473,7 @@ static const sweep_spec_t specs[] = {
     {"Floor", F32, SWEEP_ANY, sweep_unary},
     {"FloorDiv", F32 | I32, SWEEP_NONZERO, sweep_binary},
     {"FloorMod", F32 | I32, SWEEP_NONZERO, sweep_binary},
+    {"FloorMod", I32 | I64, SWEEP_ANY, sweep_never_fails},
     {"Gather", ALL | HALVES, SWEEP_ANY, sweep_gather},
     {"Greater", NUMBERS, SWEEP_ANY, sweep_binary},
     {"GreaterEqual", NUMBERS, SWEEP_ANY, sweep_binary},
@@ -452,6 +484,7 @@ static const sweep_spec_t specs[] = {
     {"LeakyRelu", F32, SWEEP_ANY, sweep_unary},
     {"LeakyReluGrad", FLOATS | HALVES, SWEEP_ANY, sweep_gradient},
     {"LeftShift", I32, SWEEP_ANY, sweep_binary},
+    {"LeftShift", I32 | I64, SWEEP_ANY, sweep_shifts_out},
     {"Less", NUMBERS, SWEEP_ANY, sweep_binary},
     {"LessEqual", NUMBERS, SWEEP_ANY, sweep_binary},
     {"LogSoftmax", FLOATS | HALVES, SWEEP_MODERATE, sweep_rows},
@@ -461,13 +494,17 @@ static const sweep_spec_t specs[] = {
     {"LogicalXor", BOOL, SWEEP_ANY, sweep_binary},
     {"Max", NUMBERS | HALVES, SWEEP_ANY, sweep_reduce},
     {"Maximum", NUMBERS, SWEEP_ANY, sweep_binary},
+    {"Maximum", FLOATS | HALVES, SWEEP_ANY, sweep_signed_zero},
     {"Mean", NUMBERS, SWEEP_MODERATE, sweep_reduce},
     {"Min", NUMBERS, SWEEP_ANY, sweep_reduce},
     {"Minimum", NUMBERS, SWEEP_ANY, sweep_binary},
+    {"Minimum", FLOATS | HALVES, SWEEP_ANY, sweep_signed_zero},
     {"Mul", NUMBERS, SWEEP_ANY, sweep_binary},
     {"MulNoNan", F32, SWEEP_ANY, sweep_binary},
     {"Neg", NUMBERS, SWEEP_ANY, sweep_unary},
     {"NotEqual", ALL, SWEEP_MODERATE, sweep_binary},
+    {"PopulationCount", I32 | I64, SWEEP_ANY, sweep_unary},
+    {"Pow", I32 | I64, SWEEP_ANY, sweep_never_fails},
     {"Prod", F32, SWEEP_UNIT, sweep_reduce},
     {"Reciprocal", F32, SWEEP_ANY, sweep_unary},
     {"ReciprocalGrad", FLOATS | HALVES, SWEEP_ANY, sweep_gradient},
@@ -476,13 +513,16 @@ static const sweep_spec_t specs[] = {
     {"Relu6Grad", FLOATS | HALVES, SWEEP_ANY, sweep_gradient},
     {"ReluGrad", FLOATS | HALVES, SWEEP_ANY, sweep_gradient},
     {"RightShift", I32, SWEEP_ANY, sweep_binary},
+    {"RightShift", I32 | I64, SWEEP_ANY, sweep_shifts_out},
     {"Rint", F32, SWEEP_ANY, sweep_unary},
     {"Round", F32 | I32, SWEEP_ANY, sweep_unary},
+    {"Round", FLOATS | HALVES, SWEEP_ANY, sweep_ties_away},
     {"RsqrtGrad", FLOATS | HALVES, SWEEP_ANY, sweep_gradient},
     {"Select", ALL | HALVES, SWEEP_ANY, sweep_select},
     {"SeluGrad", FLOATS | HALVES, SWEEP_ANY, sweep_gradient},
     {"SigmoidGrad", FLOATS | HALVES, SWEEP_ANY, sweep_gradient},
     {"Sign", F32 | I32, SWEEP_ANY, sweep_unary},
+    {"Sign", FLOATS | HALVES, SWEEP_ANY, sweep_signed_zero},
     {"Softmax", FLOATS | HALVES, SWEEP_MODERATE, sweep_rows},
     {"SoftplusGrad", FLOATS | HALVES, SWEEP_ANY, sweep_gradient},
     {"SoftsignGrad", FLOATS | HALVES, SWEEP_ANY, sweep_gradient},

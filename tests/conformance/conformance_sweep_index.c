@@ -149,6 +149,24 @@ static void make_tensor_scatter(index_case_t *s) {
     add_values(s, places.updates, domain);
 }
 
+/* Indices along the first dimension: fewer than it has, or more. */
+static void make_gather_elements(index_case_t *s) {
+    const places_t places = pick_places(s);
+    const int64_t rows = places.tensor.dims[0], columns = pick(s, 1, places.tensor.dims[1]);
+    add_values(s, places.tensor, SWEEP_ANY);
+    add_indices(s, pick_index_type(s), GANTRY_SHAPE(places.indices.dims[0], columns), rows);
+}
+
+static void make_scatter_elements(index_case_t *s) {
+    static char *const words[] = {"NONE", "ADD", "MUL", "MAX", "MIN"};
+    make_gather_elements(s);
+    const gantry_shape_t shape = s->inputs[1].shape;
+    add_values(s, shape, SWEEP_MODERATE);
+    s->attrs[0] = (golden_attr_t){
+        .name = "reduction", .kind = GOLDEN_ATTR_STRING, .string_value = words[pick(s, 0, 4)]};
+    s->item.attr_count = 1;
+}
+
 static void make_segments(index_case_t *s) {
     const int64_t rows = s->is_long ? pick(s, 20000, 40000) : pick_size(s, 12),
                   columns = pick_size(s, s->is_long ? 4 : 6);
@@ -202,6 +220,9 @@ static const struct {
     {"TensorScatterUpdate", make_tensor_scatter},
     {"TensorScatterAdd", make_tensor_scatter},
     {"TensorScatterSub", make_tensor_scatter},
+    {"GatherElements", make_gather_elements},
+    {"ScatterElements", make_scatter_elements},
+    {"TensorScatterMul", make_tensor_scatter},
     {"TensorScatterMax", make_tensor_scatter},
     {"TensorScatterMin", make_tensor_scatter},
     {"SegmentSum", make_sorted_segments},

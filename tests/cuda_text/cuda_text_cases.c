@@ -358,6 +358,7 @@ static void run_line(defs_t *defs, char *line, text_list_t *list) {
 #define ROW_TYPE(set) GANTRY_##set##_IS_ONE("bool", "T")
 #define RESULT_SAME(types) ROW_TYPE(types)
 #define RESULT_BOOL(types) "bool"
+#define RESULT_BYTE(types) "uint8"
 #define OF_ONE(types, result, attr) \
     ROW_TYPE(types) "[4096]" attr " -> " RESULT_##result(types) "[4096]"
 #define OF_TWO(types, result) \
@@ -366,7 +367,11 @@ static void run_line(defs_t *defs, char *line, text_list_t *list) {
 #define CALL_ACTIVATION(types, result) OF_ONE(types, result, "")
 #define CALL_VALUE(types, result) OF_ONE(types, result, " alpha=0.25")
 #define CALL_CHOICE(types, result) OF_ONE(types, result, " approximate=0")
+#define CALL_PRECISION(types, result) OF_ONE(types, result, " exponent_bits=5 mantissa_bits=10")
+#define CALL_UNARY_CHOICE(types, result) OF_ONE(types, result, "")
+#define CALL_BINARY_CHOICE(types, result) OF_TWO(types, result)
 #define CALL_VARIANT(types, result) ""
+#define CALL_BINARY_VARIANT(types, result) ""
 #define CALL_BINARY(types, result) OF_TWO(types, result)
 #define CALL_ANGLE(types, result) OF_TWO(types, result)
 #define CALL_EQUALITY(types, result) OF_TWO(types, result)

@@ -81,7 +81,9 @@ class Op:
         self.attributes = [(a[0], sets.get(a[1], set()) if kind.startswith("TYPE") else None) for kind, a in calls(attributes)]
 
     def types(self, type_text):
-        """The types of an input or output: FIXED(BOOL), or the number of an attribute."""
+        """The types of an input or output: FIXED(BOOL), or the number of an attribute. Lists of EACH_TYPE have no set."""
+        if type_text == "EACH_TYPE":
+            return set()
         fixed = re.match(r"FIXED\((\w+)\)", type_text)
         return {fixed[1].lower()} if fixed else self.attributes[int(type_text)][1]
 

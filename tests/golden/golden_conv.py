@@ -314,7 +314,10 @@ def pool_1d(op, image_op, python):
     image_reference = max_pool_reference if image_op == "MaxPool" else avg_pool_reference
 
     def reference(inputs, attrs):
-        full, axis = line_attrs(attrs, {"ksize": "ksize", "strides": "strides"})
+        full, axis = line_attrs(attrs, {"ksize": "ksize", "strides": "strides", "dilations": "dilations"})
+        full.update({name: attrs[name] for name in ("ceil_mode", "count_include_pad") if name in attrs})
+        if "explicit_paddings" in attrs:
+            full["explicit_paddings"] = list(np.insert(attrs["explicit_paddings"], 2 * axis, (0, 0)))
         return np.squeeze(image_reference([np.expand_dims(inputs[0], axis)], full), axis)
 
     r = Recorder(op, reference=reference)
@@ -330,6 +333,16 @@ def pool_1d(op, image_op, python):
         r.add(dtype.name, [values(dtype, (2, 9, 3))], {"ksize": 3, "strides": 2, "padding": "SAME"}, numpy_only=True,
               **({} if dtype in INTEGERS else {"tolerance": bound(dtype, 3)}))
     r.add("no_sequences", [x[:0]], {"ksize": 3, "strides": 2, "padding": "SAME"}, numpy_only=True)
+    near = {"tolerance": bound(F32, 3), "numpy_only": True}
+    explicit = {"ksize": 3, "strides": 2, "padding": "EXPLICIT", "explicit_paddings": [0, 0, 2, 1, 0, 0], "dilations": 2}
+    for more in ({}, {"ceil_mode": True}) + (({"ceil_mode": True, "count_include_pad": True},) if op == "AvgPool1D" else ()):
+        r.add("explicit_" + "_".join(more), [x], {**explicit, **more}, **near)
+    r.add("explicit_ncw", [x.transpose(0, 2, 1).copy()], {**explicit, "explicit_paddings": [0, 0, 0, 0, 1, 2], "data_format": "NCW"}, **near)
+    r.our_error("two_pads", [x], {**explicit, "explicit_paddings": [1, 1]}, contains="explicit_paddings has 2 numbers")
+    r.our_error("pads_without_explicit", [x], {**explicit, "padding": "SAME"}, contains="with padding \"SAME\"")
+    r.our_error("pads_of_channels", [x], {**explicit, "explicit_paddings": [0, 0, 1, 1, 1, 0]}, contains="padding 1 of dimension 2 must be 0")
+    r.our_error("pads_as_large_as_the_window", [x], {**explicit, "explicit_paddings": [0, 0, 3, 1, 0, 0]}, contains="smaller than the window size")
+    r.our_error("dilations_zero", [x], {**explicit, "dilations": 0}, contains="window, stride and dilation must be positive")
     return r
 
 

@@ -62,8 +62,8 @@ def across(m):
 
 
 SEGMENTS = ("SegmentSum", "SegmentMean", "SegmentMax", "SegmentMin", "SegmentProd")
-SCATTERS = ("TensorScatterAdd", "TensorScatterSub", "TensorScatterMax", "TensorScatterMin")
-JOIN = {"Sum": np.add, "Mean": np.add, "Add": np.add, "Prod": np.multiply, "Max": np.maximum, "Min": np.minimum, "Sub": np.subtract}
+SCATTERS = ("TensorScatterAdd", "TensorScatterSub", "TensorScatterMul", "TensorScatterMax", "TensorScatterMin")
+JOIN = {"Sum": np.add, "Mean": np.add, "Add": np.add, "Prod": np.multiply, "Mul": np.multiply, "Max": np.maximum, "Min": np.minimum, "Sub": np.subtract}
 
 # op: {label: (inputs, attributes) of the rows}
 ROWS = {
@@ -84,6 +84,7 @@ ROWS = {
                "right": lambda m: ([ones(m, 2, 3), m], {"equation": "ij,kj->ik"})},
     "AvgPool": {"rows": lambda m: ([image(m)], ROW_OF_3)},
     "MaxPool": {"rows": lambda m: ([image(m)], ROW_OF_3)},
+    "MaxPoolWithArgmax": {"rows": lambda m: ([image(m)], ROW_OF_3)},
     "MaxPoolGrad": {"orig_input": lambda m: ([image(m), first(m), ones(m, 1, len(m), 1, 1)], ROW_OF_3),
                     "grad": lambda m: ([image(np.tile(ones(m, 3), (len(m), 1))), first(m), first(m)], ROW_OF_3)},
     "MaxPoolGradGrad": {"orig_input": lambda m: ([image(m), first(m), image(ones(m, *m.shape))], ROW_OF_3),
@@ -124,17 +125,17 @@ ROWS = {
 # Recorded from the reference alone: types without a TensorFlow kernel, ops composed in Python, and ops that differ
 # for NaN (README.md).
 ALONE = {"LogSumExp", "Var", "Std", "Conv1D", "ConvolveImages", "MaxPool1D", "AvgPool1D", "FoldImagePatches",
-         "Conv2DTranspose", "MaxPool", "DepthwiseFilterParts", "MaxPoolGradGrad",
+         "Conv2DTranspose", "MaxPool", "MaxPoolWithArgmax", "DepthwiseFilterParts", "MaxPoolGradGrad",
          "DepthwiseConv2dNativeBackpropInput",
          "CumulativeLogsumexp",
          ("ClipByValue", "uint32"), ("ClipByValue", "uint64"), ("Conv2D", "int64"), ("MaxPool", "uint32"), ("MaxPool", "uint64")}
 INTEGER_OPS = {**{op: INTEGERS for op in ("Sum", "Mean", "Prod", "Max", "Min", "Cumsum", "Cumprod", "AddN", "BiasAdd", "BiasAddGrad", "MirrorPadGrad", "ClipByValue",
-                                          "MaxPool", "MaxPool1D")},
+                                          "MaxPool", "MaxPoolWithArgmax", "MaxPool1D")},
                **{op: INTEGERS for op in SEGMENTS + SCATTERS + ("ScatterNd",)},
                **{"Unsorted" + op: INTEGERS for op in SEGMENTS if op != "SegmentMean"},
                "BatchMatMul": INTS + (I16,),
                **{op: INTS for op in ("MatMul", "Einsum", "Conv2D", "Conv1D", "Bincount", "DenseBincount")}}
-CHOOSES = ("Max", "Min", "MaxPool", "MaxPoolGrad", "MaxPoolGradGrad", "MaxPool1D", "ClipByValue", "BiasAdd", "AddN")
+CHOOSES = ("Max", "Min", "MaxPool", "MaxPoolWithArgmax", "MaxPoolGrad", "MaxPoolGradGrad", "MaxPool1D", "ClipByValue", "BiasAdd", "AddN")
 FUNCTIONS = ("LogSumExp", "Softmax", "LogSoftmax", "Moments", "Var", "Std", "CumulativeLogsumexp")
 
 

@@ -66,6 +66,8 @@ MOVING = {
     "MatrixDiag": lambda x: ([x.reshape(2, 8), I(0), np.array(-1, I32), np.array(-1, I32), x[0]], {}),
     "MatrixDiagPart": lambda x: ([square(x), I(-1, 1), x[1]], {}),
     "MatrixSetDiag": lambda x: ([square(x), x[:8].reshape(2, 4), I(0, 1)], {}),
+    "XlaDynamicSlice": lambda x: ([x, I(9), I(13)], {}),
+    "XlaDynamicUpdateSlice": lambda x: ([x, x[:8], I(4)], {}),
     "StridedSlice": lambda x: ([x, I(15), I(-17), I(-1)], {}),
     "StridedSliceGrad": lambda x: ([I(33), I(31), I(-34), I(-2), x], {}),
     "Pad": lambda x: ([x, I(1, 2).reshape(1, 2), x[0]], {}),

@@ -105,6 +105,7 @@ REFERENCES = {
     "Elu": (wide(lambda x: np.where(x < 0, np.expm1(np.minimum(x, 0)), x)), ULP_2),
     "Selu": (wide(lambda x: SCALE * np.where(x < 0, ALPHA * np.expm1(np.minimum(x, 0)), x)), ULP_2),
     "Silu": (wide(lambda x: x / (1 + np.exp(-x))), ULP_2),
+    "Cbrt": (wide(np.cbrt), ULP_2),
 }
 # op: (reference, bound, scale of the random values, offset, places where a formula changes)
 FUNCTIONS = {op: (*REFERENCES.get(op, (of_mpmath(op), ULP_2)), scale, offset, places)
@@ -138,7 +139,7 @@ def add_function(r, name, function, x, attrs, tolerance):
     flushed = ((y > 0) & (y < tiny)).any()
     beyond = r.op not in REFERENCES and (np.isnan(y) & ~np.isnan(x)).any()
     r.add(name, [x], attrs, tolerance=tolerance, tf_tolerance=LOOSE[x.dtype], 
-          numpy_only=bool(flushed or beyond) or (r.op in ("Erf", "Gelu") and x.dtype == F64))
+          numpy_only=bool(flushed or beyond) or (r.op in ("Erf", "Gelu") and x.dtype == F64) or r.op == "Cbrt")
 
 
 def unary_function(op, function=None, bound=None, attrs=None, r=None, label=""):
@@ -146,7 +147,7 @@ def unary_function(op, function=None, bound=None, attrs=None, r=None, label=""):
         function, bound = FUNCTIONS[op][:2]
     function = through_float32(function)
     if not r:
-        r = Recorder(op, silu if op == "Silu" else op, lambda inputs, attrs: function(inputs[0]))
+        r = Recorder(op, {"Silu": silu, "Cbrt": "none"}.get(op, op), lambda inputs, attrs: function(inputs[0]))
     for dtype in FLOATS:
         tol, name = bound[dtype], dtype.name + label
         sizes = (1, 3, 17, 65) if dtype == F32 else (17,)
@@ -165,6 +166,8 @@ def unary_function(op, function=None, bound=None, attrs=None, r=None, label=""):
             if x is None:
                 x = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 7.75], F64).astype(dtype)
             r.add(f"{dtype.name}{label}_{n}", [x], attrs, tolerance={"ulp": 1}, numpy_only=True)
+    if r.tf_op == "none":
+        r.our_error("of_integers", [np.ones(2, I32)], {}, op)
     return r
 
 

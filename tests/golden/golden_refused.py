@@ -7,6 +7,7 @@ aside, the first is recorded."""
 import re
 
 import numpy as np
+from tensorflow.python.framework import op_def_registry
 
 import check_coverage
 from golden_case import BOOL, F32, F64, I32, INTS, run_tensorflow, said, tf
@@ -35,25 +36,31 @@ def reduced(function):
 ASKED = {"Conv1D": conv_1d, "Conv2DTranspose": conv_2d_transpose, "MaxPool1D": pool_1d(tf.nn.max_pool1d), "AvgPool1D": pool_1d(tf.nn.avg_pool1d),
          "LogSumExp": reduced(tf.reduce_logsumexp), "Var": reduced(tf.math.reduce_variance), "Std": reduced(tf.math.reduce_std),
          "MatrixDiag": "MatrixDiagV3", "MatrixDiagPart": "MatrixDiagPartV3", "MatrixSetDiag": "MatrixSetDiagV3"}
-# Calls that Gantry accepts although TensorFlow refuses them: op, a part of TensorFlow's message.
+# Calls that Gantry accepts although TensorFlow refuses them: op (a beginning, as a regular expression), a part of
+# TensorFlow's message.
 TAKEN = (("BooleanMask", "Shapes () and"),                  # an axis of -1
          ("ClipByValue", "clip_value_min and"),             # bounds broadcast to the input
          ("DepthwiseConv2dNative", "equal length strides"),
          ("ExtractImagePatches", "Sliding window rates"),   # without rates the rates are 1
          ("FusedBatchNorm", "Value for attr 'T' of double"),
+         (r"(Max|Min|Maximum|Minimum|(Unsorted)?Segment(Max|Min)|Sort|ArgSort|TopK)$", "'T' of bool"),
+         ("MaxPoolWithArgmax", "tensor_in must not be empty"),
          ("UnsortedSegment", "is out of range [0, 0)"))     # an op with an empty result reads no ids
 
 # TensorFlow writes out of bounds for some changed calls of these ops.
 UNSAFE = ("AvgPoolGrad", "MaxPoolGrad", "MaxPoolGradGrad")
+# XLA compiles these ops for TensorFlow; its messages are about the compiler's graph.
+COMPILED = ("XlaDynamicSlice", "XlaDynamicUpdateSlice")
 
 
 def good_call(r):
-    """The first of the smallest ranks that are not trivial."""
+    """The first of the smallest ranks that are not trivial, and that TensorFlow accepts: it has not all attributes."""
     def weight(case):
         sizes = [x.size for x in case["inputs"]]
         least = min((x.ndim for x in case["inputs"][:1]), default=0)
         return -len(sizes) if r.op.startswith("Matrix") else 0, least == 0, 0 in sizes, sum(sizes) > 40, -len(case.get("attrs", {}))
-    return min((c for c in r.cases if "error" not in c), key=weight)
+    calls = sorted((c for c in r.cases if "error" not in c), key=weight)
+    return next((c for c in calls if refusal(r.tf_op, c["inputs"], c.get("attrs", {})) is None), calls[0])
 
 
 def other_type(x):
@@ -95,18 +102,21 @@ def other_lists(old):
     return [old[:-1], old + [1], []] + [old[:k] + [v] + old[k + 1:] for k in range(len(old)) for v in NUMBERS]
 
 
-def changed_attrs(op, attrs):
+def changed_attrs(op, tf_op, attrs):
+    definition = None if callable(tf_op) else op_def_registry.get(tf_op)
     for name, kind in op.kinds.items():
+        if definition and name not in {a.name for a in definition.attr}:     # an attribute of Gantry's own
+            continue
         values = other_lists(attrs.get(name)) if kind == "INTS_ATTR" else OTHERS.get(kind, ())
         for k, v in enumerate(values):
             yield f"{name}_{k}", {**attrs, name: v}
 
 
-def changed_calls(op, case):
+def changed_calls(op, tf_op, case):
     inputs, attrs = case["inputs"], case.get("attrs", {})
     for label, changed in changed_inputs(op, inputs):
         yield label, changed, attrs
-    for label, changed in changed_attrs(op, attrs):
+    for label, changed in changed_attrs(op, tf_op, attrs):
         yield label, inputs, changed
 
 
@@ -128,13 +138,13 @@ def refusal(tf_op, inputs, attrs):
 
 
 def extend(op, r):
-    if op in UNSAFE or OPS[op].skipped:     # TensorFlow ends the process if a resource has another type than the op
+    if op in UNSAFE + COMPILED or OPS[op].skipped:     # TensorFlow ends the process if a resource has another type than the op
         return
     usual, r.tf_op = r.tf_op, ASKED.get(op, r.tf_op)
     known = {alike(c["tf_message"]) for c in r.cases if "tf_message" in c}
-    for label, inputs, attrs in changed_calls(OPS[op], good_call(r)):
+    for label, inputs, attrs in changed_calls(OPS[op], r.tf_op, good_call(r)):
         message = refusal(r.tf_op, inputs, attrs)
-        if message is None or alike(message) in known or any(op.startswith(o) and part in message for o, part in TAKEN):
+        if message is None or alike(message) in known or any(re.match(o, op) and part in message for o, part in TAKEN):
             continue
         known.add(alike(message))
         r.error(f"refused_{label}", inputs, attrs)

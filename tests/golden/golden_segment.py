@@ -6,7 +6,8 @@ segments in its own order."""
 import numpy as np
 import tensorflow as tf
 
-from golden_case import F32, F64, I32, I64, VALUE, Recorder, random_values, rng_for
+from golden_case import BOOL, F32, F64, I32, I64, U8, VALUE, Recorder, random_values, rng_for
+from golden_onnx import add_reference
 from golden_shapes import text
 from golden_sort import NUMERIC, few_values
 
@@ -33,6 +34,7 @@ def sorted_segment(op):
     r.add("one", [small(F64, (1, 3), op), np.array([2], I32)], tolerance=tolerance)
     r.add("none", [np.zeros((0, 3), F32), np.zeros(0, I32)])
     r.add("infinities", [np.array([-np.inf, np.inf, np.inf], F32), np.array([0, 1, 1], I32)])
+    add_bools(r, op, ids)
     x = np.ones(3, F32)
     r.error("falling", [x, np.array([0, 2, 1], I32)], contains="segment ids are not increasing")
     r.error("negative", [x, np.array([-3, -2, -1], I64)], contains="segment ids must be >= 0")
@@ -42,6 +44,15 @@ def sorted_segment(op):
     r.error("matrix", [x, np.array([[0, 1, 2]], I32)], contains="segment_ids should be a vector.")
     r.error("scalar", [np.array(1, F32), np.array([0], I32)], contains="input must be at least rank 1")
     return r
+
+
+def add_bools(r, op, *inputs):
+    """TensorFlow has no bool here: its op of uint8."""
+    if op[-3:] in ("Max", "Min"):
+        x = random_values(BOOL, (7, 2), op)
+        run = lambda i, a: [y.numpy() > 0 for y in [getattr(tf.raw_ops, op)(**a | dict(zip(("data", "segment_ids", "num_segments"),
+                                                                                           [i[0].astype(U8), *i[1:]])))]]
+        add_reference(r, run, "bool", [x, *inputs])
 
 
 def unsorted_mean(inputs, attrs):
@@ -67,6 +78,7 @@ def unsorted_segment(op, dtypes, tf_op=None):
     if op[-3:] in ("Max", "Min"):
         r.add("specials", [np.array([np.nan, 1, 1, np.nan, -np.inf, np.inf, -0.0, 0.0, 0.0, -0.0], F32),
                            np.array([0, 0, 1, 1, 2, 3, 4, 4, 5, 5], I32), np.array(7, I32)])
+    add_bools(r, op, ids, np.array(6, I32))
     x = np.ones(3, F32)
     if op != "UnsortedSegmentMean":
         r.error("outside", [x, np.array([0, 5, 1], I32), np.array(3, I32)],

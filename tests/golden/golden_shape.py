@@ -58,7 +58,80 @@ def pad():
         r.add(f"float32_{label}", [x, paddings, np.array(value, F32)])
     r.add("float32_empty_value", [values(F32, (0, 3)), np.array(((1, 1), (0, 2)), I32), np.array(2.5, F32)])
     r.error("value_not_a_scalar", [x, paddings, np.zeros(1, F32)], contains="constant_values must be a scalar. Found: [1]")
+    pad_beyond_tensorflow(r)
     return r
+
+
+# Attributes that TensorFlow does not have. Paddings below 0 remove elements first; then NumPy's modes pad what is left.
+MODES = {"EDGE": "edge", "WRAP": "wrap", "REFLECT": "reflect", "SYMMETRIC": "symmetric"}
+EXTENDED = (((5,), ((2, 3),)), ((3,), ((11, 8),)), ((1,), ((3, 2),)), ((2,), ((7, 0),)), ((5,), ((-2, 4),)), ((6,), ((-1, -2),)),
+            ((5,), ((9, -3),)), ((3, 4), ((1, 2), (5, 9))), ((3, 4), ((4, 0), (0, 0))), ((4, 3), ((-1, -1), (0, 0))),
+            ((3, 1, 4), ((2, 0), (0, 3), (0, 0))), ((2, 4, 1), ((1, 1), (-1, -2), (0, 0))), ((2, 3, 4), ((0, 0), (7, -1), (0, 0))),
+            ((2, 3, 4), ((0, 0), (0, 0), (-3, 5))), ((2, 130), ((1, 0), (300, 2))), ((0, 3), ((0, 0), (1, 7))))
+# shape, paddings, elements in between
+SPACED = (((3,), ((0, 0),), (1,)), ((3,), ((2, 1),), (2,)), ((4,), ((-1, -2),), (1,)), ((4,), ((-2, 3),), (2,)), ((3,), ((-20, 30),), (1,)),
+          ((0,), ((1, 2),), (3,)), ((1,), ((1, -1),), (5,)), ((2, 3), ((0, 1), (1, 0)), (0, 2)), ((2, 3), ((1, 0), (0, 0)), (2, 0)),
+          ((3, 2, 2), ((0, 0), (-1, 1), (0, 0)), (0, 1, 0)), ((2, 1, 3), ((1, 1), (0, 0), (-1, -1)), (3, 4, 1)),
+          ((2, 90), ((0, 1), (5, -7)), (1, 1)), ((2, 0), ((0, 0), (1, 1)), (1, 1)))
+
+
+def extended(x, a):
+    cut = tuple(slice(max(0, -int(p[0])), n - max(0, -int(p[1]))) for n, p in zip(x[0].shape, x[1]))
+    kept, paddings = x[0][cut], np.maximum(x[1], 0)
+    if kept.size == 0:
+        return np.empty(np.array(kept.shape) + paddings.sum(1), x[0].dtype)
+    return np.pad(kept, [tuple(int(n) for n in p) for p in paddings], mode=MODES[a["mode"]])
+
+
+def spaced(x, a):
+    value, at = x[2] if len(x) > 2 else np.zeros((), x[0].dtype), x[0]
+    for d, (low, high) in enumerate(x[1]):
+        apart = (a.get("interior") or [0] * at.ndim)[d] + 1
+        whole = max((at.shape[d] - 1) * apart + 1, 0)
+        out = np.full(at.shape[:d] + (whole + low + high,) + at.shape[d + 1:], value, at.dtype)
+        for i in range(at.shape[d]):
+            if 0 <= low + i * apart < out.shape[d]:
+                out[(slice(None),) * d + (low + i * apart,)] = at[(slice(None),) * d + (i,)]
+        at = out
+    return at
+
+
+def pad_beyond_tensorflow(r):
+    def add(label, x, pairs, attrs, *value):
+        paddings = np.array(pairs, I64 if len(pairs) == 2 else I32)
+        r.reference = spaced if attrs.get("mode", "CONSTANT") == "CONSTANT" else extended
+        if (paddings < 0).any():
+            attrs = {**attrs, "crop": True}
+        r.add(label, [x, paddings, *value], attrs, numpy_only=True)
+    for mode in MODES:
+        for shape, pairs in EXTENDED:
+            add(f"{mode.lower()}_{text(shape)}_by_{named(np.ravel(pairs))}", values(F32, shape), pairs, {"mode": mode})
+        add(f"{mode.lower()}_rank_8", values(F32, RANK8), ((0, 1), (1, 0), (0, 0), (1, 1), (-1, 0), (0, 0), (3, 0), (0, 5)),
+            {"mode": mode})
+        for error, shape, pairs in (("of_nothing", (0, 3), ((1, 0), (0, 0))), ("of_nothing_left", (3,), ((-3, 1),)),
+                                    ("too_short", (3,), ((-4, 2),))):
+            r.our_error(f"{mode.lower()}_{error}", [values(F32, shape), np.array(pairs, I32)], {"mode": mode, "crop": True},
+                    contains="remove more than the 3 elements of dimension 0" if error == "too_short" else
+                    "need an element of dimension 0 to repeat, and none of")
+        r.our_error(f"{mode.lower()}_negative", [values(F32, (3,)), np.array(((-1, 1),), I32)], {"mode": mode},
+                contains="Paddings must be non-negative: -1 1")
+        r.our_error(f"{mode.lower()}_interior", [values(F32, (3,)), np.array(((1, 1),), I32)], {"mode": mode, "interior": [1]},
+                contains=f"interior has 1 numbers in mode {mode} of an input of rank 1")
+    for shape, pairs, interior in SPACED:
+        add(f"interior_{text(shape)}_by_{named(np.ravel(pairs))}_and_{named(interior)}", values(F32, shape), pairs,
+            {"interior": list(interior)}, np.array(2.5, F32))
+    for shape, pairs in (((5,), ((-1, -2),)), ((5,), ((-4, 3),)), ((5,), ((-9, 12),)), ((3, 4), ((-1, 2), (3, -2))), ((3,), ((-3, 0),))):
+        add(f"crop_{text(shape)}_by_{named(np.ravel(pairs))}", values(F32, shape), pairs, {})
+    for dtype in FURTHER_TYPES:
+        add(f"{dtype.name}_edge", values(dtype, (2, 3)), ((0, 1), (2, 1)), {"mode": "EDGE"})
+        add(f"{dtype.name}_wrap", values(dtype, (2, 3)), ((0, 1), (4, 1)), {"mode": "WRAP"})
+        add(f"{dtype.name}_reflect", values(dtype, (2, 3)), ((0, 3), (4, 1)), {"mode": "REFLECT"})
+        add(f"{dtype.name}_interior", values(dtype, (2, 3)), ((0, 1), (-1, 1)), {"interior": [1, 2]}, values(dtype, (), "value"))
+    x = values(F32, (3,))
+    r.our_error("interior_of_another_rank", [x, np.array(((1, 1),), I32)], {"interior": [1, 1]}, contains="interior has 2 numbers")
+    r.our_error("interior_negative", [x, np.array(((1, 1),), I32)], {"interior": [-1]}, contains="interior[0] must not be negative: -1")
+    r.our_error("crop_too_much", [x, np.array(((-2, -2),), I32)], {"crop": True}, contains="remove more than the 3 elements of dimension 0")
+    r.our_error("mode_unknown", [x, np.array(((1, 1),), I32)], {"mode": "MEAN"}, contains="\"MEAN\" is not in the list")
 
 
 def mirror_pad():

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sorting and searches in sorted data: Sort, ArgSort, TopK, InTopK, LowerBound, UpperBound.
+"""Sorting and searches in sorted data: Sort, ArgSort, SortByKeys, TopK, InTopK, LowerBound, UpperBound.
 
 TensorFlow's order of NaNs depends on their places, because its comparison is then no order. In Gantry NaN is larger than
 all other values, last in ascending order, as in NumPy, so those cases come from the reference."""
 import numpy as np
 import tensorflow as tf
 
-from golden_case import BF16, F16, F32, F64, I32, I64, Recorder, is_float, random_values, rng_for
+from golden_case import BF16, BOOL, F16, F32, F64, I16, I32, I64, Recorder, is_float, random_values, rng_for
+from golden_onnx import add_reference, onnx_op
 from golden_shapes import text
 
 NUMERIC = (F32, F64, F16, BF16) + tuple(np.dtype(n) for n in ("int8", "int16", "int32", "int64", "uint8", "uint16",
@@ -28,25 +29,42 @@ def specials(dtype):
     return np.array([info.max, info.min, 0, 1, info.max, info.min, info.max - 1], dtype)
 
 
-def order(x, descending, axis=-1):
-    """Positions in order, NaN the largest, equal ones as they come."""
+def total_rank(x):
+    """The bits as integers in the total order of IEEE 754."""
+    bits = x.view({2: np.uint16, 4: np.uint32, 8: np.uint64}[x.dtype.itemsize])
+    sign = bits.dtype.type(1 << (8 * x.dtype.itemsize - 1))
+    return np.where(bits & sign, ~bits, bits | sign)
+
+
+def rank_of(x, is_total=False):
+    """Numbers in the order of the elements: NaN the largest, zeros equal."""
+    if is_total and is_float(x.dtype):
+        return np.unique(total_rank(x), return_inverse=True)[1].reshape(x.shape)
     x = x.astype(np.float64) if x.dtype in (F16, BF16, F32) else x
     if x.dtype.kind == "f":
         rank = np.searchsorted(np.unique(x[~np.isnan(x)]), x)
-        rank = np.where(np.isnan(x), x.size, rank)
-    else:
-        rank = np.unique(x, return_inverse=True)[1].reshape(x.shape)
+        return np.where(np.isnan(x), x.size, rank)
+    return np.unique(x, return_inverse=True)[1].reshape(x.shape)
+
+
+def order(x, descending, axis=-1, is_total=False):
+    """Positions in order, equal ones as they come."""
+    rank = rank_of(x, is_total)
     return np.argsort(-rank if descending else rank, axis=axis, kind="stable").astype(I32)
+
+
+def is_total(attrs):
+    return attrs.get("order") == "TOTAL"
 
 
 def sort_reference(inputs, attrs):
     axis = attrs.get("axis", -1)
-    at = order(inputs[0], attrs.get("direction") == "DESCENDING", axis)
+    at = order(inputs[0], attrs.get("direction") == "DESCENDING", axis, is_total(attrs))
     return np.take_along_axis(inputs[0], at.astype(I64), axis)
 
 
 def arg_sort_reference(inputs, attrs):
-    return order(inputs[0], attrs.get("direction") == "DESCENDING", attrs.get("axis", -1))
+    return order(inputs[0], attrs.get("direction") == "DESCENDING", attrs.get("axis", -1), is_total(attrs))
 
 
 def tf_sort(inputs, attrs):
@@ -71,6 +89,62 @@ def sort_cases(op, function, reference):
     x = np.array([[np.nan, 2, -np.inf, np.nan], [np.inf, np.nan, 1, -1]], F32)
     for direction in ("ASCENDING", "DESCENDING"):
         r.add(f"nan_{direction.lower()}", [x], {"direction": direction}, numpy_only=True)
+        r.add(f"bool_{direction.lower()}", [random_values(BOOL, (3, 21), op)], {"direction": direction}, numpy_only=True)
+        for dtype in NUMERIC:   # files have only one NaN, the positive one
+            r.add(f"{dtype.name}_total_{direction.lower()}", [specials(dtype)], {"direction": direction, "order": "TOTAL"}, numpy_only=True)
+    r.our_error("order", [x], {"order": "IEEE"},
+                'Value for attr \'order\' of "IEEE" is not in the list of allowed values: "NUMERIC", "TOTAL"')
+    return r
+
+
+def keys_reference(inputs, attrs):
+    axis, count = attrs.get("axis", -1), attrs.get("num_keys", 1)
+    falls = attrs.get("descending") or [0] * count
+    ranks = [rank_of(x, is_total(attrs)) * (-1 if down else 1) for x, down in zip(inputs, falls)]
+    at = np.lexsort(ranks[::-1], axis)     # NumPy's last key decides first
+    if not any(falls) and not is_total(attrs) and all(x.dtype != BF16 for x in inputs[:count]):
+        assert (at == np.lexsort(inputs[:count][::-1], axis)).all()
+    return [np.take_along_axis(x, at, axis) for x in inputs]
+
+
+def sort_by_keys():
+    """NumPy's lexsort."""
+    r = Recorder("SortByKeys", "none", keys_reference)
+    add = lambda name, inputs, attrs=None: r.add(name, inputs, attrs, numpy_only=True)
+    few = lambda dtype, shape, *name: random_values(BOOL, shape, *name) if dtype == BOOL else few_values(dtype, shape, *name)
+    places = np.arange(42, dtype=I32).reshape(2, 21)
+    for k, dtype in enumerate(NUMERIC + (BOOL,)):
+        other = (NUMERIC + (BOOL,))[k - 3]
+        for falls in ([], [0, 1], [1, 0]):
+            add(f"{dtype.name}_{other.name}_{text(falls)}", [few(dtype, (2, 21), 0), few(other, (2, 21), 1), places],
+                {"num_keys": 2, "descending": falls})
+        if is_float(dtype):
+            x = np.tile(specials(dtype), 2)
+            for kind in ("NUMERIC", "TOTAL"):
+                add(f"{dtype.name}_specials_{kind.lower()}", [x, np.repeat([1, 0], 12).astype(I32), np.arange(24, dtype=I64)],
+                    {"num_keys": 2, "order": kind})
+    one = random_values(F32, (3, 17), "keys")
+    add("one_key", [few_values(F32, (3, 17), "keys"), one])
+    add("one_key_descending", [few_values(I32, (3, 17), "keys"), one], {"descending": [1]})
+    add("one_operand", [one])
+    add("only_keys", [few_values(F32, (3, 17), k) for k in range(3)], {"num_keys": 3, "descending": [1, 0, 1]})
+    for axis in (0, 1, -2, 2):
+        add(f"axis_{axis}".replace("-", "m"), [few_values(F32, (4, 9, 3), 0), few_values(I64, (4, 9, 3), 1), random_values(BOOL, (4, 9, 3), 2)],
+            {"num_keys": 2, "axis": axis})
+    add("complex64_values", [few_values(F32, (9,), 0), random_values(np.dtype("complex64"), (9,), 1)])
+    for shape in ((1,), (0, 3), (3, 0), (2, 1, 3, 1, 2, 1, 1, 5), (1, 700)):
+        add(f"float32_{text(shape)}", [few_values(F32, shape, 0), few_values(F32, shape, 1), few_values(I32, shape, 2)], {"num_keys": 2})
+    x = np.zeros((2, 3), F32)
+    r.our_error("no_keys", [x, x], {"num_keys": 0}, "num_keys is 0; 1 to 2, the number of operands, is accepted")
+    r.our_error("many_keys", [x, x], {"num_keys": 3}, "num_keys is 3; 1 to 2, the number of operands, is accepted")
+    r.our_error("shapes", [x, x[:, :2]], contains="operand 1 has shape [2,2], and operand 0 has [2,3]; they must be equal")
+    r.our_error("axis", [x, x], {"axis": 2}, "axis 2 is out of range")
+    r.our_error("scalar", [x[0, 0]], contains="out of range")
+    r.our_error("complex_key", [x.astype(np.complex64)], contains="operand 0 is a key of type complex64; keys are")
+    for label, falls in (("few", [1]), ("many", [0, 0, 0]), ("not_a_bool", [0, 2])):
+        r.our_error("descending_" + label, [x, x], {"num_keys": 2, "descending": falls},
+                    "attribute 'descending' must have a number, 0 or 1, for each of num_keys = 2 keys, or none")
+    r.our_error("order", [x], {"order": ""}, 'Value for attr \'order\' of "" is not in the list of allowed values')
     return r
 
 
@@ -86,8 +160,39 @@ def refused(r):
 
 def top_reference(inputs, attrs):
     x, k = inputs
-    at = order(x, True)[..., :int(k)]
-    return [np.take_along_axis(x, at.astype(I64), -1), at.astype(attrs.get("index_type", I32))]
+    axis = attrs.get("axis", -1)
+    at = np.take(order(x, attrs.get("largest", True), axis, is_total(attrs)), np.arange(int(k)), axis)
+    return [np.take_along_axis(x, at.astype(I64), axis), at.astype(attrs.get("index_type", I32))]
+
+
+def onnx_top(inputs, attrs):
+    """As ONNX has it; its positions are int64."""
+    values, at = onnx_op("TopK", [inputs[0], inputs[1].reshape(1).astype(I64)],
+                         {"axis": attrs.get("axis", -1), "largest": int(attrs.get("largest", True)), "sorted": 1}, 2)
+    return [values, at.astype(attrs.get("index_type", I32))]
+
+
+def further_top(r):
+    """What TensorFlow lacks: the smallest, other axes, bool, the total order."""
+    for axis in (0, 1, -2, 2):
+        for largest in (False, True):
+            x, attrs = few_values(F32, (5, 19, 3), "top"), {"axis": axis, "largest": largest, "index_type": I64}
+            add_reference(r, onnx_top, f"axis_{axis}_{('smallest', 'largest')[largest]}".replace("-", "m"), [x, np.array(3, I64)], attrs)
+    for dtype in NUMERIC + (BOOL,):
+        x = random_values(BOOL, (2, 21), "top") if dtype == BOOL else few_values(dtype, (2, 21))
+        r.add(f"{dtype.name}_smallest", [x, np.array(4, I32)], {"largest": False, "sorted": False}, numpy_only=True)
+        if dtype != BOOL:
+            r.add(f"{dtype.name}_total", [specials(dtype), np.array(6, I32)], {"largest": False, "order": "TOTAL"}, numpy_only=True)
+    r.add("bool_largest", [random_values(BOOL, (2, 21), "top"), np.array(4, I32)], numpy_only=True)
+    r.add("smallest_of_many", [few_values(F32, (3, 700), "top"), np.array(9, I32)], {"largest": False}, numpy_only=True)
+    r.add("many_along_0", [few_values(F32, (700, 3), "top"), np.array(9, I32)], {"axis": 0}, numpy_only=True)
+    x = np.zeros((3, 2), F32)
+    r.our_error("axis", [x, np.array(1, I32)], {"axis": 2}, "axis 2 is out of range [-2, 2) of shape [3,2]")
+    r.our_error("k_of_axis", [x, np.array(4, I32)], {"axis": 0}, "input must have at least k elements along the axis. Had 3, needed 4")
+    r.our_error("order", [x, np.array(1, I32)], {"order": "total"}, 'Value for attr \'order\' of "total" is not in the list')
+    r.our_error("short_positions", [np.zeros(32769, np.int8), np.array(1, I32)], {"index_type": I16},
+                "attribute 'index_type' is int16, which holds numbers up to 32767, and 32768 is possible")
+    return r
 
 
 def top_k():
@@ -102,6 +207,7 @@ def top_k():
         x = specials(dtype)
         r.add(f"{dtype.name}_specials", [x, np.array(x.size - 1, I32)], numpy_only=is_float(dtype))
     r.add("int64_indices", [few_values(F32, (2, 21)), np.array(4, I64)], {"index_type": I64, "sorted": True})
+    r.add("int16_indices", [few_values(F32, (2, 21)), np.array(4, I64)], {"index_type": I16})
     r.add("nan", [np.array([1, np.nan, 3, np.nan, np.inf], F32), np.array(4, I32)], numpy_only=True)
     x = np.array([1, 3, 2], F32)
     r.error("k_too_large", [x, np.array(4, I32)], contains="input must have at least k columns. Had 3, needed 4")
@@ -180,7 +286,8 @@ def bound(op):
 def build():
     return {"Sort": lambda: refused(sort_cases("Sort", tf_sort, sort_reference)),
             "ArgSort": lambda: refused(sort_cases("ArgSort", tf_argsort, arg_sort_reference)),
-            "TopK": top_k,
+            "SortByKeys": sort_by_keys,
+            "TopK": lambda: further_top(top_k()),
             "InTopK": in_top_k,
             "LowerBound": lambda: bound("LowerBound"),
             "UpperBound": lambda: bound("UpperBound")}

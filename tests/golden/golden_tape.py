@@ -22,6 +22,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from golden_case import F32, F64, is_float, rng_for, write_cases  # before TensorFlow: sets its options
+from golden_attention import tf_attention
 from golden_form import FUNCTION_CASES
 
 import numpy as np
@@ -202,6 +203,9 @@ def unary():
     add("Abs", [at([0, -1, 1])], name="zero", smooth=False)
     add("Sign", [off(3)], second=True)
     add("Sign", [at([0, -1])], name="zero", smooth=False)
+    add("Cbrt", [off(2, 3)], function=lambda x: tf.sign(x) * tf.pow(tf.abs(x), tf.constant(1 / 3, x.dtype)), second=True)
+    add("ReducePrecision", [at([0.5, -3.25, 7])], {"exponent_bits": 5, "mantissa_bits": 4}, function=lambda x, a=None, b=None: tf.identity(x),
+        smooth=False, weights=at([1.5, -2, 0.25]))
     add("Tanh", [at([0, 20, -20])], name="ends", smooth=False)
     add("Sigmoid", [at([0, 90, -90])], name="ends", smooth=False)
     for op in ("Floor", "Ceil", "Round", "Rint", "IsNan", "OnesLike", "ZerosLike"):
@@ -293,6 +297,12 @@ def shapes():
     add("Pad", [any_(2, 2), ints([[1, 0], [0, 2]]), at(3)])
     add("MirrorPad", [any_(3, 3), ints([[1, 2], [0, 1]])], {"mode": "REFLECT"})
     add("MirrorPad", [any_(2, 3), ints([[1, 2], [0, 1]])], {"mode": "SYMMETRIC"})
+    for mode in ("EDGE", "WRAP", "REFLECT", "SYMMETRIC"):
+        add("Pad", [any_(3), ints([[7, 4]])], {"mode": mode}, untold=any_(14))
+        add("Pad", [any_(3, 4), ints([[1, 2], [-1, 5]])], {"mode": mode, "crop": True}, untold=any_(6, 8))
+    add("Pad", [any_(3, 4), ints([[1, -1], [-2, -1]])], {"crop": True}, untold=any_(3, 1))
+    add("Pad", [any_(3, 2), ints([[1, -1], [-2, 4]])], {"crop": True, "interior": [2, 1]}, untold=any_(7, 5))
+    add("Pad", [any_(3, 0), ints([[1, 1], [0, 2]])], {"interior": [2, 1]}, name="empty", untold=any_(9, 2))
     add("Reverse", [any_(2, 3), ints([1])])
     add("Roll", [any_(2, 3), ints([1, -2]), ints([1, 0])])
     for op, shape in (("SpaceToDepth", (1, 2, 4, 1)), ("DepthToSpace", (1, 1, 2, 4))):
@@ -312,6 +322,71 @@ def shapes():
     add("FoldImagePatches", [any_(1, 3, 2, 4), ints([1, 3, 3, 1], np.int64)], window, untold=any_(1, 3, 3, 1))
 
 
+def grid(i):
+    """Positions of indices of elements along axis 1 of a matrix, as rows of indices."""
+    return tf.stack([tf.repeat(tf.range(i.shape[0])[:, None], i.shape[1], 1), i], -1)
+
+
+def further_indices():
+    """Reductions, and indices of elements along an axis."""
+    onto = {"NONE": tf.tensor_scatter_nd_update, "ADD": tf.tensor_scatter_nd_add, "MAX": tf.tensor_scatter_nd_max,
+            "MIN": tf.tensor_scatter_nd_min}
+    for reduction in ("NONE", "MAX", "MIN"):
+        add("ScatterNd", [ints([[1], [3], [0]]), apart(3, 2), ints([4, 2])], {"reduction": reduction},
+            function=lambda i, u, s, f=onto[reduction]: f(tf.zeros(s, u.dtype), i, u))
+    add("ScatterNd", [ints([[1], [0]]), any_(2, 2), ints([3, 2])], {"reduction": "MUL"}, function=lambda i, u, s: tf.scatter_nd(i, u * 0, s))
+    for axis in (0, 1):
+        turn = tf.transpose if axis == 0 else tf.identity
+        add("GatherElements", [any_(3, 3), ints([[2, 0, 2], [1, 1, 0]] if axis == 0 else [[2, 0], [1, 1], [0, 0]])], {"axis": axis},
+            function=lambda x, i, turn=turn: turn(tf.gather_nd(turn(x), grid(turn(i)))))
+    i = ints([[2, 0], [1, 0]])
+    for reduction, function in onto.items():
+        add("ScatterElements", [apart(2, 3), i, apart(2, 2)], {"axis": 1, "reduction": reduction},
+            function=lambda x, i, u, f=function: f(x, grid(i), u))
+    twice = ints([[2, 0, 2], [1, 1, 1]])
+    for reduction in ("ADD", "MUL"):
+        product = lambda x, i, u: x * tf.reshape(tf.math.unsorted_segment_prod(tf.reshape(u, [-1]), tf.reshape(i + tf.constant([[0], [3]]), [-1]), 6), [2, 3])
+        add("ScatterElements", [any_(2, 3), twice, any_(2, 3)], {"axis": 1, "reduction": reduction}, name="twice", second=True,
+            function=product if reduction == "MUL" else lambda x, i, u: tf.tensor_scatter_nd_add(x, grid(i), u))
+    add("ScatterElements", [at([[1, 2, 3], [4, 5, 6]]), twice, at([[3, 1, 3], [5, 5, 7]])], {"axis": 1, "reduction": "MAX"}, name="ties",
+        smooth=False, function=lambda x, i, u: tf.tensor_scatter_nd_max(x, grid(i), u))
+
+
+def taken(x, at, axis):
+    turn = tf.transpose if axis == 0 else tf.identity
+    return turn(tf.gather(turn(x), turn(at), batch_dims=1))
+
+
+def sorted_by(first, second, *others):
+    """By two keys along axis 0; equal ones keep their order."""
+    at = tf.argsort(second, axis=0, stable=True)
+    at = taken(at, tf.argsort(taken(first, at, 0), axis=0, stable=True), 0)
+    return [taken(x, at, 0) for x in (first, second, *others)]
+
+
+def box_begin(whole, size, starts):
+    return tf.clip_by_value(starts, 0, tf.shape(whole, starts.dtype) - tf.cast(size, starts.dtype))
+
+
+def take_box(whole, starts, size):
+    return tf.slice(whole, box_begin(whole, size, starts), size)
+
+
+def put_box(whole, box, starts):
+    begin = box_begin(whole, tf.shape(box), starts)
+    around = tf.stack([begin, tf.shape(whole) - tf.shape(box) - begin], 1)
+    return tf.where(tf.pad(tf.ones_like(box), around) > 0, tf.pad(box, around), whole)
+
+
+def boxes():
+    """TensorFlow has no gradients of XLA's ops: other ops say the same."""
+    for shape, box, starts in (((3, 4), (2, 3), (1, 0)), ((4, 3), (1, 3), (-5, 2)), ((5,), (2,), (9,)), ((2, 3, 2), (1, 2, 2), (0, 1, 1))):
+        add("XlaDynamicSlice", [any_(*shape), ints(starts), ints(box)], function=take_box, second=len(shape) == 3)
+        add("XlaDynamicUpdateSlice", [any_(*shape), any_(*box), ints(starts)], function=put_box, second=len(shape) == 3)
+    add("XlaDynamicSlice", [any_(3), ints([1]), ints([0])], name="empty", function=take_box)
+    add("XlaDynamicUpdateSlice", [any_(3), any_(0), ints([1])], name="empty", function=put_box)
+
+
 def indices():
     add("Gather", [any_(3, 2), ints([2, 0, 2]), ints(0)], {"batch_dims": 0})
     add("Gather", [any_(3, 2), ints(1), ints(0)], {"batch_dims": 0})
@@ -326,6 +401,11 @@ def indices():
         add(op, [any_(4, 2), ints([[1], [3]]), any_(2, 2)])
     for op in ("TensorScatterMax", "TensorScatterMin"):
         add(op, [at([1, 2, 3, 4]), ints([[1], [1], [2]]), at([2, 2, 3])], name="ties", smooth=False)
+    add("TensorScatterMul", [any_(4, 2), ints([[1], [3], [1]]), any_(3, 2)], second=True,
+        function=lambda x, i, u: x * tf.math.unsorted_segment_prod(u, i[:, 0], 4))
+    add("TensorScatterMul", [at([2, 3, 0, 5, 0]), ints([[0], [0], [1], [2], [3], [3], [4]]), at([0, 4, 0, 6, 0, 0, 0])], name="zeros",
+        smooth=False, function=lambda x, i, u: x * tf.math.unsorted_segment_prod(u, i[:, 0], 5))
+    further_indices()
     add("EmbeddingLookup", [any_(3, 2), ints([[2, 0], [2, 1]])], function=tf.gather)
     add("BooleanMask", [any_(3, 2), np.array([True, False, True])], function=tf.boolean_mask)
     for op in ("SegmentSum", "SegmentMean", "SegmentMax", "SegmentMin", "SegmentProd"):
@@ -347,6 +427,12 @@ def indices():
         function=lambda x: tf.sort(x, axis=0, direction="DESCENDING"))
     add("TopK", [apart(2, 4), ints(2)])
     add("TopK", [apart(4), ints(3)])
+    add("TopK", [apart(4, 3), ints(2)], {"axis": 0, "largest": False},
+        function=lambda x, k: [tf.transpose(-tf.math.top_k(-tf.transpose(x), k).values), tf.zeros([2, 3], tf.int32)])
+    add("SortByKeys", [at([[1, 2], [0, 2], [1, 2], [0, 1]]), apart(4, 2), any_(4, 2)], {"num_keys": 2, "axis": 0}, smooth=False,
+        function=sorted_by)
+    add("SortByKeys", [apart(2, 4), any_(2, 4)], {"descending": [1]},
+        function=lambda x, y: [taken(z, tf.argsort(x, direction="DESCENDING", stable=True), 1) for z in (x, y)])
     add("OneHot", [ints([0, 1]), ints(2), at(1), at(0)])
 
 
@@ -392,12 +478,25 @@ def windows():
     add("AvgPoolGrad", [ints([1, 3, 3, 1]), any_(1, 3, 2, 1)], pool)
     add("MaxPool", [apart(1, 3, 3, 1)], pool)
     add("MaxPool", [at(np.ones((1, 2, 2, 1)))], pool, name="ties", smooth=False)
+    # attributes of Gantry's own, [1, 5, 4, 1]: 3 x 2 places, and 2 x 2 of windows with gaps
+    padded = {"ksize": [1, 3, 2, 1], "strides": [1, 2, 2, 1], "padding": "EXPLICIT", "explicit_paddings": [0, 0, 2, 1, 1, 0, 0, 0]}
+    apart_windows = {**padded, "strides": [1, 2, 3, 1], "dilations": [1, 2, 2, 1], "ceil_mode": True}
+    for attrs, places in ((padded, (1, 3, 2, 1)), (apart_windows, (1, 3, 2, 1))):
+        for counts in (False, True):
+            add("AvgPool", [any_(1, 5, 4, 1)], {**attrs, "count_include_pad": counts}, untold=any_(*places))
+            add("AvgPoolGrad", [ints([1, 5, 4, 1]), any_(*places)], {**attrs, "count_include_pad": counts}, untold=any_(1, 5, 4, 1))
+        add("MaxPool", [apart(1, 5, 4, 1)], attrs, untold=any_(*places))
+        add("MaxPoolWithArgmax", [apart(1, 5, 4, 1)], attrs, untold=any_(*places))
+    add("MaxPoolWithArgmax", [apart(1, 3, 3, 1)], pool, untold=any_(1, 3, 2, 1))
     for op, shape in (("MaxPoolGrad", (1, 3, 2, 1)), ("MaxPoolGradGrad", (1, 3, 3, 1))):
         image = apart(1, 3, 3, 1).make(F64, "pooled")
         pooled = tf.nn.max_pool2d(image, [2, 2], [1, 2], "SAME").numpy()
         add(op, [at(image), at(pooled), any_(*shape)], pool)
     add("AvgPool1D", [any_(1, 4, 1)], {"ksize": 2, "strides": 1, "padding": "SAME"},
         function=lambda x: tf.nn.avg_pool1d(x, 2, 1, "SAME"))
+    line = {"ksize": 2, "strides": 2, "padding": "EXPLICIT", "explicit_paddings": [0, 0, 1, 1, 0, 0], "dilations": 2, "ceil_mode": True}
+    add("AvgPool1D", [any_(1, 5, 1)], {**line, "count_include_pad": True}, untold=any_(1, 3, 1))
+    add("MaxPool1D", [apart(1, 5, 1)], line, untold=any_(1, 3, 1))
     add("MaxPool1D", [apart(1, 4, 1)], {"ksize": 2, "strides": 1, "padding": "SAME"},
         function=lambda x: tf.nn.max_pool1d(x, 2, 1, "SAME"))
 
@@ -430,6 +529,61 @@ def fused_norm(x, scale, offset, mean, variance, attrs):
     if attrs["is_training"]:
         mean, variance = tf.nn.moments(x, [0, 1, 2])
     return tf.nn.batch_normalization(x, mean, variance, offset, scale, attrs["epsilon"])
+
+
+def attention(*inputs, **attrs):
+    return tf_attention(list(inputs), attrs)[0]
+
+
+def group_norm(groups, last):
+    """Of x with channels last or second."""
+    def run_norm(x, scale, offset):
+        first = x if not last else tf.transpose(x, [0, x.shape.rank - 1, *range(1, x.shape.rank - 1)])
+        parts = tf.reshape(first, [x.shape[0], groups, -1])
+        mean, variance = tf.nn.moments(parts, [2], keepdims=True)
+        y = tf.reshape((parts - mean) * tf.math.rsqrt(variance + tf.constant(0.25, x.dtype)), first.shape)
+        y = y if not last else tf.transpose(y, [0, *range(2, x.shape.rank), 1])
+        sizes = [-1] if last else [-1] + [1] * (x.shape.rank - 2)
+        return y * tf.reshape(scale, sizes) + tf.reshape(offset, sizes)
+    return run_norm
+
+
+def rotary(interleaved, places=None):
+    def turn(x, cos, sin, *_):
+        if places is not None:
+            cos, sin = tf.gather(cos, places)[:, None], tf.gather(sin, places)[:, None]
+        a, b = (x[..., 0::2], x[..., 1::2]) if interleaved else tf.split(x, 2, -1)
+        pair = [cos * a - sin * b, sin * a + cos * b]
+        return tf.reshape(tf.stack(pair, -1), x.shape) if interleaved else tf.concat(pair, -1)
+    return turn
+
+
+def attentions():
+    near = (2e-5, 2e-13)
+    q, k, v = any_(1, 2, 3, 4), any_(1, 2, 5, 4), any_(1, 2, 5, 2)
+    op = "ScaledDotProductAttention"
+    add(op, [q, k, v], function=attention, tolerance=near)
+    add(op, [any_(1, 4, 3, 4), k, v], {"scale": 0.25, "softcap": 1.5}, tolerance=near, name="groups",
+        function=lambda *x: attention(*x, scale=0.25, softcap=1.5))
+    mask = np.array([[1, 0, 1, 0, 1], [0, 0, 0, 0, 0], [0, 1, 1, 1, 0]], bool)
+    add(op, [q, k, v, mask], function=attention, tolerance=near, name="mask")
+    add(op, [any_(2, 3, 4), any_(2, 5, 4), any_(2, 5, 4), any_(3, 5)], {"is_causal": True}, tolerance=near, name="added",
+        function=lambda *x: attention(*x, is_causal=True))
+    past = [any_(1, 2, 2, 4), any_(1, 2, 2, 2)]
+    add(op, [any_(1, 4, 3, 4), any_(1, 2, 3, 4), any_(1, 2, 3, 2), any_(1, 1, 1, 5), *past], {"is_causal": True}, tolerance=near, name="past",
+        function=lambda *x: attention(*x, is_causal=True))
+    angles = np.linspace(0, 3, 10).reshape(5, 2)
+    caches = [at(np.cos(angles)), at(np.sin(angles))]
+    op = "RotaryEmbedding"
+    add(op, [any_(1, 2, 5, 4), *caches], {"interleaved": False}, function=rotary(False))
+    add(op, [any_(2, 2, 3, 4), *caches, ints([[0, 4, 1], [3, 3, 2]], np.int64)], {"interleaved": True},
+        function=rotary(True, [[0, 4, 1], [3, 3, 2]]))
+    add("RMSNorm", [any_(2, 3, 4), any_(3, 4)], {"axis": 1, "epsilon": 0.25}, tolerance=(2e-5, 1e-12),
+        function=lambda x, s: x * tf.math.rsqrt(tf.reduce_mean(x * x, [1, 2], keepdims=True) + tf.constant(0.25, x.dtype)) * s)
+    add("GroupNorm", [any_(2, 3, 4), any_(4), any_(4)], {"num_groups": 2, "epsilon": 0.25}, function=group_norm(2, True), tolerance=(2e-5, 1e-12))
+    add("GroupNorm", [any_(2, 4, 3, 2), any_(4), any_(4)], {"num_groups": 2, "epsilon": 0.25, "data_format": "NCHW"}, tolerance=(2e-5, 1e-12),
+        function=group_norm(2, False))
+    add("InstanceNorm", [any_(2, 3, 4), any_(4), any_(4)], {"epsilon": 0.25}, function=group_norm(4, True), tolerance=(2e-5, 1e-12))
 
 
 def gradient_ops():
@@ -492,7 +646,7 @@ def functions():
 
 
 def write(path):
-    for family in (arithmetic, unary, activations, reductions, shapes, indices, products, windows, norms,
+    for family in (arithmetic, unary, activations, reductions, shapes, boxes, indices, products, windows, norms, attentions,
                    gradient_ops, gamma, empty, functions):
         family()
     recorded, numbers = [], {}

@@ -30,20 +30,22 @@ def four(pair):
     return [1, *pair, 1]
 
 
-def geometry(size, window, step, spread, padding, explicit):
-    """(places, padding before) of one dimension."""
+def geometry(size, window, step, spread, padding, explicit, ceil=False):
+    """(places, padding before) of one dimension. ceil: the last window may reach beyond the padding after the image, but
+    begins before that."""
     reach = (window - 1) * spread + 1
     if padding == "SAME":
         places = -(-size // step)
         return places, max((places - 1) * step + reach - size, 0) // 2
     before, after = explicit if padding == "EXPLICIT" else (0, 0)
-    return (size + before + after - reach + step) // step, before
+    places = -(-(size + before + after - reach) // step) + 1 if ceil else (size + before + after - reach + step) // step
+    return places - (ceil and (places - 1) * step >= size + before), before
 
 
-def views(x, window, step, spread, padding, explicit=((0, 0), (0, 0))):
+def views(x, window, step, spread, padding, explicit=((0, 0), (0, 0)), ceil=False):
     """For each place and element of the window: (r, c, values [n, oh, ow, c], which of them are inside)."""
     n, h, w, ch = x.shape
-    (oh, top), (ow, left) = (geometry(s, k, t, d, padding, e) for s, k, t, d, e in
+    (oh, top), (ow, left) = (geometry(s, k, t, d, padding, e, ceil) for s, k, t, d, e in
                              zip((h, w), window, step, spread, explicit))
     for r in range(window[0]):
         for c in range(window[1]):
@@ -70,26 +72,45 @@ def explicit_of(lists):
     return tuple(pads[2:4]), tuple(pads[4:6])
 
 
+def pool_window(lists, attrs):
+    """What views() needs of a pool."""
+    return (lists("ksize")[1:3], lists("strides")[1:3], (lists("dilations") or [1, 1, 1, 1])[1:3], attrs["padding"],
+            explicit_of(lists), attrs.get("ceil_mode", False))
+
+
 def max_pool_reference(inputs, attrs):
     x, lists, back = channels_last(inputs, attrs)
     out = None
     least = -np.inf if is_float(x.dtype) else np.iinfo(x.dtype).min
-    for _, _, part, inside in views(x, lists("ksize")[1:3], lists("strides")[1:3], (1, 1), attrs["padding"],
-                                    explicit_of(lists)):
+    for _, _, part, inside in views(x, *pool_window(lists, attrs)):
         part = np.where(inside[None, :, :, None], part, np.asarray(least, x.dtype))
         out = np.full(part.shape, least, x.dtype) if out is None else out
         out = np.where(part > out, part, out)
     return back(out.astype(x.dtype))
 
 
+def pool_counts(shape, lists, attrs):
+    """How many elements each window of images of this shape (NHWC) counts: [1, y, x, 1]."""
+    window = pool_window(lists, attrs)
+    image = np.ones((1, *shape[1:3], 1))
+    if not attrs.get("count_include_pad"):
+        return sum(inside.astype(int) for _, _, _, inside in views(image, *window))[None, :, :, None]
+    (top, bottom), (left, right) = window[4]
+    if attrs["padding"] == "SAME":
+        return np.full((1, 1, 1, 1), window[0][0] * window[0][1])
+    image = np.ones((1, shape[1] + top + bottom, shape[2] + left + right, 1))
+    places = [geometry(s, k, t, d, window[3], e, window[5])[0] for s, k, t, d, e in zip(shape[1:3], *window[:3], window[4])]
+    counts = sum(inside.astype(int) for _, _, _, inside in views(image, *window[:3], "VALID", ((0, 0), (0, 0)), True))
+    return counts[None, :places[0], :places[1], None]
+
+
 def avg_pool_reference(inputs, attrs):
     x, lists, back = channels_last(inputs, attrs)
-    wide = np.float64
-    total, count = 0, 0
-    for _, _, part, inside in views(x.astype(wide), lists("ksize")[1:3], lists("strides")[1:3], (1, 1), attrs["padding"]):
+    total = 0
+    for _, _, part, inside in views(x.astype(np.float64), *pool_window(lists, attrs)):
         total = total + np.where(inside[None, :, :, None], part, 0.0)
-        count = count + inside[None, :, :, None]
-    return back((total / np.maximum(count, 1)).astype(x.dtype))
+    with np.errstate(invalid="ignore"):
+        return back((total / pool_counts(x.shape, lists, attrs)).astype(x.dtype))
 
 
 def bound(dtype, elements):
@@ -150,6 +171,9 @@ def max_pool():
                                                      "data_format": "NCHW"}, numpy_only=True)
     special = np.array([1, np.nan, 3, 2, np.nan, 5, -np.inf, 0, -0.0, 0.0, 1e-40, np.inf], F32).reshape(1, 3, 4, 1)
     r.add("special", [special], {"ksize": four((2, 2)), "strides": four((1, 1)), "padding": "VALID"}, numpy_only=True)
+    from golden_pool import add_beyond_tensorflow, add_errors
+    add_beyond_tensorflow(r, lambda dtype, shape, _: [values(dtype, shape)], (F32, F64) + HALVES + INTEGERS, lambda *_: {})
+    add_errors(r, [values(F32, (1, 4, 4, 2))])
     pool_errors(r, "input")
     r.error("padding_as_large_as_the_window", [x], {"ksize": four((2, 2)), "strides": four((1, 1)), "padding": "EXPLICIT",
                                                     "explicit_paddings": [0, 0, 2, 1, 0, 1, 0, 0]},
@@ -176,6 +200,13 @@ def avg_pool():
     x = values(F32, (2, 3, 5, 6))
     r.add("nchw", [x], {"ksize": [1, 1, 3, 2], "strides": [1, 1, 2, 1], "padding": "SAME", "data_format": "NCHW"},
           tolerance=bound(F32, 6), numpy_only=True)
+    from golden_pool import add_beyond_tensorflow, add_errors
+    for more in ({}, {"count_include_pad": True}):
+        add_beyond_tensorflow(r, lambda dtype, shape, _: [values(dtype, shape)], (F32, F64) + HALVES,
+                              lambda dtype, n: {"tolerance": bound(dtype, n)}, **more)
+    r.add("same_counted", [x.transpose(0, 2, 3, 1).copy()], {"ksize": four((3, 2)), "strides": four((2, 2)), "padding": "SAME", "count_include_pad": True},
+          tolerance=bound(F32, 6), numpy_only=True)
+    add_errors(r, [values(F32, (1, 4, 4, 2))])
     pool_errors(r, "value")
     return r
 

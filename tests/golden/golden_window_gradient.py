@@ -4,7 +4,8 @@ import numpy as np
 
 from golden_case import EXACT, F32, F64, HALVES, I32, I64, Recorder, random_values
 from golden_conv import patch_matrix
-from golden_window import bound, channels_last, explicit_of, four, geometry, halves_bound, max_pool_reference, text, views
+from golden_pool import add_beyond_tensorflow
+from golden_window import (bound, channels_last, avg_pool_reference, explicit_of, four, geometry, halves_bound, max_pool_reference, pool_counts, pool_window, text, views)
 
 
 def values(dtype, shape, *name):
@@ -43,7 +44,7 @@ def scattered(image, at, parts):
 
 def taken_pixels(x, attrs, lists):
     """The number of the pixel that each window takes, for each channel."""
-    window = (lists("ksize")[1:3], lists("strides")[1:3], (1, 1), attrs["padding"], explicit_of(lists))
+    window = pool_window(lists, attrs)
     taken = most = None
     for (_, _, part, inside), (_, _, at, _) in zip(views(x, *window), views(pixels(x.shape), *window)):
         if taken is None:
@@ -95,6 +96,12 @@ def max_pool_grad():
     # more places than one item takes, in one row and in several
     for image, window, step in (((1, 1, 401, 3), (1, 3), (1, 2)), ((1, 30, 13, 3), (3, 2), (2, 2))):
         add("long_" + text(image, window, step, "SAME"), repeated(F32, image, 7), pool_attrs(window, step, "SAME"), bound(F32, 4))
+    def beyond(dtype, shape, attrs):
+        x = np.round(values(dtype, shape).astype(F64)).astype(dtype)
+        places = max_pool_reference([x], attrs)
+        return [x, places, repeated(dtype, places.shape, 29, "grad")]
+
+    add_beyond_tensorflow(r, beyond, (F32, F64) + HALVES, lambda dtype, n: {"tolerance": bound(dtype, n)})
     # a NaN that comes first stays; orig_output has no effect
     special = np.array([np.nan, 1, 2, np.nan, np.nan, np.nan, -np.inf, -np.inf, -0.0, 0.0, np.inf, np.nan], F32).reshape(1, 1, 12, 1)
     good = pool_attrs((1, 2), (1, 2), "VALID")
@@ -115,8 +122,8 @@ def max_pool_grad_grad_reference(inputs, attrs):
     x, lists, back = channels_last(inputs, attrs)
     taken, n, c = taken_pixels(x, attrs, lists), x.shape[0], x.shape[3]
     grad = channels_last(inputs[2:], attrs)[0].reshape(n, x.shape[1] * x.shape[2], c)
-    flat = np.take_along_axis(grad, taken.reshape(n, taken.shape[1] * taken.shape[2], c), 1)
-    return back(flat.reshape(taken.shape))
+    flat = np.take_along_axis(grad, np.maximum(taken, 0).reshape(n, taken.shape[1] * taken.shape[2], c), 1)
+    return back(np.where(taken < 0, np.zeros((), x.dtype), flat.reshape(taken.shape)))
 
 
 def max_pool_grad_grad():
@@ -129,6 +136,8 @@ def max_pool_grad_grad():
     x = repeated(F32, (2, 5, 6, 3), 71)
     attrs = pool_attrs((3, 2), (1, 2), "EXPLICIT", explicit_paddings=[0, 0, 2, 1, 0, 1, 0, 0])
     r.add("explicit", [x, max_pool_reference([x], attrs), x[::-1].copy()], attrs, numpy_only=True)   # TensorFlow's kernel lacks it
+    add_beyond_tensorflow(r, lambda dtype, shape, attrs: [repeated(dtype, shape, 71), max_pool_reference([repeated(dtype, shape, 71)], attrs),
+                                                          repeated(dtype, shape, 59, "grad")], (F32, F64) + HALVES, lambda *_: {})
     attrs = {"ksize": [1, 1, 3, 2], "strides": [1, 1, 2, 1], "data_format": "NCHW", "padding": "SAME"}
     x = x.transpose(0, 3, 1, 2).copy()
     r.add("nchw", [x, max_pool_reference([x], attrs), x[::-1].copy()], attrs, numpy_only=True)
@@ -141,9 +150,9 @@ def max_pool_grad_grad():
 def avg_pool_grad_reference(inputs, attrs):
     image = last_of(inputs[0], attrs)
     grad, lists, back = channels_last(inputs[1:], attrs)
-    window = (lists("ksize")[1:3], lists("strides")[1:3], (1, 1), attrs["padding"])
+    window = pool_window(lists, attrs)
     taps = [(np.where(inside[None, :, :, None], at, -1), inside) for _, _, at, inside in views(pixels(image), *window)]
-    count = np.maximum(sum(inside.astype(int) for _, inside in taps), 1)[None, :, :, None]
+    count = np.maximum(pool_counts(image, lists, attrs), 1)
     return back(sum(scattered(image, at, grad.astype(np.float64) / count) for at, _ in taps).astype(grad.dtype))
 
 
@@ -161,6 +170,13 @@ def avg_pool_grad():
                   tolerance=bound(dtype, elements), tf_tolerance=halves_bound(dtype, elements))
     attrs = {"ksize": [1, 1, 3, 2], "strides": [1, 1, 2, 1], "padding": "SAME", "data_format": "NCHW"}
     r.add("nchw", [np.array((2, 3, 5, 6), I32), values(F32, (2, 3, 3, 6))], attrs, tolerance=bound(F32, 6), numpy_only=True)
+    def beyond(dtype, shape, attrs):
+        return [np.array(shape, I32), values(dtype, avg_pool_reference([np.zeros(shape, dtype)], attrs).shape)]
+
+    for more in ({}, {"count_include_pad": True}):
+        add_beyond_tensorflow(r, beyond, (F32, F64) + HALVES, lambda dtype, n: {"tolerance": bound(dtype, n)}, **more)
+    r.add("same_counted", [np.array((2, 5, 6, 3), I32), values(F32, (2, 3, 3, 3))], pool_attrs((3, 2), (2, 2), "SAME", count_include_pad=True),
+          tolerance=bound(F32, 6), numpy_only=True)
     grad, good = values(F32, (1, 2, 2, 2)), pool_attrs((2, 2), (2, 2), "VALID")
     sizes = np.array((1, 4, 4, 2), I32)
     r.error("three_sizes", [sizes[:3], grad], good, contains="4")

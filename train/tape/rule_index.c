@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gradients of gathering, scattering and sorting. */
+#include <string.h>
+
 #include "train/base/inner_scope.h"
 #include "train/tape/rule_help.h"
 
@@ -153,43 +155,96 @@ static void rule_boolean_mask(gantry__rule_call_t *c) {
     c->dx[0] = rule_index_put_rows(c, &g, rows);
 }
 
-/* ---- rows of indices ---- */
+/* ---- rows of indices, and indices of elements along an axis ---- */
 
-static tensor *rule_index_gather_rows(gantry__rule_call_t *c, tensor *from, size_t indices) {
-    return gantry__rule_again(c, "GatherNd", (tensor *[4]){from, c->x[indices]}, policy_attr, 1);
+static const char *const elements_attrs[] = {"axis", "bad_indices_policy"};
+
+/* Whether the op takes indices of elements along its attribute `axis`. */
+static bool names_elements(const gantry__rule_call_t *c) {
+    return gantry__rule_attr(c, "axis") != NULL;
 }
 
-static tensor *scatter_rows(gantry__rule_call_t *c, size_t indices, tensor *updates, tensor *like) {
-    tensor *shape = gantry_shape(c->scope, like, gantry_tensor_dtype(c->x[indices]));
+/* What the indices name. */
+static tensor *pick_named(gantry__rule_call_t *c, tensor *from, size_t indices) {
+    tensor *inputs[4] = {from, c->x[indices]};
+    return names_elements(c) ? gantry__rule_again(c, "GatherElements", inputs, elements_attrs, 2)
+                             : gantry__rule_again(c, "GatherNd", inputs, policy_attr, 1);
+}
+
+/* A way to join updates with what they are scattered onto: an op for rows of indices, and the
+ * reduction of ScatterElements. */
+typedef struct scatter_way_t {
+    const char *op, *reduction;
+} scatter_way_t;
+
+static const scatter_way_t replacing = {"TensorScatterUpdate", "NONE"},
+                           adding = {"TensorScatterAdd", "ADD"},
+                           multiplying = {"TensorScatterMul", "MUL"};
+
+static tensor *scatter_onto(gantry__rule_call_t *c, const scatter_way_t *way, tensor *onto,
+                            size_t indices, tensor *updates) {
+    tensor *inputs[4] = {onto, c->x[indices], updates};
+    if (!names_elements(c)) return gantry__rule_again(c, way->op, inputs, policy_attr, 1);
+    const gantry_attr_value_t attrs[] = {
+        *gantry__rule_attr(c, "axis"),
+        *gantry__rule_attr(c, "bad_indices_policy"),
+        {.name = "reduction", .kind = GANTRY_ATTR_STRING, .s = way->reduction}};
+    return gantry__rule_op(c, "ScatterElements", inputs, 3, attrs, 3);
+}
+
+/* The sums of updates for each place, 0 where there are none. */
+static tensor *scatter_sums(gantry__rule_call_t *c, size_t indices, tensor *updates, tensor *like) {
+    gantry_scope_t *s = c->scope;
+    if (names_elements(c))
+        return scatter_onto(c, &adding, gantry_zeros_like(s, like), indices, updates);
+    tensor *shape = gantry_shape(s, like, gantry_tensor_dtype(c->x[indices]));
     return gantry__rule_again(c, "ScatterNd", (tensor *[4]){c->x[indices], updates, shape},
                               policy_attr, 1);
 }
 
-static void rule_gather_nd(gantry__rule_call_t *c) {
-    if (c->wants[0]) c->dx[0] = scatter_rows(c, 1, c->dy[0], c->x[0]);
+static void rule_gather_named(gantry__rule_call_t *c) {
+    if (c->wants[0]) c->dx[0] = scatter_sums(c, 1, c->dy[0], c->x[0]);
 }
 
-static void rule_scatter_nd(gantry__rule_call_t *c) {
-    if (c->wants[1]) c->dx[1] = rule_index_gather_rows(c, c->dy[0], 0);
+static void rule_scatter_update(gantry__rule_call_t *c) {
+    if (c->wants[0])
+        c->dx[0] = scatter_onto(c, &replacing, c->dy[0], 1, gantry_zeros_like(c->scope, c->x[2]));
+    if (c->wants[2]) c->dx[2] = pick_named(c, c->dy[0], 1);
 }
 
-static void rule_tensor_scatter_update(gantry__rule_call_t *c) {
-    tensor *inputs[] = {c->dy[0], c->x[1], NULL, NULL};
-    if (c->wants[0]) {
-        inputs[2] = gantry_zeros_like(c->scope, c->x[2]);
-        c->dx[0] = gantry__rule_again(c, "TensorScatterUpdate", inputs, policy_attr, 1);
-    }
-    if (c->wants[2]) c->dx[2] = rule_index_gather_rows(c, c->dy[0], 1);
-}
-
-static void rule_tensor_scatter_add(gantry__rule_call_t *c) {
+static void rule_scatter_add(gantry__rule_call_t *c) {
     if (c->wants[0]) c->dx[0] = c->dy[0];
-    if (c->wants[2]) c->dx[2] = rule_index_gather_rows(c, c->dy[0], 1);
+    if (c->wants[2]) c->dx[2] = pick_named(c, c->dy[0], 1);
 }
 
-static void rule_tensor_scatter_sub(gantry__rule_call_t *c) {
+static void rule_scatter_sub(gantry__rule_call_t *c) {
     if (c->wants[0]) c->dx[0] = c->dy[0];
-    if (c->wants[2]) c->dx[2] = gantry_neg(c->scope, rule_index_gather_rows(c, c->dy[0], 1));
+    if (c->wants[2]) c->dx[2] = gantry_neg(c->scope, pick_named(c, c->dy[0], 1));
+}
+
+/* The product of what else is multiplied into the place of an update: what the place has in the
+ * end, divided by the update; for an update of 0 the product without it, or 0 where two are 0. */
+static tensor *product_of_others(gantry__rule_call_t *c, tensor *is_zero, tensor *zero,
+                                 tensor *one) {
+    gantry_scope_t *s = c->scope;
+    tensor *safe = gantry_select(s, is_zero, one, c->x[2]);
+    tensor *without = scatter_onto(c, &multiplying, c->x[0], 1, safe);
+    tensor *zeros =
+        scatter_sums(c, 1, gantry_cast(s, is_zero, gantry_tensor_dtype(c->x[0])), c->x[0]);
+    without = gantry_select(s, gantry_greater(s, zeros, one), zero, without);
+    return gantry_select(s, is_zero, pick_named(c, without, 1),
+                         gantry_div(s, pick_named(c, c->y[0], 1), safe));
+}
+
+static void rule_scatter_mul(gantry__rule_call_t *c) {
+    gantry_scope_t *s = c->scope;
+    if (c->wants[0])
+        c->dx[0] = gantry_mul(
+            s, c->dy[0], scatter_onto(c, &multiplying, gantry_ones_like(s, c->x[0]), 1, c->x[2]));
+    if (!c->wants[2]) return;
+    tensor *zero = gantry__rule_scalar(c, c->x[2], 0), *one = gantry__rule_scalar(c, c->x[2], 1);
+    tensor *is_zero = gantry_equal(s, c->x[2], zero);
+    c->dx[2] = gantry_mul(s, pick_named(c, c->dy[0], 1), product_of_others(c, is_zero, zero, one));
 }
 
 /* Whether elements are equal, as numbers. */
@@ -197,89 +252,86 @@ static tensor *equals(gantry__rule_call_t *c, tensor *a, tensor *b) {
     return gantry_cast(c->scope, gantry_equal(c->scope, a, b), gantry_tensor_dtype(a));
 }
 
-/* The element and the updates that are the extreme share the gradient. */
-static void rule_tensor_scatter_extreme(gantry__rule_call_t *c) {
+/* The element and the updates that are the extreme share the gradient. NULL for the gradient of
+ * data that is not wanted. */
+static void share_extreme(gantry__rule_call_t *c, tensor *data, size_t indices, size_t updates,
+                          tensor **data_gradient) {
     gantry_scope_t *s = c->scope;
-    tensor *dy = c->dy[0], *is_kept = equals(c, c->x[0], c->y[0]);
-    tensor *is_taken = equals(c, c->x[2], rule_index_gather_rows(c, c->y[0], 1));
-    tensor *count = gantry_add(s, is_kept, scatter_rows(c, 1, is_taken, c->x[0]));
-    if (c->wants[0]) c->dx[0] = gantry_div(s, gantry_mul(s, dy, is_kept), count);
-    if (c->wants[2])
-        c->dx[2] = gantry_mul(s, rule_index_gather_rows(c, gantry_div(s, dy, count), 1), is_taken);
+    tensor *dy = c->dy[0], *is_kept = equals(c, data, c->y[0]);
+    tensor *is_taken = equals(c, c->x[updates], pick_named(c, c->y[0], indices));
+    tensor *count = gantry_add(s, is_kept, scatter_sums(c, indices, is_taken, data));
+    if (data_gradient) *data_gradient = gantry_div(s, gantry_mul(s, dy, is_kept), count);
+    if (c->wants[updates])
+        c->dx[updates] = gantry_mul(s, pick_named(c, gantry_div(s, dy, count), indices), is_taken);
 }
 
-/* ---- sorting: back to the places from which the elements come ---- */
-
-/* positions [.., k] in the rows of x, as positions among all elements */
-static tensor *in_all_rows(gantry__rule_call_t *c, tensor *positions, tensor *x) {
-    gantry_scope_t *s = c->scope;
-    if (!positions || !x) return NULL;
-    const int32_t last = gantry_tensor_shape(x)->rank - 1;
-    const gantry__rule_size_t rows = gantry__rule_sizes(c, x, 0, last),
-                              size = gantry__rule_sizes(c, x, last, last + 1);
-    gantry__rule_size_t column[GANTRY_MAX_RANK];
-    if (rows.known == 1) return positions;
-    if (rows.known < 0 || size.known < 0) positions = gantry_cast(s, positions, GANTRY_INT64);
-    if (!positions) return NULL;
-    tensor *first = begins_of(c, rows, size, gantry_tensor_dtype(positions));
-    for (int32_t d = 0; d < last; ++d) column[d] = gantry__rule_sizes(c, x, d, d + 1);
-    column[last] = (gantry__rule_size_t){.known = 1};
-    return gantry_add(s, positions, gantry__rule_reshape_by(c, first, column, last + 1));
+static void rule_scatter_extreme(gantry__rule_call_t *c) {
+    share_extreme(c, c->x[0], 1, 2, c->wants[0] ? &c->dx[0] : NULL);
 }
 
-static bool has_few_elements(gantry__rule_call_t *c) {
-    if (gantry_tensor_elements(c->x[0]) <= INT32_MAX) return true; /* or they are not known */
-    gantry__rule_lacks(c, "takes at most 2^31 - 1 elements");
-    return false;
+static bool reduces_by(const gantry__rule_call_t *c, const char *word) {
+    return strcmp(gantry__rule_attr(c, "reduction")->s, word) == 0;
+}
+
+static void rule_scatter_elements(gantry__rule_call_t *c) {
+    if (reduces_by(c, "NONE"))
+        rule_scatter_update(c);
+    else if (reduces_by(c, "ADD"))
+        rule_scatter_add(c);
+    else if (reduces_by(c, "MUL"))
+        rule_scatter_mul(c);
+    else
+        rule_scatter_extreme(c);
+}
+
+/* It starts from zeros, which every product keeps. */
+static void rule_scatter_nd(gantry__rule_call_t *c) {
+    if (!c->wants[1]) return;
+    if (reduces_by(c, "MUL"))
+        c->dx[1] = gantry_zeros_like(c->scope, c->x[1]);
+    else if (reduces_by(c, "MAX") || reduces_by(c, "MIN"))
+        share_extreme(c, gantry_zeros_like(c->scope, c->y[0]), 0, 1, NULL);
+    else
+        c->dx[1] = pick_named(c, c->dy[0], 0);
+}
+
+/* ---- sorting ---- */
+
+/* Adds dy to zeros at the positions along the axis from which the elements come. */
+static void put_along_axis(gantry__rule_call_t *c, tensor *positions) {
+    gantry_scope_t *s = c->scope;
+    const gantry_attr_value_t attrs[] = {
+        *gantry__rule_attr(c, "axis"),
+        {.name = "bad_indices_policy", .kind = GANTRY_ATTR_STRING, .s = "IGNORE"},
+        {.name = "reduction", .kind = GANTRY_ATTR_STRING, .s = adding.reduction}};
+    tensor *inputs[] = {gantry_zeros_like(s, c->x[0]), positions, c->dy[0]};
+    c->dx[0] = gantry__rule_op(c, "ScatterElements", inputs, 3, attrs, 3);
 }
 
 static void rule_top_k(gantry__rule_call_t *c) {
-    if (!c->dy[0] || !has_few_elements(c)) return;
-    if (gantry_tensor_elements(c->x[0]) == 0)
-        c->dx[0] = gantry_zeros_like(c->scope, c->x[0]);
-    else
-        c->dx[0] = gantry__rule_put_back(c, c->dy[0], in_all_rows(c, c->y[1], c->x[0]), c->x[0]);
-}
-
-/* Exchanges an axis and the last one. */
-static tensor *exchange_last(gantry__rule_call_t *c, tensor *x, int32_t axis) {
-    int32_t perm[GANTRY_MAX_RANK];
-    const int32_t rank = gantry_tensor_shape(c->x[0])->rank;
-    if (axis == rank - 1 || !x) return x;
-    for (int32_t d = 0; d < rank; ++d) perm[d] = d;
-    perm[axis] = rank - 1;
-    perm[rank - 1] = axis;
-    return gantry_transpose(c->scope, x, perm);
+    const bool is_short = gantry_tensor_dtype(c->y[1]) == GANTRY_INT16;
+    if (!c->dy[0]) return;
+    put_along_axis(c, is_short ? gantry_cast(c->scope, c->y[1], GANTRY_INT32) : c->y[1]);
 }
 
 static void rule_sort(gantry__rule_call_t *c) {
-    static const char *const attrs[] = {"axis", "direction"};
-    const gantry_shape_t *x = gantry_tensor_shape(c->x[0]);
-    int32_t axis = (int32_t)gantry__rule_attr_int(c, "axis");
-    if (axis < 0) axis += x->rank;
-    if (!has_few_elements(c)) return;
-    if (gantry_tensor_elements(c->x[0]) == 0) {
-        c->dx[0] = c->dy[0];
-        return;
-    }
-    tensor *positions = gantry__rule_again(c, "ArgSort", (tensor *[4]){c->x[0]}, attrs, 2);
-    tensor *dy = exchange_last(c, c->dy[0], axis);
-    positions = exchange_last(c, positions, axis);
-    if (!dy || !positions) return;
-    tensor *back = gantry__rule_put_back(c, dy, in_all_rows(c, positions, dy), dy);
-    c->dx[0] = exchange_last(c, back, axis);
+    static const char *const attrs[] = {"axis", "direction", "order"};
+    put_along_axis(c, gantry__rule_again(c, "ArgSort", (tensor *[4]){c->x[0]}, attrs, 3));
 }
 
 const gantry__rule_t gantry__rules_index[] = {{"BooleanMask", rule_boolean_mask},
                                               {"EmbeddingLookup", rule_embedding},
                                               {"Gather", rule_gather},
-                                              {"GatherNd", rule_gather_nd},
+                                              {"GatherElements", rule_gather_named},
+                                              {"GatherNd", rule_gather_named},
+                                              {"ScatterElements", rule_scatter_elements},
                                               {"ScatterNd", rule_scatter_nd},
                                               {"Sort", rule_sort},
-                                              {"TensorScatterAdd", rule_tensor_scatter_add},
-                                              {"TensorScatterMax", rule_tensor_scatter_extreme},
-                                              {"TensorScatterMin", rule_tensor_scatter_extreme},
-                                              {"TensorScatterSub", rule_tensor_scatter_sub},
-                                              {"TensorScatterUpdate", rule_tensor_scatter_update},
+                                              {"TensorScatterAdd", rule_scatter_add},
+                                              {"TensorScatterMax", rule_scatter_extreme},
+                                              {"TensorScatterMin", rule_scatter_extreme},
+                                              {"TensorScatterMul", rule_scatter_mul},
+                                              {"TensorScatterSub", rule_scatter_sub},
+                                              {"TensorScatterUpdate", rule_scatter_update},
                                               {"TopK", rule_top_k},
                                               {NULL, NULL}};

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gradients of ops that cut tensors, join them, and pad them. */
+#include <string.h>
+
 #include "train/tape/rule_help.h"
 
 typedef const gantry_tensor_t tensor;
@@ -133,13 +135,18 @@ static void rule_slice(gantry__rule_call_t *c) {
 static const char *const stride_attrs[] = {"begin_mask", "end_mask", "ellipsis_mask",
                                            "new_axis_mask", "shrink_axis_mask"};
 
-/* With sizes that depend on data: the same pieces of the positions in x say where each element of
- * dy comes from. */
-static tensor *put_back_pieces(gantry__rule_call_t *c) {
+/* The row-major positions of the elements of x, in its shape. */
+static tensor *positions_of(const gantry__rule_call_t *c) {
     gantry_scope_t *s = c->scope;
     tensor *range = gantry_range(s, gantry_scalar_i64(s, 0), gantry_size(s, c->x[0], GANTRY_INT64),
                                  gantry_scalar_i64(s, 1));
-    tensor *inputs[] = {gantry__rule_reshape_like(c, range, c->x[0]), c->x[1], c->x[2], c->x[3]};
+    return gantry__rule_reshape_like(c, range, c->x[0]);
+}
+
+/* With sizes that depend on data: the same pieces of the positions in x say where each element of
+ * dy comes from. */
+static tensor *put_back_pieces(gantry__rule_call_t *c) {
+    tensor *inputs[] = {positions_of(c), c->x[1], c->x[2], c->x[3]};
     if (!inputs[0]) return NULL;
     tensor *places = gantry__rule_again(c, "StridedSlice", inputs, stride_attrs,
                                         GANTRY__RULE_COUNT(stride_attrs));
@@ -155,6 +162,22 @@ static void rule_strided_slice(gantry__rule_call_t *c) {
     tensor *inputs[] = {shape, c->x[1], c->x[2], c->x[3], c->dy[0]};
     c->dx[0] =
         gantry__rule_op(c, "StridedSliceGrad", inputs, 5, c->record->attrs, c->record->attr_count);
+}
+
+/* ---- boxes that begin where the device says ---- */
+
+static void rule_dynamic_slice(gantry__rule_call_t *c) {
+    c->dx[0] = gantry_dynamic_update_slice(c->scope, gantry_zeros_like(c->scope, c->x[0]), c->dy[0],
+                                           c->x[1]);
+}
+
+static void rule_dynamic_update_slice(gantry__rule_call_t *c) {
+    if (c->wants[0])
+        c->dx[0] = gantry_dynamic_update_slice(c->scope, c->dy[0],
+                                               gantry_zeros_like(c->scope, c->x[1]), c->x[2]);
+    if (!c->wants[1]) return;
+    tensor *inputs[] = {c->dy[0], c->x[2], gantry_shape(c->scope, c->x[1], GANTRY_INT64)};
+    c->dx[1] = gantry__rule_op(c, "XlaDynamicSlice", inputs, 3, NULL, 0);
 }
 
 /* ---- paddings ---- */
@@ -184,13 +207,53 @@ static tensor *slice_inside(gantry__rule_call_t *c) {
     return gantry__rule_op(c, "Slice", inputs, 3, NULL, 0);
 }
 
+/* What is cut of the border is put back as zeros. */
+static tensor *uncut(gantry__rule_call_t *c) {
+    const gantry_attr_value_t crop = {.name = "crop", .kind = GANTRY_ATTR_BOOL, .i = 1};
+    const gantry_pad_options_t options = {.struct_size = sizeof options, .crop = true};
+    int64_t paddings[2 * GANTRY_MAX_RANK];
+    size_t count;
+    if (!gantry__rule_knows_ints(c, 1, paddings, 2 * GANTRY_MAX_RANK, &count)) {
+        tensor *inputs[] = {c->dy[0], gantry_neg(c->scope, c->x[1])};
+        return gantry__rule_op(c, "Pad", inputs, 2, &crop, 1);
+    }
+    for (size_t i = 0; i < count; ++i) paddings[i] = -paddings[i];
+    return gantry_pad(c->scope, c->dy[0], paddings, &options);
+}
+
+/* Every so many elements are those of x. */
+static tensor *without_spaces(gantry__rule_call_t *c, const gantry_attr_value_t *interior) {
+    const gantry_strided_slice_options_t all = {
+        .struct_size = sizeof all, .begin_mask = 0xff, .end_mask = 0xff};
+    int64_t steps[GANTRY_MAX_RANK];
+    for (int64_t d = 0; d < interior->i; ++d) steps[d] = interior->list[d] + 1;
+    return interior->i == 0 ? uncut(c)
+                            : gantry_strided_slice(c->scope, uncut(c), NULL, NULL, steps,
+                                                   (size_t)interior->i, &all);
+}
+
+/* The border repeats elements: the same border of the positions in x says where each element of dy
+ * comes from. */
+static tensor *sum_repeated(gantry__rule_call_t *c) {
+    static const char *const attrs[] = {"mode", "crop"};
+    tensor *positions[4] = {positions_of(c), c->x[1]};
+    tensor *places = positions[0] ? gantry__rule_again(c, "Pad", positions, attrs, 2) : NULL;
+    return gantry__rule_put_back(c, c->dy[0], places, c->x[0]);
+}
+
 static void rule_pad(gantry__rule_call_t *c) {
+    const gantry_attr_value_t *interior = gantry__rule_attr(c, "interior");
     int64_t paddings[2 * GANTRY_MAX_RANK];
     size_t count;
     if (!c->wants[0]) return;
-    c->dx[0] = gantry__rule_knows_ints(c, 1, paddings, 2 * GANTRY_MAX_RANK, &count)
-                   ? without_border(c, paddings)
-                   : slice_inside(c);
+    if (strcmp(gantry__rule_attr(c, "mode")->s, "CONSTANT") != 0)
+        c->dx[0] = sum_repeated(c);
+    else if (interior->i > 0 || gantry__rule_attr_int(c, "crop"))
+        c->dx[0] = without_spaces(c, interior);
+    else
+        c->dx[0] = gantry__rule_knows_ints(c, 1, paddings, 2 * GANTRY_MAX_RANK, &count)
+                       ? without_border(c, paddings)
+                       : slice_inside(c);
 }
 
 static void rule_mirror_pad(gantry__rule_call_t *c) {
@@ -198,9 +261,15 @@ static void rule_mirror_pad(gantry__rule_call_t *c) {
     c->dx[0] = gantry__rule_again(c, "MirrorPadGrad", (tensor *[4]){c->dy[0], c->x[1]}, mode, 1);
 }
 
-const gantry__rule_t gantry__rules_pieces[] = {
-    {"Concat", rule_concat},  {"MirrorPad", rule_mirror_pad},
-    {"Pack", rule_pack},      {"Pad", rule_pad},
-    {"Slice", rule_slice},    {"Split", rule_split},
-    {"SplitV", rule_split_v}, {"StridedSlice", rule_strided_slice},
-    {"Unpack", rule_unpack},  {NULL, NULL}};
+const gantry__rule_t gantry__rules_pieces[] = {{"Concat", rule_concat},
+                                               {"MirrorPad", rule_mirror_pad},
+                                               {"Pack", rule_pack},
+                                               {"Pad", rule_pad},
+                                               {"Slice", rule_slice},
+                                               {"Split", rule_split},
+                                               {"SplitV", rule_split_v},
+                                               {"StridedSlice", rule_strided_slice},
+                                               {"Unpack", rule_unpack},
+                                               {"XlaDynamicSlice", rule_dynamic_slice},
+                                               {"XlaDynamicUpdateSlice", rule_dynamic_update_slice},
+                                               {NULL, NULL}};

@@ -32,6 +32,20 @@ static void rule_rsqrt(gantry__rule_call_t *c) {
     c->dx[0] = gantry__rule_op2(c, "RsqrtGrad", c->y[0], c->dy[0]);
 }
 
+/* 1 / (3 y^2) */
+static void rule_cbrt(gantry__rule_call_t *c) {
+    gantry_scope_t *s = c->scope;
+    gantry__rule_chain(c,
+                       gantry_reciprocal(s, gantry__rule_scale(c, gantry_square(s, c->y[0]), 3)));
+}
+
+/* The gradient is rounded as x is. */
+static void rule_reduce_precision(gantry__rule_call_t *c) {
+    const gantry_attr_value_t attrs[] = {*gantry__rule_attr(c, "exponent_bits"),
+                                         *gantry__rule_attr(c, "mantissa_bits")};
+    c->dx[0] = gantry__rule_op(c, "ReducePrecision", c->dy, 1, attrs, 2);
+}
+
 /* ---- exponentials and logarithms ---- */
 
 static void rule_exp(gantry__rule_call_t *c) { gantry__rule_chain(c, c->y[0]); }
@@ -135,13 +149,32 @@ static void rule_erfinv(gantry__rule_call_t *c) {
     c->dx[0] = gantry_mul(s, gantry__rule_scale(c, c->dy[0], half_root_pi), slope);
 }
 
-const gantry__rule_t gantry__rules_unary[] = {
-    {"Abs", rule_abs},     {"Acos", rule_acos},   {"Acosh", rule_acosh},
-    {"Asin", rule_asin},   {"Asinh", rule_asinh}, {"Atan", rule_atan},
-    {"Atanh", rule_atanh}, {"Cos", rule_cos},     {"Cosh", rule_cosh},
-    {"Erf", rule_erf},     {"Erfc", rule_erfc},   {"Erfinv", rule_erfinv},
-    {"Exp", rule_exp},     {"Expm1", rule_expm1}, {"Log", rule_log},
-    {"Log1p", rule_log1p}, {"Neg", rule_neg},     {"Reciprocal", rule_reciprocal},
-    {"Rsqrt", rule_rsqrt}, {"Sign", rule_sign},   {"Sin", rule_sin},
-    {"Sinh", rule_sinh},   {"Sqrt", rule_sqrt},   {"Square", rule_square},
-    {"Tan", rule_tan},     {"Tanh", rule_tanh},   {NULL, NULL}};
+const gantry__rule_t gantry__rules_unary[] = {{"Abs", rule_abs},
+                                              {"Acos", rule_acos},
+                                              {"Acosh", rule_acosh},
+                                              {"Asin", rule_asin},
+                                              {"Asinh", rule_asinh},
+                                              {"Atan", rule_atan},
+                                              {"Atanh", rule_atanh},
+                                              {"Cbrt", rule_cbrt},
+                                              {"Cos", rule_cos},
+                                              {"Cosh", rule_cosh},
+                                              {"Erf", rule_erf},
+                                              {"Erfc", rule_erfc},
+                                              {"Erfinv", rule_erfinv},
+                                              {"Exp", rule_exp},
+                                              {"Expm1", rule_expm1},
+                                              {"Log", rule_log},
+                                              {"Log1p", rule_log1p},
+                                              {"Neg", rule_neg},
+                                              {"Reciprocal", rule_reciprocal},
+                                              {"ReducePrecision", rule_reduce_precision},
+                                              {"Rsqrt", rule_rsqrt},
+                                              {"Sign", rule_sign},
+                                              {"Sin", rule_sin},
+                                              {"Sinh", rule_sinh},
+                                              {"Sqrt", rule_sqrt},
+                                              {"Square", rule_square},
+                                              {"Tan", rule_tan},
+                                              {"Tanh", rule_tanh},
+                                              {NULL, NULL}};

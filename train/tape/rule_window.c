@@ -78,6 +78,13 @@ static void rule_max_pool(gantry__rule_call_t *c) {
     c->dx[0] = call(c, "MaxPoolGrad", c->x[0], c->y[0], c->dy[0]);
 }
 
+static void rule_max_pool_with_argmax(gantry__rule_call_t *c) {
+    static const char *const attrs[] = {"ksize",       "strides",   "padding",  "explicit_paddings",
+                                        "data_format", "dilations", "ceil_mode"};
+    c->dx[0] = gantry__rule_again(c, "MaxPoolGrad", (tensor *[4]){c->x[0], c->y[0], c->dy[0]},
+                                  attrs, GANTRY__RULE_COUNT(attrs));
+}
+
 /* Inputs: MaxPool's input and output, which choose the elements, and their gradient. What is
  * chosen does not change: zeros, as in TensorFlow. */
 static void rule_of_choices(gantry__rule_call_t *c, const char *op) {
@@ -113,4 +120,5 @@ const gantry__rule_t gantry__rules_window[] = {
     {"MaxPool", rule_max_pool},
     {"MaxPoolGrad", rule_max_pool_grad},
     {"MaxPoolGradGrad", rule_max_pool_grad_grad},
+    {"MaxPoolWithArgmax", rule_max_pool_with_argmax},
     {NULL, NULL}};

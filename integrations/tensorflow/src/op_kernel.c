@@ -257,6 +257,7 @@ void op_kernel_register(void) {
     for (size_t i = 0; op_row_at(i); ++i) {
         const op_row_t *row = op_row_at(i);
         register_kernel_t kernel = {.op = row->op,
+                                    .priority = row->priority,
                                     .create = op_kernel_create,
                                     .compute = op_kernel_compute,
                                     .destroy = op_kernel_destroy};

@@ -18,6 +18,7 @@ typedef struct op_row_t {
     const char *gantry;                                  /* Gantry's: "Add" */
     void (*adapt)(bridge_call_t *call, op_args_t *args); /* from op_adapters.h; NULL: no change */
     bool is_elementwise;                                 /* inputs have one shape, or broadcast */
+    uint32_t priority;                         /* 1: before TensorFlow's kernel for such devices */
     register_types_t types[REGISTER_TYPES];    /* attributes and the types that Gantry takes */
     op_attr_t attrs[OP_ATTRS];                 /* those that Gantry gets */
     const char *host_args[REGISTER_HOST_ARGS]; /* inputs and outputs in host memory */

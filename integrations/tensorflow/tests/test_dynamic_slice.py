@@ -42,8 +42,8 @@ with tf.device("GPU:0"):
     function = tf.function(lambda x, at: keras.ops.slice_update(x, [at, 0], tf.constant([[7.0, 8.0]])))
     np.testing.assert_array_equal(function(tf.constant(x), tf.constant(0)).numpy(), [[7, 8], [2, np.inf]])
     np.testing.assert_array_equal(xla_dynamic_update_slice(tf.constant(x), tf.zeros((0, 2)), tf.constant([0, 0])).numpy(), x)
-    for update, at, text in ((tf.zeros((3, 2)), [0, 0], "a slice of 3"), (tf.zeros((2,)), [0, 0], "update has 1"),
-                             (tf.zeros((1, 1)), [0], "indices has 1 numbers")):
+    for update, at, text in ((tf.zeros((3, 2)), [0, 0], "dimension 0 of the box is 3; at most 2"), (tf.zeros((2,)), [0, 0], "a box of 1 dimensions"),
+                             (tf.zeros((1, 1)), [0], "with starts of shape [1] does not fit")):
         try:
             xla_dynamic_update_slice(tf.constant(x), update, tf.constant(at))
             raise SystemExit(text)

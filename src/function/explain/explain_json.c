@@ -208,6 +208,9 @@ static void write_graph(const explained_t *explained, gantry__text_t *out) {
     for (size_t i = 0; i < graph->node_count; ++i) explain_json_write_node(explained, i, out);
     gantry__text_append(out, "],\"left_out\":[");
     gantry__explained_left_out(explained, explain_json_write_left_out, out);
+    gantry__text_append(out, "],\"cancelled\":[");
+    for (uint32_t i = 0; i < graph->cancelled_count; ++i)
+        explain_json_write_left_out(graph->cancelled[i], i == 0, out);
     gantry__text_append(out, "]");
     write_values(explained, "results", graph->outputs, graph->output_count, out);
     gantry__text_append(out, ",\"copies\":[");

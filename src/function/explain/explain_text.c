@@ -198,6 +198,17 @@ static void write_unused(const explained_t *explained, gantry__text_t *out) {
         gantry__text_append(out, "\n");
 }
 
+static void write_cancelled(const explained_t *explained, gantry__text_t *out) {
+    const gantry__graph_t *graph = explained->graph;
+    for (uint32_t i = 0; i < graph->cancelled_count; ++i)
+        gantry__text_append(
+            out, "%s%s",
+            i == 0 ? "\ncancelled, since what is between transposes has its axes in another order: "
+                   : ", ",
+            graph->cancelled[i]);
+    if (graph->cancelled_count > 0) gantry__text_append(out, "\n");
+}
+
 /* ---- copies and memory ---- */
 
 static void explain_text_write_copy(const explained_t *explained,
@@ -283,6 +294,7 @@ static void explain_text_write_block(const explained_t *explained, const gantry_
 static void explain_text_write_graph(const explained_t *explained, gantry__text_t *out) {
     explain_text_write_nodes(explained, out);
     write_unused(explained, out);
+    write_cancelled(explained, out);
     explain_text_write_copies(explained, out);
     gantry__explained_runs(explained, true, explain_text_write_run, out);
     for (size_t i = 0; i < explained->schedule->block_count; ++i)

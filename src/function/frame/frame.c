@@ -232,11 +232,10 @@ gantry_status_t gantry__frame_view(const gantry__frame_t *frame, uint32_t index,
     const gantry_tensor_t *tensor = gantry__frame_tensor_of(frame, index);
     const gantry_shape_t *shape = value->elements >= 0 ? &value->shape : &tensor->shape;
     const uint64_t offset = slot->root == index ? 0 : slot->offset;
-    if (!tensor->buffer) { /* inline: the whole of it, or a piece */
-        GANTRY__TRY(gantry__tensor_alias(NULL, tensor, shape, out_tensor));
-        return gantry__tensor_inherit_faults(*out_tensor, tensor);
-    }
-    GANTRY__TRY(gantry__tensor_view(tensor, offset, shape, out_tensor));
+    /* inline: the whole of it, or a piece */
+    GANTRY__TRY(tensor->buffer ? gantry__tensor_view(tensor, offset, shape, out_tensor)
+                               : gantry__tensor_alias(NULL, tensor, shape, out_tensor));
+    if (value->dtype != tensor->dtype) gantry__tensor_retype(*out_tensor, value->dtype);
     return gantry__tensor_inherit_faults(*out_tensor, tensor);
 }
 
@@ -259,9 +258,12 @@ static gantry_status_t keep_faults_of_constants(gantry__frame_t *frame) {
 }
 
 gantry_status_t gantry__frame_put(gantry__frame_t *frame, uint32_t slot, gantry_tensor_t *tensor) {
+    const gantry__allocation_t purpose = {.owner = "Bitcast"};
     frame->tensors[slot] = tensor;
+    GANTRY__TRY(gantry__tensor_align(&frame->tensors[slot], frame->schedule->slots[slot].alignment,
+                                     &purpose));
     bind_tensor(frame, slot);
-    return keep_faults_of(frame, tensor);
+    return keep_faults_of(frame, frame->tensors[slot]);
 }
 
 gantry_status_t gantry__frame_put_on(gantry__frame_t *frame, const gantry__action_t *action,

@@ -16,11 +16,13 @@
 
 typedef struct gantry__replay_t gantry__replay_t;
 
-/* The variables of a loop, which its body may overwrite: the loop's own references. */
+/* The variables of a loop, or the inputs of a branch, which a body may overwrite: the loop's own
+ * references. */
 typedef struct gantry__loop_values_t {
     gantry_tensor_t **values; /* NULL where the body took one */
     const uint32_t *sources;  /* for each argument of the body, its position among them */
     uint32_t count;           /* positions from here on are no variables of the loop */
+    bool is_branch;
 } gantry__loop_values_t;
 
 /* Locks for what the lanes of a call share. The locks of a variable's updates come between the two:
@@ -114,6 +116,10 @@ gantry_status_t gantry__frame_compute(gantry__frame_t *frame, const gantry__acti
  * variable has no value until the end, after the kernel or a failure. */
 gantry_status_t gantry__frame_overwrite(gantry__frame_t *frame, const gantry__action_t *action,
                                         uint32_t output, bool *out_done);
+/* Releases the reference that the block around the frame has to the argument which an action of the
+ * frame took, because no other action of the frame takes it, and the block needs it no more. */
+void gantry__frame_give_up_argument(const gantry__frame_t *frame, const gantry__action_t *taken,
+                                    const gantry_tensor_t *value);
 gantry_status_t gantry__frame_end_overwrite(gantry__frame_t *frame, const gantry__action_t *action,
                                             gantry_status_t status);
 /* The tensor in whose memory the slot is; NULL: the slot is in an arena. */

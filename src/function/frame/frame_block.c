@@ -32,21 +32,40 @@ static gantry_status_t take_inputs(const block_run_t *run) {
     return GANTRY_OK;
 }
 
+/* Leaves the block alone with tensors that it is the last to use, so that its bodies may write over
+ * them. */
+static void give_up_ended(const block_run_t *run) {
+    gantry__frame_t *frame = run->frame;
+    const gantry__schedule_t *schedule = frame->schedule;
+    for (uint32_t i = 0; i < run->action->ended_count; ++i) {
+        const uint32_t slot = schedule->ended[run->action->ended_first + i];
+        const gantry__slot_t *ended = &schedule->slots[slot];
+        gantry_tensor_t **tensor = &frame->tensors[slot];
+        if (!*tensor || ended->made_by >= (uint32_t)(run->action - schedule->actions)) continue;
+        gantry__frame_give_up_argument(frame, &schedule->actions[ended->made_by], *tensor);
+        gantry_tensor_release(*tensor);
+        *tensor = NULL;
+    }
+}
+
 static gantry_status_t run_block_body(const block_run_t *run, uint32_t body,
                                       gantry_tensor_t **results) {
     const gantry__body_t *made = &run->node->bodies[body];
     const gantry_tensor_t **arguments = run->bodies[body]->block_arguments;
     for (uint32_t i = 0; i < made->graph.input_count; ++i)
         arguments[i] = run->frame->block_inputs[made->sources[i]];
-    const gantry__loop_values_t loop = {.values = run->frame->block_inputs,
-                                        .sources = made->sources,
-                                        .count = run->action->output_count};
+    const bool is_branch = run->node->kind == GANTRY__NODE_CASE;
+    const gantry__loop_values_t loop = {
+        .values = run->frame->block_inputs,
+        .sources = made->sources,
+        .count = is_branch ? run->action->input_count : run->action->output_count,
+        .is_branch = is_branch};
     run->bodies[body]->shared = run->frame->shared;
     run->bodies[body]->outer = run->frame;
     run->bodies[body]->outer_action = run->action;
     run->bodies[body]->outer_body = body;
-    /* a condition leaves the variables as they are, and a branch has none */
-    run->bodies[body]->loop = run->node->kind == GANTRY__NODE_WHILE && body == 1 ? &loop : NULL;
+    /* a condition leaves the variables as they are */
+    run->bodies[body]->loop = is_branch || body == 1 ? &loop : NULL;
     gantry_status_t status =
         gantry__frame_run(run->bodies[body], run->frame->scope, arguments, results);
     run->bodies[body]->loop = NULL;
@@ -146,6 +165,7 @@ gantry_status_t gantry__frame_do_block(gantry__frame_t *frame, const gantry__act
     for (uint32_t i = 0; i < frame->schedule->blocks[action->call].body_count; ++i)
         run.bodies[i]->has_failed = false;
     gantry_status_t status = take_inputs(&run);
+    if (status == GANTRY_OK) give_up_ended(&run);
     if (status == GANTRY_OK)
         status = run.node->kind == GANTRY__NODE_CASE ? run_branch(&run) : run_loop(&run);
     release_inputs(&run);

@@ -120,7 +120,9 @@ static const gantry_tensor_t *find_lasting(const gantry__frame_t *frame,
                                            const gantry__action_t *action, int32_t input,
                                            uint64_t *out_offset) {
     const gantry__schedule_t *schedule = frame->schedule;
-    if (input < 0 || (uint32_t)input >= action->input_count || frame->loop) return NULL;
+    if (input < 0 || (uint32_t)input >= action->input_count ||
+        (frame->loop && !frame->loop->is_branch))
+        return NULL;
     const gantry__slot_t *slot = &schedule->slots[action->inputs[input]],
                          *root = &schedule->slots[slot->root];
     const bool is_argument = root->kind == GANTRY__SLOT_TENSOR && root->made_by != UINT32_MAX &&

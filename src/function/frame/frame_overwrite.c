@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A kernel of a call that overwrites variables (schedule_overwrite.c): the variable has no value
- * from the kernel's results to its end, and readers wait for its update lock. The body of a loop
- * overwrites the loop's variables likewise: the loop gives up its reference.
+ * from the kernel's results to its end, and readers wait for its update lock. A branch and the body
+ * of a loop overwrite their arguments likewise: the branch or the loop gives up its reference. A
+ * tensor that the call has made has no other owner.
  *
  * The value must be the one that the call read, and no other owner may hold it; else the result
  * gets memory of its own. */
@@ -13,6 +14,7 @@
 /* Takes the loop's reference to a variable, unless there are others. */
 static bool take_from_loop(const gantry__loop_values_t *loop, uint32_t argument,
                            gantry_tensor_t *value) {
+    if (argument == GANTRY__NO_ARGUMENT) return gantry__tensor_is_sole(value);
     if (!loop || loop->sources[argument] >= loop->count) return false;
     gantry_tensor_t **held = &loop->values[loop->sources[argument]];
     if (*held != value) return false;
@@ -20,6 +22,29 @@ static bool take_from_loop(const gantry__loop_values_t *loop, uint32_t argument,
     const bool is_alone = gantry__tensor_is_sole(value);
     *held = is_alone ? NULL : gantry_tensor_retain(value);
     return is_alone;
+}
+
+/* Whether an action but this one takes the same argument. */
+static bool is_taken_twice(const gantry__schedule_t *schedule, const gantry__action_t *taken) {
+    for (size_t i = 0; i < schedule->action_count; ++i) {
+        const gantry__action_t *action = &schedule->actions[i];
+        if (action != taken && action->kind == GANTRY__ACTION_ARGUMENT &&
+            action->call == taken->call)
+            return true;
+    }
+    return false;
+}
+
+void gantry__frame_give_up_argument(const gantry__frame_t *frame, const gantry__action_t *taken,
+                                    const gantry_tensor_t *value) {
+    const gantry__loop_values_t *loop = frame->loop;
+    if (!loop || taken->kind != GANTRY__ACTION_ARGUMENT ||
+        loop->sources[taken->call] >= loop->count || is_taken_twice(frame->schedule, taken))
+        return;
+    gantry_tensor_t **held = &loop->values[loop->sources[taken->call]];
+    if (*held != value) return;
+    gantry_tensor_release(*held);
+    *held = NULL;
 }
 
 static bool try_take(const gantry__frame_t *frame, const gantry__overwrite_t *overwrite,
@@ -37,11 +62,15 @@ gantry_status_t gantry__frame_overwrite(gantry__frame_t *frame, const gantry__ac
     *out_done = false;
     while (i < action->overwrite_count && action->overwrites[i].output != output) ++i;
     if (i == action->overwrite_count) return GANTRY_OK;
-    gantry_tensor_t *old = frame->tensors[action->inputs[action->overwrites[i].input]];
+    const gantry__schedule_t *schedule = frame->schedule;
+    const uint32_t input = action->inputs[action->overwrites[i].input];
+    const gantry__value_t *made =
+        &schedule->graph->values[schedule->slots[action->outputs[output]].value];
+    gantry_tensor_t *old = frame->tensors[schedule->slots[input].root];
     if (!try_take(frame, &action->overwrites[i], old)) return GANTRY_OK;
     *out_done = true;
     GANTRY__TRY(gantry__buffer_follow_other_uses(old->buffer));
-    GANTRY__TRY(gantry__tensor_reuse(old, old->dtype, &old->shape, &tensor));
+    GANTRY__TRY(gantry__tensor_reuse(old, made->dtype, &made->shape, &tensor));
     return gantry__frame_put(frame, action->outputs[output], tensor);
 }
 

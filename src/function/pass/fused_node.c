@@ -59,6 +59,16 @@ static gantry_dtype_t operand_type(const gantry__fusing_t *fusing, const gantry_
     return fusing->graph->values[node->inputs[which]].dtype;
 }
 
+/* Whether the second operand of an instruction is made from attributes. */
+static bool takes_alpha(gantry__fused_id_t id) {
+    return id == GANTRY__FUSED_LeakyRelu || id == GANTRY__FUSED_ReducePrecision;
+}
+
+static double alpha_of(gantry__fused_id_t id, gantry_dtype_t dtype, const gantry_attr_t *attrs) {
+    if (id == GANTRY__FUSED_LeakyRelu) return attrs[1].f;
+    return gantry__precision_code((int32_t)dtype, attrs[1].i, attrs[2].i);
+}
+
 static bool is_candidate(const gantry__fusing_t *fusing, uint32_t index) {
     const gantry__node_t *node = &fusing->graph->nodes[index];
     if (!gantry__node_is_pure(node) || node->output_count != 1 || !fusing->is_needed[index])
@@ -71,7 +81,7 @@ static bool is_candidate(const gantry__fusing_t *fusing, uint32_t index) {
         gantry__fusing_result(fusing, index)->shape.rank == 0)
         return false; /* no rows */
     const gantry_dtype_t dtype = operand_type(fusing, node, id);
-    if (id == GANTRY__FUSED_LeakyRelu && !GANTRY__TYPE_IS(dtype, FLOATS))
+    if (takes_alpha(id) && !GANTRY__TYPE_IS(dtype, FLOATS))
         return false; /* alpha is rounded by the kernels' own rule */
     if (id == GANTRY__FUSED_Cast &&
         !gantry__fused_takes(id, gantry__fusing_result(fusing, index)->dtype))
@@ -183,8 +193,8 @@ static bool add_one(gantry__fusing_t *fusing, gantry__program_t *program,
     for (uint32_t i = 0; i < (reduces ? 1 : node->input_count); ++i) {
         if (!find_operand(fusing, program, node->inputs[i], &words[2 + i])) return false;
     }
-    if (id == GANTRY__FUSED_LeakyRelu)
-        return add_alpha(program, dtype, node->attrs[1].f, &words[3]);
+    if (takes_alpha(id))
+        return add_alpha(program, dtype, alpha_of(id, dtype, node->attrs), &words[3]);
     if (id == GANTRY__FUSED_Cast) {
         words[3] = node->attrs[1].i;
         words[4] = node->attrs[2].i;

@@ -45,7 +45,7 @@ static product_t product_behind(const gantry__fusing_t *fusing, uint32_t value) 
     const gantry__graph_t *graph = fusing->graph;
     product_t product = {.node = graph->values[value].node, .view = NONE, .input = NONE};
     const gantry__node_t *node = &graph->nodes[product.node];
-    if (gantry__node_is_alias(node)) {
+    if (gantry__node_is_reshape(node)) {
         product.view = product.node;
         product.node = graph->values[node->inputs[0]].node;
     }

@@ -22,6 +22,17 @@ static gantry_status_t run_inside(gantry_runtime_t *runtime, const gantry__graph
     return GANTRY_OK;
 }
 
+/* Constants whose axes get another order are computed again; equal nodes become one. */
+static gantry_status_t run_layout(gantry_runtime_t *runtime, gantry__graph_t *graph) {
+    bool is_changed = false;
+    if (!is_on(graph, GANTRY_PASS_LAYOUT)) return GANTRY_OK;
+    GANTRY__TRY(gantry__pass_layout(runtime, graph, &is_changed));
+    if (!is_changed) return GANTRY_OK;
+    if (is_on(graph, GANTRY_PASS_CONSTANT_FOLDING)) GANTRY__TRY(gantry__pass_fold(runtime, graph));
+    if (is_on(graph, GANTRY_PASS_COMMON_SUBEXPRESSIONS)) GANTRY__TRY(gantry__pass_common(graph));
+    return is_on(graph, GANTRY_PASS_DEAD_NODES) ? gantry__pass_dead(graph) : GANTRY_OK;
+}
+
 gantry_status_t gantry__passes_run(gantry_runtime_t *runtime, gantry__graph_t *graph) {
     const gantry__graph_place_t request = {
         .graph = graph,
@@ -34,6 +45,7 @@ gantry_status_t gantry__passes_run(gantry_runtime_t *runtime, gantry__graph_t *g
     if (is_on(graph, GANTRY_PASS_COMMON_SUBEXPRESSIONS)) GANTRY__TRY(gantry__pass_common(graph));
     if (is_on(graph, GANTRY_PASS_EPILOGUES)) GANTRY__TRY(gantry__pass_pool(graph));
     if (is_on(graph, GANTRY_PASS_DEAD_NODES)) GANTRY__TRY(gantry__pass_dead(graph));
+    GANTRY__TRY(run_layout(runtime, graph));
     if (is_on(graph, GANTRY_PASS_EPILOGUES)) GANTRY__TRY(gantry__pass_epilogues(runtime, graph));
     if (is_on(graph, GANTRY_PASS_ELEMENTWISE_FUSION))
         GANTRY__TRY(gantry__pass_fuse(runtime, graph));

@@ -27,9 +27,9 @@ static gantry__node_t *pool_pass_maker_of(const pool_pass_t *pass, uint32_t valu
     return &pass->graph->nodes[pass->graph->values[value].node];
 }
 
-/* The value whose memory it shares. */
+/* The value whose elements it has. */
 static uint32_t pool_pass_root_of(const pool_pass_t *pass, uint32_t value) {
-    while (gantry__node_is_alias(pool_pass_maker_of(pass, value)))
+    while (gantry__node_is_reshape(pool_pass_maker_of(pass, value)))
         value = pool_pass_maker_of(pass, value)->inputs[0];
     return value;
 }
@@ -37,7 +37,7 @@ static uint32_t pool_pass_root_of(const pool_pass_t *pass, uint32_t value) {
 /* The node that makes a value or the views before it, none of which has another use; or NULL. */
 static gantry__node_t *only_maker_of(const pool_pass_t *pass, uint32_t value) {
     for (; pass->uses[value] == 1; value = pool_pass_maker_of(pass, value)->inputs[0]) {
-        if (!gantry__node_is_alias(pool_pass_maker_of(pass, value)))
+        if (!gantry__node_is_reshape(pool_pass_maker_of(pass, value)))
             return pool_pass_maker_of(pass, value);
     }
     return NULL;
@@ -50,9 +50,13 @@ static const gantry_attr_t *attr_of(const gantry__node_t *node, const char *name
 }
 
 static bool has_windows_side_by_side(const gantry__node_t *pool) {
-    const gantry_attr_t *sizes = attr_of(pool, "ksize"), *steps = attr_of(pool, "strides");
+    const gantry_attr_t *sizes = attr_of(pool, "ksize"), *steps = attr_of(pool, "strides"),
+                        *spreads = attr_of(pool, "dilations");
     for (int64_t i = 0; i < sizes->i; ++i) {
         if (sizes->list[i] != steps->list[i]) return false;
+    }
+    for (int64_t i = 0; i < spreads->i; ++i) {
+        if (spreads->list[i] != 1) return false;
     }
     return true;
 }

@@ -13,6 +13,10 @@ bool gantry__node_is_alias(const gantry__node_t *node) {
     return node->kind == GANTRY__NODE_OP && (node->op->flags & GANTRY__OP_ALIAS) != 0;
 }
 
+bool gantry__node_is_reshape(const gantry__node_t *node) {
+    return gantry__node_is_alias(node) && node->op->id != GANTRY__OP_ID_Bitcast;
+}
+
 bool gantry__node_is_asked(const gantry__node_t *node) {
     return node->wish && !node->wish->is_empty;
 }

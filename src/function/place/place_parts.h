@@ -58,6 +58,8 @@ typedef struct gantry__node_ask_t {
 } gantry__node_ask_t;
 
 bool gantry__node_is_alias(const gantry__node_t *node);
+/* Whether it is an alias with the elements of its input: all but Bitcast. */
+bool gantry__node_is_reshape(const gantry__node_t *node);
 /* Whether the node requests a device. */
 bool gantry__node_is_asked(const gantry__node_t *node);
 

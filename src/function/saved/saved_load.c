@@ -20,8 +20,8 @@
 #include "shared/printable.h"
 #include "shared/struct_size.h"
 
-#define FRONT_BYTES 4096 /* that are read at once: most headers end before */
-#define KIND_BYTES 512   /* that show what a file is */
+#define FRONT_BYTES 65536 /* that are read at once: of most files the header and small weights */
+#define KIND_BYTES 512    /* that show what a file is */
 #define MOST_FILE_BYTES ((size_t)1 << (sizeof(size_t) > 4 ? 46 : 30))
 
 typedef struct loading_t {
@@ -29,6 +29,8 @@ typedef struct loading_t {
     const char *path;
     int file;
     uint64_t size, data_offset;
+    unsigned char *front; /* the file's first bytes */
+    size_t front_bytes;
     gantry__safetensors_t header;
     uint32_t flags;               /* of the graph */
     bool *is_taken;               /* by tensor of the header */
@@ -36,11 +38,31 @@ typedef struct loading_t {
     gantry_scope_t *scope, *host; /* of weights, and of those in host memory */
 } loading_t;
 
+/* ---- bytes ---- */
+
+static gantry_status_t saved_load_read_front(loading_t *loading) {
+    loading->front_bytes = loading->size < FRONT_BYTES ? (size_t)loading->size : FRONT_BYTES;
+    loading->front = gantry__heap_alloc(&loading->runtime->heap, loading->front_bytes);
+    if (!loading->front) return GANTRY_RESOURCE_EXHAUSTED;
+    return gantry__file_read_at(loading->file, loading->path, 0, loading->front,
+                                loading->front_bytes);
+}
+
+/* Reads what is not in the front from the file. */
+static gantry_status_t read_part(const loading_t *loading, uint64_t offset, void *out,
+                                 size_t bytes) {
+    const size_t left = offset < loading->front_bytes ? loading->front_bytes - (size_t)offset : 0;
+    const size_t known = bytes < left ? bytes : left;
+    if (known > 0) memcpy(out, loading->front + offset, known);
+    return gantry__file_read_at(loading->file, loading->path, offset + known, (char *)out + known,
+                                bytes - known);
+}
+
 /* ---- the header ---- */
 
-static gantry_status_t saved_load_check_kind(const loading_t *loading, const void *front,
-                                             size_t bytes) {
-    const char *kind = gantry__file_kind(front, bytes < KIND_BYTES ? bytes : KIND_BYTES);
+static gantry_status_t saved_load_check_kind(const loading_t *loading) {
+    const size_t bytes = loading->front_bytes;
+    const char *kind = gantry__file_kind(loading->front, bytes < KIND_BYTES ? bytes : KIND_BYTES);
     if (kind) return gantry__refuse("it is no safetensors file: %s", kind);
     if (loading->size >= GANTRY__SAFETENSORS_LENGTH_BYTES) return GANTRY_OK;
     return gantry__refuse("it is no safetensors file: it has %" PRIu64
@@ -48,28 +70,26 @@ static gantry_status_t saved_load_check_kind(const loading_t *loading, const voi
                           loading->size);
 }
 
-static gantry_status_t load_header(loading_t *loading) {
-    const gantry__safetensors_memory_t memory = gantry__saved_memory(&loading->runtime->heap);
+static gantry_status_t saved_load_parse_header(loading_t *loading, size_t length) {
     const gantry__heap_t *heap = &loading->runtime->heap;
-    const size_t prefix = GANTRY__SAFETENSORS_LENGTH_BYTES;
-    unsigned char front[FRONT_BYTES];
-    const size_t bytes = loading->size < sizeof front ? (size_t)loading->size : sizeof front;
-    uint64_t length;
-    GANTRY__TRY(gantry__file_read_at(loading->file, loading->path, 0, front, bytes));
-    GANTRY__TRY(saved_load_check_kind(loading, front, bytes));
-    GANTRY__TRY(gantry__safetensors_length(front, loading->size, &length));
-    loading->data_offset = prefix + length;
-    char *text = gantry__heap_alloc(heap, (size_t)length);
+    const gantry__safetensors_memory_t memory = gantry__saved_memory(heap);
+    char *text = gantry__heap_alloc(heap, length);
     if (!text) return GANTRY_RESOURCE_EXHAUSTED;
-    const size_t known = length < bytes - prefix ? (size_t)length : bytes - prefix;
-    memcpy(text, front + prefix, known);
-    gantry_status_t status = gantry__file_read_at(loading->file, loading->path, prefix + known,
-                                                  text + known, (size_t)length - known);
+    gantry_status_t status = read_part(loading, GANTRY__SAFETENSORS_LENGTH_BYTES, text, length);
     if (status == GANTRY_OK)
-        status = gantry__safetensors_parse(&memory, text, (size_t)length,
+        status = gantry__safetensors_parse(&memory, text, length,
                                            loading->size - loading->data_offset, &loading->header);
-    gantry__heap_free(heap, text, (size_t)length);
+    gantry__heap_free(heap, text, length);
     return status;
+}
+
+static gantry_status_t load_header(loading_t *loading) {
+    uint64_t length;
+    GANTRY__TRY(saved_load_read_front(loading));
+    GANTRY__TRY(saved_load_check_kind(loading));
+    GANTRY__TRY(gantry__safetensors_length(loading->front, loading->size, &length));
+    loading->data_offset = GANTRY__SAFETENSORS_LENGTH_BYTES + length;
+    return saved_load_parse_header(loading, (size_t)length);
 }
 
 static const char *saved_load_text_of(const loading_t *loading, const char *key) {
@@ -127,13 +147,24 @@ static gantry_status_t saved_load_find_weight(loading_t *loading,
                         wanted);
 }
 
+/* A tensor that was read with the front is copied from there. Elements of bool are looked at one by
+ * one where they are read. */
+static const gantry_tensor_t *load_tensor(gantry_scope_t *scope, const loading_t *loading,
+                                          const gantry__safetensors_tensor_t *tensor) {
+    const uint64_t begin = loading->data_offset + tensor->begin;
+    const uint64_t end = loading->data_offset + tensor->end;
+    if (!loading->maps && end <= loading->front_bytes && tensor->dtype != GANTRY_BOOL)
+        return gantry_constant(scope, tensor->dtype, tensor->shape, loading->front + begin,
+                               (size_t)(end - begin));
+    return (loading->maps ? gantry_map_elements : gantry_load_elements)(
+        scope, loading->file, loading->path, (int64_t)begin, tensor->dtype, tensor->shape);
+}
+
 /* Loads in a scope of its own, which does not keep a failure. */
 static gantry_status_t load_in(gantry_scope_t *scope, const loading_t *loading,
                                const gantry__safetensors_tensor_t *tensor,
                                gantry__saved_weight_t *weight) {
-    const gantry_tensor_t *loaded = (loading->maps ? gantry_map_elements : gantry_load_elements)(
-        scope, loading->file, loading->path, (int64_t)(loading->data_offset + tensor->begin),
-        tensor->dtype, tensor->shape);
+    const gantry_tensor_t *loaded = load_tensor(scope, loading, tensor);
     if (!loaded) return gantry_scope_status(scope);
     if (!(weight->flags & GANTRY__SAVED_IS_VARIABLE)) {
         weight->tensor = gantry_tensor_retain(loaded);
@@ -216,8 +247,7 @@ static gantry_status_t load_bytes(loading_t *loading, gantry__saved_t *saved) {
     saved->size = (size_t)(tensor->end - tensor->begin);
     saved->bytes = gantry__heap_alloc(heap, saved->size);
     if (!saved->bytes) return GANTRY_RESOURCE_EXHAUSTED;
-    return gantry__file_read_at(loading->file, loading->path, loading->data_offset + tensor->begin,
-                                saved->bytes, saved->size);
+    return read_part(loading, loading->data_offset + tensor->begin, saved->bytes, saved->size);
 }
 
 static gantry_status_t load_graph(loading_t *loading, gantry__saved_t *saved) {
@@ -255,6 +285,7 @@ static gantry_status_t saved_load_from_file(gantry_runtime_t *runtime, const cha
     GANTRY__TRY(gantry__file_open(path, MOST_FILE_BYTES, &loading.file, &loading.size));
     const gantry_status_t status = load_scoped(&loading, options->device, saved);
     gantry__safetensors_deinit(&loading.header);
+    gantry__heap_free(&runtime->heap, loading.front, loading.front_bytes);
     gantry__file_close(loading.file);
     return status;
 }

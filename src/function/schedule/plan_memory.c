@@ -158,10 +158,12 @@ bool gantry__schedule_is_read_in_part(const gantry__schedule_t *schedule,
                                       const gantry__action_t *action, uint32_t input) {
     const gantry__value_t *values = schedule->graph->values;
     const uint32_t root = schedule->slots[action->inputs[input]].root;
+    const gantry__value_t *whole = &values[schedule->slots[root].value];
     for (uint32_t i = 0; i < action->input_count; ++i) {
         const gantry__slot_t *slot = &schedule->slots[action->inputs[i]];
+        const gantry__value_t *value = &values[slot->value];
         if (slot->root == root &&
-            values[slot->value].elements != values[schedule->slots[root].value].elements)
+            (value->elements != whole->elements || value->bytes != whole->bytes))
             return true;
     }
     return false;

@@ -19,6 +19,15 @@
 
 /* ---- growing ---- */
 
+/* An argument may begin where its own elements may, but those of its Bitcast may not. */
+static void note_alignment(const gantry__schedule_t *schedule, gantry__slot_t *root,
+                           uint32_t value) {
+    const gantry_dtype_t dtype = schedule->graph->values[value].dtype;
+    const uint32_t size = (uint32_t)gantry_dtype_size(dtype);
+    if (dtype != schedule->graph->values[root->value].dtype && size > root->alignment)
+        root->alignment = size;
+}
+
 static gantry_status_t schedule_add_slot(gantry__schedule_t *schedule, const gantry__slot_t *slot,
                                          uint32_t *out_slot) {
     if (!gantry__heap_grow(schedule->graph->heap, &schedule->slots, schedule->slot_count,
@@ -37,6 +46,7 @@ static gantry_status_t schedule_add_slot(gantry__schedule_t *schedule, const gan
         gantry__slot_t *root = &schedule->slots[slot->root];
         added->next_alias = root->next_alias;
         root->next_alias = index;
+        note_alignment(schedule, root, slot->value);
     }
     if (slot->kind != GANTRY__SLOT_HOST) {
         added->next_of_value = schedule->first_slots[slot->value];
@@ -487,9 +497,11 @@ static gantry_status_t find_ended(gantry__schedule_t *schedule) {
 
 /* A constant serves all calls, so it must be there for certain: work of a queue may fail later. */
 static gantry_status_t wait_for_constants(gantry__schedule_t *schedule) {
+    const gantry__allocation_t purpose = {.owner = "Bitcast"};
     for (size_t i = 0; i < schedule->slot_count; ++i) {
-        const gantry__slot_t *slot = &schedule->slots[i];
+        gantry__slot_t *slot = &schedule->slots[i];
         if (!slot->constant) continue;
+        GANTRY__TRY(gantry__tensor_align(&slot->constant, slot->alignment, &purpose));
         if (slot->constant->fault_count > 0) schedule->has_faulty_constants = true;
         gantry_status_t status = gantry__point_wait(slot->constant->ready);
         if (status == GANTRY_OK) continue;
@@ -526,6 +538,7 @@ static gantry_status_t build(gantry__schedule_t *schedule, int32_t threads) {
     if (!(graph->passes_off & GANTRY_PASS_EARLY_COPIES))
         GANTRY__TRY(gantry__schedule_move_copies(schedule));
     GANTRY__TRY(gantry__schedule_spread(schedule, threads));
+    gantry__schedule_pass_memory_on(schedule);
     GANTRY__TRY(find_ended(schedule));
     GANTRY__TRY(gantry__schedule_make_notes(schedule));
     GANTRY__TRY(gantry__schedule_find_overwrites(schedule));

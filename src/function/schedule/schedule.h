@@ -17,6 +17,7 @@
 
 #define GANTRY__NO_SLOT UINT32_MAX
 #define GANTRY__NO_LANE UINT32_MAX
+#define GANTRY__NO_ARGUMENT UINT32_MAX
 #define GANTRY__MOST_LANES 16u
 #define GANTRY__MOST_QUEUED 8u
 
@@ -40,6 +41,7 @@ typedef struct gantry__slot_t {
     uint32_t last_step;  /* for a root, the last action that uses it or one of its aliases */
     /* for a root, the lane of all actions that use it; GANTRY__NO_LANE: several lanes use it */
     uint32_t lane;
+    uint32_t alignment;        /* for a root, the largest element of a Bitcast of it; 0: none */
     bool is_ended;             /* the block of an ARENA slot was given back, for the planner */
     bool is_used;              /* whether a root is used, for the lanes */
     gantry_tensor_t *constant; /* the tensor of CONSTANT; a reference of the schedule's own */
@@ -65,12 +67,12 @@ typedef struct gantry__lane_wait_t {
 } gantry__lane_wait_t;
 
 /* A kernel's output may take the memory of a variable's value that it reads, and is assigned to
- * that variable next; or that of an argument, and is a result. */
+ * that variable next; or that of an argument, or of a tensor that the call has made. */
 typedef struct gantry__overwrite_t {
     uint32_t input, output;      /* positions among those of the action */
     uint32_t number;             /* among those of the schedule */
-    gantry_variable_t *variable; /* NULL: an argument */
-    uint32_t argument;           /* its position */
+    gantry_variable_t *variable; /* NULL: none */
+    uint32_t argument;           /* its position; GANTRY__NO_ARGUMENT: none */
 } gantry__overwrite_t;
 
 typedef struct gantry__action_t {
@@ -161,13 +163,17 @@ gantry_status_t gantry__schedule_most_bytes(const gantry__schedule_t *schedule, 
 gantry_status_t gantry__schedule_place(gantry__schedule_t *schedule);
 /* Spreads the actions over lanes that run at the same time: lanes.c. */
 gantry_status_t gantry__schedule_spread(gantry__schedule_t *schedule, int32_t threads);
-/* Finds the actions that may overwrite variables and arguments: schedule_overwrite.c. */
+/* Makes tensors of the values that a kernel changes in part for a result that is a tensor, so that
+ * it may do so in place: schedule_overwrite.c. */
+void gantry__schedule_pass_memory_on(const gantry__schedule_t *schedule);
+/* Finds the actions that may overwrite variables, arguments and tensors of the call:
+ * schedule_overwrite.c. */
 gantry_status_t gantry__schedule_find_overwrites(gantry__schedule_t *schedule);
 /* The first of the action's inputs over which its kernel may not write output 0. */
 uint32_t gantry__schedule_donor_end(const gantry__schedule_t *schedule,
                                     const gantry__action_t *action);
-/* Whether another input of the action is a part of this one, as an alias: a kernel that writes over
- * the whole would change it. */
+/* Whether another input of the action is a part of this one, or has elements of another size, as an
+ * alias: a kernel that writes over the whole would change it. */
 bool gantry__schedule_is_read_in_part(const gantry__schedule_t *schedule,
                                       const gantry__action_t *action, uint32_t input);
 /* Whether an output of the action's kernel may take the memory of this input, which must end there

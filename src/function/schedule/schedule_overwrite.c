@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which kernels may overwrite the value of a variable, or, in the body of a loop, of the loop's:
+/* Which kernels may overwrite the value of a variable, or, in a branch or the body of a loop, an
+ * argument, or a tensor of the call's own:
  *
  *     w/read    ->  kernel  ->  w/Assign    the new value takes the memory of the one that was read
  *     argument  ->  kernel  ->  result
+ *     argument  ->  kernel  ->  tensor  ->  kernel  ->  result
+ *
+ * A kernel that changes a part of its first input takes the time of that part so, however large the
+ * rest is. What it changes is a tensor, and not in the arena, if its result is one.
  *
  * The kernel is the last to use what was read. Nothing between the read and the assignment uses the
  * variable, and no later action takes the argument, for a result or another device. Whether another
@@ -37,27 +42,40 @@ static bool is_taken_behind(const gantry__schedule_t *schedule, uint32_t at, uin
     return false;
 }
 
+/* The slot with the memory of input k of the action that makes the result, if it has the result's
+ * size and ends there; else NULL. */
+static gantry__slot_t *find_ending(const gantry__schedule_t *schedule, uint32_t call, uint32_t k,
+                                   const gantry__slot_t *result) {
+    const gantry__action_t *action = &schedule->actions[call];
+    const gantry__slot_t *input = &schedule->slots[action->inputs[k]];
+    gantry__slot_t *slot = &schedule->slots[input->root];
+    const gantry__value_t *values = schedule->graph->values, *made = &values[result->value];
+    return slot->last_step == call && slot->made_by != UINT32_MAX &&
+                   slot->device == action->device && slot->lane == action->lane &&
+                   result->lane == action->lane && made->bytes > 0 &&
+                   values[slot->value].bytes == made->bytes &&
+                   values[input->value].elements == made->elements &&
+                   !gantry__schedule_is_read_in_part(schedule, action, k)
+               ? slot
+               : NULL;
+}
+
 /* Whether input k of the kernel's action is a value of the variable that ends there; assign
- * UINT32_MAX: an argument. */
+ * UINT32_MAX: an argument, or a tensor of the call's own. */
 static bool is_own_value(const gantry__schedule_t *schedule, uint32_t call, uint32_t k,
                          const gantry__slot_t *result, uint32_t assign) {
-    const gantry__action_t *action = &schedule->actions[call];
-    const gantry__slot_t *slot = &schedule->slots[action->inputs[k]];
-    const gantry__value_t *value = &schedule->graph->values[slot->value],
-                          *made = &schedule->graph->values[result->value];
-    if (slot->root != action->inputs[k] || slot->kind != GANTRY__SLOT_TENSOR ||
-        slot->last_step != call || slot->made_by == UINT32_MAX || slot->device != action->device ||
-        slot->lane != action->lane || result->lane != action->lane || value->dtype != made->dtype ||
-        value->bytes != made->bytes || made->bytes == 0 ||
-        gantry__schedule_is_read_in_part(schedule, action, k))
-        return false;
+    const gantry__slot_t *slot = find_ending(schedule, call, k, result);
+    if (!slot || slot->kind != GANTRY__SLOT_TENSOR) return false;
     const gantry__action_t *read = &schedule->actions[slot->made_by];
     if (assign == UINT32_MAX)
-        return read->kind == GANTRY__ACTION_ARGUMENT &&
-               !is_taken_behind(schedule, call, read->call);
+        return read->kind == GANTRY__ACTION_ARGUMENT ? !is_taken_behind(schedule, call, read->call)
+                                                     : read->kind != GANTRY__ACTION_READ;
     const gantry_variable_t *variable =
         schedule->graph->nodes[schedule->actions[assign].node].variable;
-    return read->kind == GANTRY__ACTION_READ &&
+    return &schedule->slots[schedule->actions[call].inputs[k]] == slot &&
+           schedule->graph->values[slot->value].dtype ==
+               schedule->graph->values[result->value].dtype &&
+           read->kind == GANTRY__ACTION_READ &&
            schedule->graph->nodes[read->node].variable == variable &&
            is_untouched(schedule, variable, slot->made_by + 1, assign);
 }
@@ -87,7 +105,7 @@ static bool may_write_several(const gantry__schedule_t *schedule, const gantry__
     return id == GANTRY__OP_ID__FusedElementwise || id == GANTRY__OP_ID__FusedParts;
 }
 
-/* The kernel that makes the assigned value. */
+/* The kernel that makes the tensor, or the assigned value. */
 static gantry_status_t visit_result(gantry__schedule_t *schedule, uint32_t number, uint32_t assign,
                                     gantry_variable_t *variable) {
     const gantry__slot_t *slot = &schedule->slots[number];
@@ -95,7 +113,7 @@ static gantry_status_t visit_result(gantry__schedule_t *schedule, uint32_t numbe
         return GANTRY_OK;
     gantry__action_t *action = &schedule->actions[slot->made_by];
     if (action->kind != GANTRY__ACTION_CALL) return GANTRY_OK;
-    gantry__overwrite_t found = {.variable = variable};
+    gantry__overwrite_t found = {.variable = variable, .argument = GANTRY__NO_ARGUMENT};
     while (action->outputs[found.output] != number) ++found.output;
     if (found.output > 0 && !may_write_several(schedule, action)) return GANTRY_OK;
     const uint32_t end = gantry__schedule_donor_end(schedule, action);
@@ -104,9 +122,10 @@ static gantry_status_t visit_result(gantry__schedule_t *schedule, uint32_t numbe
             !is_own_value(schedule, slot->made_by, found.input, slot, assign)))
         ++found.input;
     if (found.input >= end) return GANTRY_OK;
-    if (!variable)
-        found.argument =
-            schedule->actions[schedule->slots[action->inputs[found.input]].made_by].call;
+    const gantry__slot_t *root =
+        &schedule->slots[schedule->slots[action->inputs[found.input]].root];
+    if (schedule->actions[root->made_by].kind == GANTRY__ACTION_ARGUMENT)
+        found.argument = schedule->actions[root->made_by].call;
     return add_overwrite(schedule, action, &found);
 }
 
@@ -122,7 +141,28 @@ gantry_status_t gantry__schedule_find_overwrites(gantry__schedule_t *schedule) {
         if (schedule->actions[i].kind == GANTRY__ACTION_ASSIGN)
             GANTRY__TRY(visit_assign(schedule, i));
     }
-    for (uint32_t i = 0; schedule->lane_count == 1 && i < schedule->graph->output_count; ++i)
-        GANTRY__TRY(visit_result(schedule, schedule->outputs[i], UINT32_MAX, NULL));
+    for (uint32_t i = 0; schedule->lane_count == 1 && i < schedule->slot_count; ++i) {
+        if (schedule->slots[i].kind == GANTRY__SLOT_TENSOR)
+            GANTRY__TRY(visit_result(schedule, i, UINT32_MAX, NULL));
+    }
     return GANTRY_OK;
+}
+
+/* Whether the kernel changes a part of its first input. */
+static bool changes_a_part(const gantry__schedule_t *schedule, const gantry__action_t *action) {
+    const gantry__node_place_t *place = &schedule->places[action->node];
+    return gantry__schedule_donor_end(schedule, action) == 1 &&
+           place->kept->plan.kernels[place->choice]->def->flags & GANTRY_KERNEL_IN_PLACE_FIRST;
+}
+
+void gantry__schedule_pass_memory_on(const gantry__schedule_t *schedule) {
+    for (uint32_t i = (uint32_t)schedule->action_count; schedule->lane_count == 1 && i-- > 0;) {
+        const gantry__action_t *action = &schedule->actions[i];
+        if (action->kind != GANTRY__ACTION_CALL ||
+            schedule->slots[action->outputs[0]].kind != GANTRY__SLOT_TENSOR ||
+            !changes_a_part(schedule, action))
+            continue;
+        gantry__slot_t *slot = find_ending(schedule, i, 0, &schedule->slots[action->outputs[0]]);
+        if (slot && slot->kind == GANTRY__SLOT_ARENA) slot->kind = GANTRY__SLOT_TENSOR;
+    }
 }

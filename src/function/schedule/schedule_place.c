@@ -27,7 +27,21 @@ static void tell_apart(void *owner, const char *text) {
         gantry__log_asked(&runtime->log, GANTRY_LEVEL_INFO, "Ignoring a colocation: %s", text);
 }
 
-/* A branch or a loop puts its results where its last body makes the first one. */
+/* The device of the first result that a body of a branch, or of a loop, has on one: of the last
+ * body first. A body that only hands an argument on has none. */
+static gantry_logical_device_t *device_of_results(const gantry__node_t *node,
+                                                  const gantry__block_t *block) {
+    const uint32_t first = node->kind == GANTRY__NODE_WHILE ? 1 : 0;
+    for (uint32_t b = node->body_count; b-- > first;) {
+        const gantry__schedule_t *body = &block->bodies[b];
+        for (uint32_t i = 0; i < node->output_count; ++i) {
+            if (body->slots[body->outputs[i]].device) return body->slots[body->outputs[i]].device;
+        }
+    }
+    return NULL;
+}
+
+/* A branch or a loop puts its results where a body makes one. */
 static gantry_status_t place_bodies(void *owner, uint32_t index, gantry__node_place_t *place) {
     gantry__schedule_t *schedule = owner;
     const gantry__node_t *node = &schedule->graph->nodes[index];
@@ -43,8 +57,7 @@ static gantry_status_t place_bodies(void *owner, uint32_t index, gantry__node_pl
     for (; block->body_count < node->body_count; ++block->body_count)
         GANTRY__TRY(gantry__schedule_init(&block->bodies[block->body_count], schedule->runtime,
                                           &node->bodies[block->body_count].graph, -1));
-    const gantry__schedule_t *last = &block->bodies[node->body_count - 1];
-    if (node->output_count > 0) place->device = last->slots[last->outputs[0]].device;
+    place->device = device_of_results(node, block);
     if (!place->device) place->device = schedule->runtime->host;
     place->home = place->device;
     place->reason = GANTRY_PLACED_WITH_BODY;

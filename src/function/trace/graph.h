@@ -90,6 +90,8 @@ typedef struct gantry__graph_t {
     bool is_batch_invariant; /* the option batch_invariant is on, in a scope at least */
     const char **dropped;    /* names of the nodes that nothing needed, in their order */
     uint32_t dropped_count;
+    const char **cancelled; /* names of the transposes that another order of axes replaces */
+    uint32_t cancelled_count;
 } gantry__graph_t;
 
 /* A graph inside a node: its inputs are inputs of the node. */

@@ -243,7 +243,8 @@ static bool step_back(number_t *at) {
     const bool is_piece =
         runs_op(node, GANTRY__OP_ID_Slice) || runs_op(node, GANTRY__OP_ID_StridedSlice);
     const bool is_same = runs_op(node, GANTRY__OP_ID_Cast) ||
-                         (runs_op(node, node->op->id) && node->op->flags & GANTRY__OP_ALIAS);
+                         (runs_op(node, node->op->id) && node->op->flags & GANTRY__OP_ALIAS &&
+                          node->op->id != GANTRY__OP_ID_Bitcast);
     if (!is_same && !(is_piece && node->piece_first >= 0)) return false;
     if (is_piece) at->position += node->piece_first;
     at->value = node->inputs[0];

@@ -63,7 +63,11 @@ TEST(functions_of_rows_run_the_op_of_their_name) {
 #define CHECK_ANGLE CHECK_BINARY
 #define CHECK_VALUE(op, function)
 #define CHECK_CHOICE(op, function)
+#define CHECK_UNARY_CHOICE CHECK_UNARY
+#define CHECK_BINARY_CHOICE CHECK_BINARY
+#define CHECK_PRECISION(op, function)
 #define CHECK_VARIANT(op, function)
+#define CHECK_BINARY_VARIANT(op, function)
 #define GANTRY_ELEMENTWISE(name, function, summary, form, types, result, check, math, expression) \
     CHECK_##form(#name, function)
 #include "ops/elementwise.def"
@@ -78,6 +82,9 @@ TEST(functions_with_attributes_pass_them_on) {
     const gantry_tensor_t *x = operand(f, "Gelu", 0);
     const gantry_attr_value_t alpha = {.name = "alpha", .kind = GANTRY_ATTR_FLOAT, .f = 0.5};
     check_same(f, "LeakyRelu", gantry_leaky_relu(f->scope, x, 0.5f), &x, 1, &alpha, 1);
+    const gantry_attr_value_t bits[] = {{.name = "exponent_bits", .kind = GANTRY_ATTR_INT, .i = 5},
+                                        {.name = "mantissa_bits", .kind = GANTRY_ATTR_INT, .i = 2}};
+    check_same(f, "ReducePrecision", gantry_reduce_precision(f->scope, x, 5, 2), &x, 1, bits, 2);
     for (int approximate = 0; approximate < 2; ++approximate) {
         const gantry_attr_value_t attr = {
             .name = "approximate", .kind = GANTRY_ATTR_BOOL, .i = approximate};

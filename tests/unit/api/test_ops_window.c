@@ -127,6 +127,53 @@ TEST(pools_take_windows_and_strides) {
     check(f, gantry_avg_pool1d(f->scope, sequence, 2, &line), GANTRY_SHAPE(1, 1, 3), mean_1d);
 }
 
+TEST(pools_take_onnxs_attributes) {
+    const cpu_scope_t *f = *state;
+    const gantry_window_options_t options = {.struct_size = sizeof options,
+                                             .strides = {2, 2},
+                                             .dilations = {1, 2},
+                                             .padding = GANTRY_PADDING_EXPLICIT,
+                                             .explicit_paddings = {1, 0, 0, 1},
+                                             .ceil_mode = true,
+                                             .count_include_pad = true};
+    const gantry_window_options_t line = {.struct_size = sizeof line,
+                                          .strides = {2},
+                                          .padding = GANTRY_PADDING_EXPLICIT,
+                                          .explicit_paddings = {1, 0},
+                                          .ceil_mode = true};
+    /* rows -1 and 0, then 1 alone; columns 0 and 2, 2 and 4, of which only the padding is there */
+    const float most[] = {3, 3, 7, 7}, mean[] = {1, 0.75f, 6, 3.5f}, most_1d[] = {1, 3, 4};
+    const gantry_tensor_t *image = counted(f, GANTRY_SHAPE(1, 2, 4, 1)),
+                          *sequence = counted(f, GANTRY_SHAPE(1, 4, 1));
+    check(f, gantry_max_pool2d(f->scope, image, 2, 2, &options), GANTRY_SHAPE(1, 2, 2, 1), most);
+    check(f, gantry_avg_pool2d(f->scope, image, 2, 2, &options), GANTRY_SHAPE(1, 2, 2, 1), mean);
+    check(f, gantry_max_pool1d(f->scope, sequence, 2, &line), GANTRY_SHAPE(1, 3, 1), most_1d);
+}
+
+TEST(max_pool2d_with_argmax_counts_positions) {
+    const cpu_scope_t *f = *state;
+    const gantry_window_options_t first = {
+        .strides = {2, 2}, .padding = GANTRY_PADDING_VALID, .channels_first = true};
+    const gantry_tensor_t *outputs[2], *image = counted(f, GANTRY_SHAPE(2, 1, 2, 3));
+    const float most[] = {5, 11};
+    int64_t at[2];
+    assert_int_equal(
+        gantry_max_pool2d_with_argmax(f->scope, image, 2, 2, &first, false, false, outputs),
+        GANTRY_OK);
+    check(f, outputs[0], GANTRY_SHAPE(2, 1, 1, 1), most);
+    assert_int_equal(gantry_tensor_read(outputs[1], at, sizeof at), GANTRY_OK);
+    assert_true(at[0] == 4 && at[1] == 4);
+    assert_int_equal(
+        gantry_max_pool2d_with_argmax(f->scope, image, 2, 2, &first, true, true, outputs),
+        GANTRY_OK);
+    assert_int_equal(gantry_tensor_read(outputs[1], at, sizeof at), GANTRY_OK);
+    assert_true(at[0] == 3 && at[1] == 9);
+    assert_int_equal(
+        gantry_max_pool2d_with_argmax(f->scope, image, 0, 2, &first, false, false, outputs),
+        GANTRY_INVALID_ARGUMENT);
+    assert_null(outputs[0]);
+}
+
 TEST(extract_image_patches_lays_windows_side_by_side) {
     const cpu_scope_t *f = *state;
     const gantry_window_options_t valid = {.padding = GANTRY_PADDING_VALID};

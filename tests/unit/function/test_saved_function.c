@@ -22,10 +22,13 @@ typedef struct world_t {
     gantry_variable_t *weights, *counter;
 } world_t;
 
-static void world_open(world_t *w) {
+static void world_open_as(world_t *w, gantry_choice_t batch_invariant) {
     float numbers[32];
     for (int i = 0; i < 32; ++i) numbers[i] = (float)(i % 5) - 2;
-    runtime_fixture_open(&w->f, 0);
+    fake->set_device_count(0);
+    gantry_runtime_options_t options = runtime_fixture_options(&w->f);
+    options.batch_invariant = batch_invariant;
+    runtime_fixture_open_with(&w->f, &options);
     saved_file_init(&w->file);
     w->scope = runtime_fixture_scope(&w->f, NULL);
     w->weights = gantry_variable_create(
@@ -34,6 +37,8 @@ static void world_open(world_t *w) {
         "dense/kernel");
     w->counter = gantry_variable_create(w->scope, F32(w->scope, 0), "counter");
 }
+
+static void world_open(world_t *w) { world_open_as(w, GANTRY_DEFAULT); }
 
 static void world_close(world_t *w) {
     gantry_variable_release(w->weights);
@@ -527,6 +532,13 @@ TEST(rows_stay_as_the_scope_of_the_calls_keeps_them) {
     world_t w;
     world_open(&w);
     check_rows(&w, GANTRY_DEFAULT, GANTRY_ON);
+    world_close(&w);
+}
+
+TEST(rows_stay_as_the_option_of_the_runtime_keeps_them) {
+    world_t w;
+    world_open_as(&w, GANTRY_ON);
+    check_rows(&w, GANTRY_DEFAULT, GANTRY_DEFAULT);
     world_close(&w);
 }
 

@@ -109,7 +109,8 @@ static int64_t broadcast_offset(const gantry_arg_t *arg, int32_t rank, const int
     return offset;
 }
 
-enum { UNARY, ACTIVATION, BINARY, ANGLE, EQUALITY, VALUE, CHOICE, VARIANT };
+enum { UNARY, ACTIVATION, VALUE, PRECISION, CHOICE, UNARY_CHOICE, VARIANT };
+enum { BINARY = 16, ANGLE, EQUALITY, BINARY_CHOICE, BINARY_VARIANT };
 #define GANTRY_ELEMENTWISE(name, function, summary, form, types, result, check, math, expression) \
     {#name, form},
 static const struct {
@@ -120,6 +121,11 @@ static const struct {
 };
 #undef GANTRY_ELEMENTWISE
 #define OPS (sizeof ops / sizeof ops[0])
+
+static bool is_variant(size_t op) {
+    return ops[op].form == VARIANT || ops[op].form == BINARY_VARIANT;
+}
+
 #define ALPHA 0.25
 
 /* ---- the reference: one element ----
@@ -309,6 +315,7 @@ static int takes(const gantry_kernel_def_t *kernel, int32_t dtype) {
 
 static int32_t result_type(size_t op, int32_t dtype) {
     const int predicate = IS(IsNan) || IS(IsInf) || IS(IsFinite) || compare_i(op, 0, 0) != 99;
+    if (IS(PopulationCount)) return GANTRY_UINT8;
     return predicate ? GANTRY_BOOL : dtype;
 }
 
@@ -340,13 +347,16 @@ static void run_one(cpu_call_t *device, size_t o, int32_t dtype, const shapes_t 
     gantry_arg_t *y_arg = make_values(device, dtype, s->y_rank, s->y, 2);
     const gantry_arg_t *in[2] = {make_values(device, dtype, s->x_rank, s->x, 1), y_arg};
     const int form = ops[o].form;
-    const uint32_t arity = form == BINARY || form == ANGLE || form == EQUALITY ? 2 : 1;
+    const uint32_t arity = form >= BINARY ? 2 : 1;
     const int64_t *dims = arity == 1 ? s->x : s->out;
     const int32_t rank = arity == 1 ? s->x_rank : s->out_rank;
     const gantry_attr_t alpha = {
         .struct_size = sizeof alpha, .kind = GANTRY_ATTR_FLOAT, .name = "alpha", .f = ALPHA};
-    const gantry_attr_t *const attrs[1] = {&alpha};
-    const uint32_t attr_count = ops[o].form == VALUE;
+    const gantry_attr_t type = {.struct_size = sizeof type, .kind = GANTRY_ATTR_TYPE, .name = "T"};
+    const gantry_attr_t bits = {
+        .struct_size = sizeof bits, .kind = GANTRY_ATTR_INT, .name = "mantissa_bits", .i = 4};
+    const gantry_attr_t *const attrs[3] = {&type, form == VALUE ? &alpha : &bits, &bits};
+    const uint32_t attr_count = form == VALUE ? 2 : form == PRECISION ? 3 : 1;
     gantry_arg_t *out = cpu_tensor(device, out_dtype, rank, dims);
     const uint32_t out_size = gantry__k_size(out_dtype);
     gantry_arg_t *again = cpu_tensor(device, out_dtype, rank, dims);
@@ -385,7 +395,7 @@ static void run_all(uint32_t threads) {
     cpu_call_open(&device, -1, threads);
     for (size_t o = 0; o < OPS; ++o) {
         for (size_t t = 0; t < TYPES; ++t) {
-            if (ops[o].form == VARIANT || !takes(find(ops[o].name), all_types[t])) continue;
+            if (is_variant(o) || !takes(find(ops[o].name), all_types[t])) continue;
             const size_t step = !has_reference(o) ? 11 : t < COMMON_TYPES ? 1 : 7;
             for (size_t s = (t + o) % step; s < SHAPES; s += step) {
                 int64_t count = 1;

@@ -138,6 +138,10 @@ TEST(every_elementwise_op_can_fuse) {
 #define IS_ANGLE IS_UNARY
 #define IS_EQUALITY IS_UNARY
 #define IS_VALUE IS_UNARY
+#define IS_PRECISION IS_UNARY
+#define IS_UNARY_CHOICE IS_UNARY
+#define IS_BINARY_CHOICE IS_UNARY
+#define IS_BINARY_VARIANT IS_VARIANT
 #define GANTRY_ELEMENTWISE(name, function, summary, form, types, result, check, math, expression) \
     IS_##form(name)
 #include "ops/elementwise.def"

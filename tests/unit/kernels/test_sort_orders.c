@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Sort, ArgSort and TopK on the CPU agree with a plain stable sort: every type, method and
- * instruction set, hard data for radix sort, any number of threads. */
+ * instruction set, hard data for radix sort, any number of threads.
+ * Promise: Sorts in the total order put -NaN first, -0 before 0 and NaN last, and keep the bits of
+ * each. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -10,7 +12,8 @@
 typedef struct type_t {
     gantry_dtype_t dtype;
     bool is_float, is_signed;
-    uint64_t infinity; /* its bits */
+    uint64_t infinity; /* its bits; of a type without, those of the largest number */
+    bool is_total;     /* the total order of IEEE 754 */
 } type_t;
 
 static const type_t types[] = {
@@ -25,7 +28,14 @@ static const type_t types[] = {
     {GANTRY_FLOAT32, true, true, 0x7f800000},
     {GANTRY_INT64, false, true, 0},
     {GANTRY_UINT64, false, false, 0},
+    {GANTRY_FLOAT8_E5M2, true, true, 0x7c},
+    {GANTRY_FLOAT8_E4M3FN, true, true, 0x7e},
     {GANTRY_FLOAT64, true, true, UINT64_C(0x7ff0000000000000)},
+};
+static const type_t in_total_order[] = {
+    {GANTRY_FLOAT8_E4M3FN, true, true, 0, true}, {GANTRY_FLOAT16, true, true, 0, true},
+    {GANTRY_FLOAT32, true, true, 0, true},       {GANTRY_INT32, false, true, 0, true},
+    {GANTRY_FLOAT64, true, true, 0, true},
 };
 
 enum { TYPES = sizeof types / sizeof types[0], FLOAT32 = 8, INT64 = 9 };
@@ -83,6 +93,8 @@ static uint64_t make_bits(pattern_t pattern, int64_t i, int64_t count, uint64_t 
 static int64_t rank_of(const type_t *type, uint64_t bits) {
     const int unused = 64 - 8 * (int)gantry_dtype_size(type->dtype);
     const uint64_t magnitude = bits & mask_of(type) >> 1;
+    if (type->is_float && type->is_total)
+        return bits == magnitude ? (int64_t)magnitude : -1 - (int64_t)magnitude;
     if (type->is_float) {
         return magnitude > type->infinity ? INT64_MAX
                : bits == magnitude        ? (int64_t)magnitude
@@ -189,12 +201,39 @@ static int64_t element_at(const rows_t *rows, int64_t i) {
     return first + rows->order[i] * step;
 }
 
+/* Sort or ArgSort along axis 1 in the total order. */
+static const gantry_tensor_t *in_total(gantry_scope_t *scope, const char *op,
+                                       const gantry_tensor_t *x, bool descending) {
+    const gantry_attr_value_t attrs[] = {
+        {.name = "axis", .kind = GANTRY_ATTR_INT, .i = 1},
+        {.name = "order", .kind = GANTRY_ATTR_STRING, .s = "TOTAL"},
+        {.name = "direction",
+         .kind = GANTRY_ATTR_STRING,
+         .s = descending ? "DESCENDING" : "ASCENDING"}};
+    const gantry_tensor_t *out = NULL;
+    size_t count = 1;
+    (void)gantry_op_call(scope, op, &x, 1, attrs, 3, &out, &count);
+    return out;
+}
+
+static const gantry_tensor_t *sorted(gantry_scope_t *scope, const rows_t *rows,
+                                     const gantry_tensor_t *x, bool descending) {
+    return rows->type->is_total ? in_total(scope, "Sort", x, descending)
+                                : gantry_sort(scope, x, 1, descending);
+}
+
+static const gantry_tensor_t *positions(gantry_scope_t *scope, const rows_t *rows,
+                                        const gantry_tensor_t *x, bool descending) {
+    return rows->type->is_total ? in_total(scope, "ArgSort", x, descending)
+                                : gantry_argsort(scope, x, 1, descending);
+}
+
 static void check_order(gantry_scope_t *scope, const rows_t *rows, const gantry_tensor_t *x,
                         bool descending) {
     const size_t size = gantry_dtype_size(rows->type->dtype);
-    char *values = fetch(gantry_sort(scope, x, 1, descending), (size_t)rows->count * size);
+    char *values = fetch(sorted(scope, rows, x, descending), (size_t)rows->count * size);
     int32_t *order =
-        fetch(gantry_argsort(scope, x, 1, descending), (size_t)rows->count * sizeof *order);
+        fetch(positions(scope, rows, x, descending), (size_t)rows->count * sizeof *order);
     for (int64_t i = 0; i < rows->count; ++i) {
         if (order[i] != rows->order[i] ||
             bits_at(values, size, i) != rows->bits[element_at(rows, i)])
@@ -236,7 +275,7 @@ static void check_rows(gantry_scope_t *scope, const type_t *type, shape_t shape,
         sort_rows(&rows, descending != 0);
         check_order(scope, &rows, x, descending != 0);
     }
-    for (int64_t k = 1; shape.inner == 1 && k <= shape.length; k *= 29)
+    for (int64_t k = 1; shape.inner == 1 && !type->is_total && k <= shape.length; k *= 29)
         check_top(scope, &rows, x, (int32_t)k);
     free_rows(&rows);
 }
@@ -304,6 +343,21 @@ TEST(orders_with_five_threads_are_the_same) {
     runtime_fixture_t f;
     gantry_scope_t *scope = open_with(&f, 5, "base");
     check_types(scope, 3, 5);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+TEST(total_orders_are_stable_and_keep_all_bits) {
+    static const pattern_t patterns[] = {RANDOM_BITS, FEW};
+    runtime_fixture_t f;
+    gantry_scope_t *scope = open_with(&f, 2, NULL);
+    for (size_t t = 0; t < sizeof in_total_order / sizeof in_total_order[0]; ++t) {
+        for (size_t p = 0; p < 2; ++p) {
+            for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; ++s)
+                check_rows(scope, &in_total_order[t], shapes[s], patterns[p]);
+            check_rows(scope, &in_total_order[t], in_parts, patterns[p]);
+        }
+    }
     expect_ended_well(scope);
     runtime_fixture_close(&f);
 }

@@ -104,6 +104,23 @@ TEST(results_of_more_than_8_dimensions_are_refused) {
     infer_cases_assert(cases, COUNT(cases));
 }
 
+TEST(pads_beyond_tensorflow_have_their_sizes) {
+    static const infer_case_t cases[] = {
+        {"Pad", "float32[3] int32[1,2]{1,2}", "interior={2}", "float32[10]"},
+        {"Pad", "float32[0,1] int32[2,2]{1,2,-1,0}", "interior={2,7} crop=true", "float32[3,0]"},
+        {"Pad", "float32[3] int32[1,2]{7,-2}", "mode='WRAP' crop=true", "float32[8]"},
+        {"Pad", "float32[3] int64[1,2]{0,0}", "interior={" LARGEST "}", "!and an interior of"},
+        {"Pad", "float32[3] int64[1,2]{" LOWEST "," LOWEST "}", "crop=true",
+         "!and a padding of -9223372036854775808"},
+        {"Pad", "float32[3] int64[1,2]{0," LOWEST "}", "crop=true",
+         "!paddings 0 and -9223372036854775808 remove more than the 3 elements of dimension 0"},
+        {"Pad", "float32[3] int64[1,2]{" LOWEST "," LARGEST "}", "crop=true mode='EDGE'",
+         "!remove more than the 3 elements of dimension 0"},
+        {"Pad", "float32[3] int64[1,2]{" LOWEST "," LARGEST "}", "crop=true", "float32[2]"},
+    };
+    infer_cases_assert(cases, COUNT(cases));
+}
+
 TEST(numbers_that_cannot_be_read_are_reported) {
     static const struct {
         const char *op, *inputs;

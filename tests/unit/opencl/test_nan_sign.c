@@ -21,7 +21,7 @@ typedef const gantry_tensor_t tensor;
 
 enum { FLOATING = 1, NUMERIC = 1, SIGNED_NUMERIC = 1, NUMERIC_BOOL = 1, INTEGERS = 0, BOOLS = 0 };
 enum { UNARY = 1, ACTIVATION = 1, BINARY = 2, ANGLE = 2, EQUALITY = 2, VALUE = 1, CHOICE = 1 };
-enum { VARIANT = 0 };
+enum { UNARY_CHOICE = 1, BINARY_CHOICE = 2, PRECISION = 0, VARIANT = 0, BINARY_VARIANT = 0 };
 
 static const struct {
     const char *name;

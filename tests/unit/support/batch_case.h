@@ -78,7 +78,12 @@ static inline void batch_attention_body(gantry_scope_t *scope, const gantry_tens
 #define BATCH_ACTIVATION BATCH_ONE
 #define BATCH_VALUE BATCH_ONE
 #define BATCH_CHOICE BATCH_ONE
+#define BATCH_PRECISION(name, types) \
+    {#name, BATCH_TAKES(types), "+:B,37", "exponent_bits=5 mantissa_bits=10", "0", NULL},
+#define BATCH_UNARY_CHOICE BATCH_ONE
+#define BATCH_BINARY_CHOICE BATCH_TWO
 #define BATCH_VARIANT(name, types)
+#define BATCH_BINARY_VARIANT(name, types)
 #define BATCH_BINARY BATCH_TWO
 #define BATCH_ANGLE BATCH_TWO
 #define BATCH_EQUALITY BATCH_TWO

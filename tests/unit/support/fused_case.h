@@ -18,6 +18,7 @@
 #include <gantry/gantry.h>
 
 #include "op/fused_program.h"
+#include "ops/type_rows.h"
 
 #include "kernels/common/dialect.cl"
 #include "kernels/common/half.cl"
@@ -152,11 +153,16 @@ static inline int64_t fused_operand(fused_case_t *c, gantry_dtype_t dtype) {
     return found[fused_random(c, fused_random(c, 2) == 0 && count > 3 ? 3 : count)];
 }
 
-/* LeakyRelu's alpha, exact in every type. */
-static inline int64_t fused_alpha(fused_case_t *c, gantry_dtype_t dtype) {
+/* Whether the second operand stands for attributes; its number, exact in every type. */
+static inline bool fused_takes_alpha(gantry__fused_id_t id) {
+    return id == GANTRY__FUSED_LeakyRelu || id == GANTRY__FUSED_ReducePrecision;
+}
+
+static inline int64_t fused_alpha(fused_case_t *c, gantry__fused_id_t id, gantry_dtype_t dtype) {
     const uint32_t i = fused_add_input(c, dtype, (gantry_shape_t){.rank = 0});
-    const float single = 0.25f;
-    const double wide = 0.25;
+    const float single =
+        id == GANTRY__FUSED_LeakyRelu ? 0.25f : (float)gantry__precision_code((int32_t)dtype, 5, 3);
+    const double wide = (double)single;
     const uint16_t half =
         dtype == GANTRY_FLOAT16 ? gantry__f32_to_f16(single) : gantry__f32_to_bf16(single);
     if (dtype == GANTRY_FLOAT32) memcpy(c->data[i], &single, sizeof single);
@@ -203,8 +209,8 @@ static inline bool fused_add_instruction(fused_case_t *c, bool may_be_costly) {
     if (id == GANTRY__FUSED_Cast) {
         words[3] = (int64_t)fused_type(c);
         words[4] = (int64_t)fused_random(c, 2);
-    } else if (id == GANTRY__FUSED_LeakyRelu) {
-        words[3] = fused_alpha(c, dtype);
+    } else if (fused_takes_alpha(id)) {
+        words[3] = fused_alpha(c, id, dtype);
     } else if (id == GANTRY__FUSED_Select) {
         words[2] = fused_operand(c, GANTRY_BOOL);
         words[3] = first;
@@ -309,11 +315,30 @@ static inline void fused_print(const fused_case_t *c) {
         print_message("output %u: instruction %d\n", i, (int)c->outputs[i]);
 }
 
+/* The row that an instruction is a variant of, or its own row. */
+static inline gantry__fused_id_t fused_base(gantry__fused_id_t id) {
+    while (id < GANTRY__FUSED_COUNT && !gantry__op_find(fused_names[id])) --id;
+    return id;
+}
+
+/* The attributes that choose the variant; returns how many. */
+static inline size_t fused_choose(gantry__fused_id_t base, gantry__fused_id_t variant,
+                                  gantry_dtype_t dtype, gantry_attr_value_t attrs[2]) {
+    const gantry__op_def_t *op = gantry__op_find(fused_names[base]);
+    for (uint32_t i = 1; i < op->attr_count; ++i) {
+        const bool is_type = op->attrs[i].kind == GANTRY_ATTR_TYPE;
+        attrs[i - 1].name = op->attrs[i].name;
+        attrs[i - 1].kind = op->attrs[i].kind;
+        attrs[i - 1].i = is_type ? (int64_t)dtype : (variant - base) >> (i - 1) & 1;
+    }
+    return op->attr_count - 1u;
+}
+
 static inline const gantry_tensor_t *fused_run_one(gantry_scope_t *scope, const int64_t *in,
                                                    const gantry_tensor_t *const *inputs,
                                                    const gantry_tensor_t *const *results) {
     const gantry__fused_id_t id = (gantry__fused_id_t)in[0];
-    uint32_t operands = id == GANTRY__FUSED_LeakyRelu ? 1 : gantry__fused_operands(id);
+    uint32_t operands = fused_takes_alpha(id) ? 1 : gantry__fused_operands(id);
     const gantry_tensor_t *taken[3], *out = NULL;
     gantry_attr_value_t attrs[2] = {{.name = NULL}};
     size_t attr_count = 0, count = 1;
@@ -326,16 +351,19 @@ static inline const gantry_tensor_t *fused_run_one(gantry_scope_t *scope, const 
     } else if (id == GANTRY__FUSED_LeakyRelu) {
         attrs[0].name = "alpha", attrs[0].kind = GANTRY_ATTR_FLOAT, attrs[0].f = 0.25;
         attr_count = 1;
-    } else if (id == GANTRY__FUSED_GeluTanh) {
-        attrs[0].name = "approximate", attrs[0].kind = GANTRY_ATTR_BOOL, attrs[0].i = 1;
-        attr_count = 1;
+    } else if (id == GANTRY__FUSED_ReducePrecision) {
+        attrs[0].name = "exponent_bits", attrs[0].kind = GANTRY_ATTR_INT, attrs[0].i = 5;
+        attrs[1].name = "mantissa_bits", attrs[1].kind = GANTRY_ATTR_INT, attrs[1].i = 3;
+        attr_count = 2;
     } else if (id > GANTRY__FUSED_COUNT) {
         taken[operands++] = gantry_scalar_i32(scope, -1);
         attrs[0].name = "keep_dims", attrs[0].kind = GANTRY_ATTR_BOOL, attrs[0].i = in[3];
         attr_count = 1;
     }
-    (void)gantry_op_call(scope, id == GANTRY__FUSED_GeluTanh ? "Gelu" : fused_names[id], taken,
-                         operands, attrs, attr_count, &out, &count);
+    const gantry__fused_id_t base = fused_base(id);
+    if (id != base) attr_count = fused_choose(base, id, (gantry_dtype_t)in[1], attrs);
+    (void)gantry_op_call(scope, fused_names[base], taken, operands, attrs, attr_count, &out,
+                         &count);
     return out;
 }
 
@@ -456,11 +484,11 @@ static inline void fused_single(fused_case_t *c, gantry__fused_id_t id, gantry_d
     c->program[0] = id;
     c->program[1] = (int64_t)dtype;
     if (id == GANTRY__FUSED_Cast) c->program[3] = (int64_t)result;
-    if (id == GANTRY__FUSED_LeakyRelu) {
+    if (fused_takes_alpha(id)) {
         fused_free(c);
         c->input_count = 0;
         (void)fused_add_input(c, dtype, whole);
-        c->program[3] = fused_alpha(c, dtype);
+        c->program[3] = fused_alpha(c, id, dtype);
     }
 }
 

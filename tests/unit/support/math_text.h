@@ -18,15 +18,17 @@
 #include "kernels/math/math_float64_trig.cl"
 #include "kernels/math/math_float64_special.cl"
 #include "kernels/math/math_erf.cl"
+#include "kernels/math/math_root.cl"
 
 /* The same for a device, by name and in this order, for each type. */
 #define GANTRY_MATH_FLOAT32_FILES                                                                 \
     "common/dialect.cl", "math/math_float32.cl", "math/math_float32_hyperbolic.cl",               \
         "math/math_float32_trig.cl", "math/math_float32_pair.cl", "math/math_float32_special.cl", \
         "math/math_float32_activation.cl", "math/math_float32_gamma.cl",                          \
-        "math/math_float32_pow.cl", "math/math_erf.cl"
-#define GANTRY_MATH_FLOAT64_FILES                                                \
-    "common/dialect.cl", "math/math_float64.cl", "math/math_float64_library.cl", \
-        "math/math_float64_trig.cl", "math/math_float64_special.cl", "math/math_erf.cl"
+        "math/math_float32_pow.cl", "math/math_erf.cl", "math/math_root.cl"
+#define GANTRY_MATH_FLOAT64_FILES                                                        \
+    "common/dialect.cl", "math/math_float64.cl", "math/math_float64_library.cl",         \
+        "math/math_float64_trig.cl", "math/math_float64_special.cl", "math/math_erf.cl", \
+        "math/math_root.cl"
 
 #endif

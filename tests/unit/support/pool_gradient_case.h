@@ -21,6 +21,7 @@ typedef struct pool_gradient_case_t {
     const char *name, *layout, *padding;
     int64_t shape[4], size[4], step[4]; /* in the layout's order */
     gantry_dtype_t dtype;
+    int64_t spread;     /* dilation of both dimensions; 0: 1 */
     bool has_views;     /* the shapes are 3-dimensional elsewhere, as those of MaxPool1D */
     bool has_other_use; /* of MaxPoolGrad's result */
     bool has_other_x;   /* ReluGrad's features are not the pool's input */
@@ -109,6 +110,14 @@ static const pool_gradient_case_t pool_gradient_cases[] = {
      {1, 2, 2, 1},
      GANTRY_FLOAT32,
      .has_other_x = true},
+    {"gaps",
+     "NHWC",
+     "VALID",
+     {3, 6, 10, 17},
+     {1, 2, 2, 1},
+     {1, 2, 2, 1},
+     GANTRY_FLOAT32,
+     .spread = 2},
     {"halves",
      "NHWC",
      "VALID",
@@ -127,14 +136,18 @@ static inline const gantry_tensor_t *pool_gradient_op(const pool_gradient_case_t
                                                       gantry_scope_t *scope, const char *op,
                                                       const gantry_tensor_t *const *inputs,
                                                       size_t count) {
+    const bool is_first = strcmp(c->layout, "NCHW") == 0;
+    const int64_t spread = c->spread ? c->spread : 1,
+                  spreads[] = {1, is_first ? 1 : spread, spread, is_first ? spread : 1};
     const gantry_attr_value_t attrs[] = {
         {.name = "ksize", .kind = GANTRY_ATTR_INTS, .i = 4, .list = c->size},
         {.name = "strides", .kind = GANTRY_ATTR_INTS, .i = 4, .list = c->step},
         {.name = "padding", .kind = GANTRY_ATTR_STRING, .s = c->padding},
-        {.name = "data_format", .kind = GANTRY_ATTR_STRING, .s = c->layout}};
+        {.name = "data_format", .kind = GANTRY_ATTR_STRING, .s = c->layout},
+        {.name = "dilations", .kind = GANTRY_ATTR_INTS, .i = 4, .list = spreads}};
     const gantry_tensor_t *result = NULL;
     size_t results = 1;
-    (void)gantry_op_call(scope, op, inputs, count, attrs, count == 2 ? 0 : 4, &result, &results);
+    (void)gantry_op_call(scope, op, inputs, count, attrs, count == 2 ? 0 : 5, &result, &results);
     return result;
 }
 

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* RMSNorm, GroupNorm, InstanceNorm. float16 and bfloat16 are computed in float32 and rounded once,
+ * at the end. A variance is the mean of the squared distances from the mean. */
+#include <string.h>
+
+#include <gantry/ops.h>
+
+#include "op/op_infer.h"
+#include "run/call_op.h"
+#include "compose/compose.h"
+
+typedef const gantry_tensor_t tensor;
+
+static tensor *mean_kept(const gantry__compose_t *c, tensor *x, const int32_t *axes,
+                         int32_t count) {
+    const gantry_reduce_options_t options = {
+        .axes = axes, .axis_count = (size_t)count, .keep_dims = true};
+    return gantry_mean(c->scope, x, &options);
+}
+
+/* x / sqrt(variance + epsilon), with one division for each variance. */
+static tensor *divide_by_root(const gantry__compose_t *c, tensor *x, tensor *variance) {
+    const gantry_dtype_t dtype = x ? x->dtype : GANTRY_FLOAT32;
+    tensor *epsilon = gantry__compose_scalar(c, dtype, gantry__infer_attr(c->call, "epsilon")->f);
+    tensor *root = gantry_sqrt(c->scope, gantry_add(c->scope, variance, epsilon));
+    tensor *factor = gantry_div(c->scope, gantry__compose_scalar(c, dtype, 1.0), root);
+    return gantry_mul(c->scope, x, factor);
+}
+
+void gantry__compose_rms_norm(const gantry__compose_t *c) {
+    int32_t axes[GANTRY_MAX_RANK];
+    const int32_t rank = c->inputs[0]->shape.rank, count = c->inputs[1]->shape.rank;
+    for (int32_t i = 0; i < count; ++i) axes[i] = rank - count + i;
+    tensor *x = gantry__compose_widen(c, c->inputs[0]);
+    tensor *mean =
+        mean_kept(c, gantry_tensor_donate(c->scope, gantry_square(c->scope, x)), axes, count);
+    tensor *y = divide_by_root(c, x, mean);
+    y = gantry_mul(c->scope, gantry_tensor_donate(c->scope, y),
+                   gantry__compose_widen(c, c->inputs[1]));
+    c->outputs[0] = gantry__compose_narrow(c, y, c->call->out_dtypes[0]);
+}
+
+/* x as its normalised parts see it: [batch, groups, members, points], or [batch, points, groups,
+ * members]; the axes that a part has, and the shape of the numbers per channel. */
+typedef struct group_form_t {
+    gantry_shape_t all, by_channel;
+    int32_t axes[2];
+} group_form_t;
+
+static group_form_t group_form_of(const gantry__compose_t *c, int64_t groups) {
+    const gantry_shape_t *x = &c->inputs[0]->shape;
+    const bool is_last = strcmp(gantry__infer_attr(c->call, "data_format")->s, "NHWC") == 0;
+    const int64_t channels = x->dims[is_last ? x->rank - 1 : 1],
+                  each = groups > 0 ? channels / groups : 0;
+    int64_t points = 1;
+    for (int32_t d = is_last ? 1 : 2; d < (is_last ? x->rank - 1 : x->rank); ++d)
+        points *= x->dims[d];
+    if (is_last)
+        return (group_form_t){.all = GANTRY_SHAPE(x->dims[0], points, groups, each),
+                              .by_channel = GANTRY_SHAPE(groups, each),
+                              .axes = {1, 3}};
+    return (group_form_t){.all = GANTRY_SHAPE(x->dims[0], groups, each, points),
+                          .by_channel = GANTRY_SHAPE(groups, each, 1),
+                          .axes = {2, 3}};
+}
+
+static void normalise_groups(const gantry__compose_t *c, int64_t groups) {
+    gantry_scope_t *s = c->scope;
+    const group_form_t form = group_form_of(c, groups);
+    tensor *in[3];
+    for (int i = 0; i < 3; ++i) {
+        in[i] = gantry_reshape(s, c->inputs[i], i == 0 ? form.all : form.by_channel);
+        in[i] = gantry__compose_widen(c, in[i]);
+    }
+    tensor *mean = mean_kept(c, in[0], form.axes, 2);
+    tensor *apart = gantry_tensor_donate(s, gantry_squared_difference(s, in[0], mean));
+    tensor *variance = mean_kept(c, apart, form.axes, 2);
+    tensor *y = divide_by_root(c, gantry_sub(s, in[0], mean), variance);
+    y = gantry_mul(s, gantry_tensor_donate(s, y), in[1]);
+    y = gantry_add(s, gantry_tensor_donate(s, y), in[2]);
+    y = gantry__compose_narrow(c, y, c->call->out_dtypes[0]);
+    c->outputs[0] = gantry_reshape(s, y, c->call->out_shapes[0]);
+}
+
+void gantry__compose_group_norm(const gantry__compose_t *c) {
+    normalise_groups(c, gantry__infer_attr(c->call, "num_groups")->i);
+}
+
+void gantry__compose_instance_norm(const gantry__compose_t *c) {
+    normalise_groups(c, c->call->shapes[1]->dims[0]);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Promise: The weights of a saved function are read right from any place of its file: from its
+ * first 64 KiB, which are read at once, from what follows, and across. */
+#define _XOPEN_SOURCE 700
+
+#include "function_fixture.h"
+#include "saved_file.h"
+#include "test.h"
+
+enum { PLACES = 5 };
+
+typedef struct places_t {
+    const gantry_tensor_t *values[PLACES];
+    gantry_dtype_t dtypes[PLACES];
+    int64_t counts[PLACES];
+} places_t;
+
+static void give_places(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                        const gantry_tensor_t **outputs, void *user) {
+    const places_t *places = user;
+    (void)inputs;
+    for (int i = 0; i < PLACES; ++i) outputs[i] = gantry_identity(scope, places->values[i]);
+}
+
+/* Makes numbers that differ from place to place, and from element to element. */
+static const gantry_tensor_t *make_place(gantry_scope_t *scope, const places_t *places, int i) {
+    static unsigned char bytes[1 << 18];
+    const size_t size = (size_t)places->counts[i] * gantry_dtype_size(places->dtypes[i]);
+    assert_true(size <= sizeof bytes);
+    for (size_t at = 0; at < size; ++at)
+        bytes[at] =
+            (unsigned char)(places->dtypes[i] == GANTRY_BOOL ? at % 3 == 0 : at % 251 + (size_t)i);
+    return gantry_constant(scope, places->dtypes[i], GANTRY_SHAPE(places->counts[i]), bytes, size);
+}
+
+/* The first 64 KiB of a file are read at once; tensors are in them, across their end, after it. */
+TEST(weights_of_any_place_are_read) {
+    runtime_fixture_t f;
+    saved_file_t file;
+    places_t places = {
+        .dtypes = {GANTRY_INT32, GANTRY_BOOL, GANTRY_UINT8, GANTRY_INT16, GANTRY_FLOAT8_E5M2},
+        .counts = {5000, 1000, 70001, 60000, 333}};
+    runtime_fixture_open(&f, 0);
+    saved_file_init(&file);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+    for (int i = 0; i < PLACES; ++i) places.values[i] = make_place(scope, &places, i);
+    gantry_function_t *function =
+        function_fixture_trace(f.runtime, give_places, &places, NULL, 0, PLACES, NULL);
+    saved_file_save(function, &file);
+    gantry_function_release(function);
+    function = saved_file_load(f.runtime, &file, NULL);
+    const gantry_tensor_t *outputs[PLACES];
+    function_fixture_call(scope, function, NULL, 0, outputs, PLACES);
+    for (int i = 0; i < PLACES; ++i) {
+        const void *expected, *got;
+        assert_int_equal(gantry_tensor_map(places.values[i], &expected), GANTRY_OK);
+        assert_int_equal(gantry_tensor_map(outputs[i], &got), GANTRY_OK);
+        assert_memory_equal(expected, got,
+                            (size_t)places.counts[i] * gantry_dtype_size(places.dtypes[i]));
+        assert_int_equal(gantry_tensor_unmap(places.values[i]), GANTRY_OK);
+        assert_int_equal(gantry_tensor_unmap(outputs[i]), GANTRY_OK);
+    }
+    expect_ended_well(scope);
+    gantry_function_release(function);
+    saved_file_deinit(&file);
+    runtime_fixture_close(&f);
+}
+
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

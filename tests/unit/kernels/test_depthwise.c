@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Promise: A depthwise convolution of any size has the bits of plain loops: rows of a window that
+ * stay in registers, places in groups, channels in vectors that overlap, and borders. */
+#define _XOPEN_SOURCE 700
+
+#include "runtime_fixture.h"
+#include "test.h"
+
+#include <gantry/op.h>
+
+typedef struct depthwise_t {
+    int height, width, channels; /* of the image */
+    int rows, columns;           /* of the window */
+    int step, spread, top, left; /* left is the padding after the columns, too; so is top */
+} depthwise_t;
+
+enum { MOST_ELEMENTS = 1 << 17 };
+
+static float image[MOST_ELEMENTS], filter[1 << 14], expected[MOST_ELEMENTS], got[MOST_ELEMENTS];
+
+static uint32_t next_number(uint32_t *seed) {
+    *seed = *seed * 1664525u + 1013904223u;
+    return *seed >> 8;
+}
+
+static void make_numbers(float *values, int count, uint32_t *seed) {
+    for (int i = 0; i < count; ++i) values[i] = (float)next_number(seed) / 8388608.0f - 1.0f;
+}
+
+static int places_of(int size, int window, int step, int spread, int padding) {
+    const int spare = size + 2 * padding - (window - 1) * spread - 1;
+    return spare < 0 ? 0 : spare / step + 1;
+}
+
+static float element_of(const depthwise_t *d, int y, int x, int channel) {
+    float sum = 0;
+    for (int r = 0; r < d->rows; ++r) {
+        const int row = y * d->step - d->top + r * d->spread;
+        for (int c = 0; row >= 0 && row < d->height && c < d->columns; ++c) {
+            const int column = x * d->step - d->left + c * d->spread;
+            if (column < 0 || column >= d->width) continue;
+            const float product = image[(row * d->width + column) * d->channels + channel] *
+                                  filter[(r * d->columns + c) * d->channels + channel];
+            sum += product;
+        }
+    }
+    return sum;
+}
+
+static void call_depthwise(gantry_scope_t *scope, const depthwise_t *d, int count) {
+    const int64_t strides[] = {1, d->step, d->step, 1}, dilations[] = {1, d->spread, d->spread, 1};
+    const int64_t pads[] = {0, 0, d->top, d->top, d->left, d->left, 0, 0};
+    const gantry_attr_value_t attrs[] = {
+        {.name = "strides", .kind = GANTRY_ATTR_INTS, .i = 4, .list = strides},
+        {.name = "dilations", .kind = GANTRY_ATTR_INTS, .i = 4, .list = dilations},
+        {.name = "padding", .kind = GANTRY_ATTR_STRING, .s = "EXPLICIT"},
+        {.name = "explicit_paddings", .kind = GANTRY_ATTR_INTS, .i = 8, .list = pads}};
+    const int pixels = d->height * d->width * d->channels;
+    const gantry_tensor_t *result = NULL;
+    const gantry_tensor_t *inputs[] = {
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1, d->height, d->width, d->channels),
+                        image, (size_t)pixels * sizeof *image),
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(d->rows, d->columns, d->channels, 1),
+                        filter, (size_t)(d->rows * d->columns * d->channels) * sizeof *filter)};
+    size_t results = 1;
+    if (gantry_op_call(scope, "DepthwiseConv2dNative", inputs, 2, attrs, 4, &result, &results) !=
+            GANTRY_OK ||
+        gantry_tensor_read(result, got, (size_t)count * sizeof *got) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    gantry_tensor_drop(scope, result);
+}
+
+static void check_depthwise(gantry_scope_t *scope, const depthwise_t *d) {
+    const int high = places_of(d->height, d->rows, d->step, d->spread, d->top),
+              wide = places_of(d->width, d->columns, d->step, d->spread, d->left);
+    const int count = high * wide * d->channels;
+    if (high < 1 || wide < 1) return;
+    for (int i = 0; i < count; ++i) {
+        const int place = i / d->channels;
+        expected[i] = element_of(d, place / wide, place % wide, i % d->channels);
+    }
+    call_depthwise(scope, d, count);
+    for (int i = 0; i < count; ++i) {
+        if (memcmp(&got[i], &expected[i], sizeof got[i]) != 0)
+            fail_msg(
+                "element %d of image %dx%dx%d, window %dx%d, step %d, spread %d, padding %d "
+                "and %d is %g, expected %g",
+                i, d->height, d->width, d->channels, d->rows, d->columns, d->step, d->spread,
+                d->top, d->left, (double)got[i], (double)expected[i]);
+    }
+}
+
+/* Vectors of 8 and 16 channels, channels that are a multiple of 256, groups of 4 and 8 places. */
+TEST(any_size_has_the_bits_of_plain_loops) {
+    static const int channels[] = {1, 3, 8, 15, 16, 17, 24, 31, 33, 64, 130, 256};
+    runtime_fixture_t f;
+    uint32_t seed = 5;
+    fake->set_device_count(0);
+    gantry_runtime_options_t options = runtime_fixture_options(&f);
+    runtime_fixture_open_with(&f, &options);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+    for (int i = 0; i < 600; ++i) {
+        const int most = 1 + (int)(next_number(&seed) % 3);
+        const depthwise_t d = {.height = 1 + (int)(next_number(&seed) % 9),
+                               .width = 1 + (int)(next_number(&seed) % 31),
+                               .channels = channels[next_number(&seed) % 12],
+                               .rows = 1 + (int)(next_number(&seed) % 5),
+                               .columns = i % 4 == 0 ? 1 + (int)(next_number(&seed) % 7)
+                                                     : 3 + 2 * (int)(next_number(&seed) % 2),
+                               .step = most,
+                               .spread = next_number(&seed) % 4 == 0 ? 2 : 1,
+                               .top = (int)(next_number(&seed) % 3),
+                               .left = (int)(next_number(&seed) % 4)};
+        make_numbers(image, d.height * d.width * d.channels, &seed);
+        make_numbers(filter, d.rows * d.columns * d.channels, &seed);
+        check_depthwise(scope, &d);
+    }
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }
