@@ -67,7 +67,7 @@ class GantryOp:
         self.attrs = dict(info.attrs[i].decode().split(": ", 1) for i in range(info.attr_count))
         self.host = {name.rstrip("?") for i, name in enumerate(self.inputs) if info.host_inputs >> i & 1}
         names = list(self.attrs)
-        self.fixed_types = [-t if t < 0 else None for t in info.types[:len(self.inputs) + len(self.outputs)]]
+        self.fixed_types = [-t if -128 < t < 0 else None for t in info.types[:len(self.inputs) + len(self.outputs)]]
         self.type_attrs = [names[t] if t >= 0 else None for t in info.types[:len(self.fixed_types)]]
         self.is_callable = info.is_callable
 

@@ -230,12 +230,7 @@ static AT_NAME(state_t)
     AT_NAME(begin)(const gantry__cpu_attention_t *plan, int64_t unit, int64_t queries) {
     AT_T *rows = AT_NAME(part)(plan, unit, GANTRY_CPU_AT_ROWS);
     AT_NAME(state_t)
-    state = {
-        rows,
-        rows + ITEM,
-        rows + 2 * ITEM,
-        AT_NAME(part)(plan, unit, GANTRY_CPU_AT_OUT)
-    };
+    state = { rows, rows + ITEM, rows + 2 * ITEM, AT_NAME(part)(plan, unit, GANTRY_CPU_AT_OUT) };
     for (int64_t i = 0; i < queries; ++i) {
         state.largest[i] = -INFINITY;
         state.sum[i] = 0;

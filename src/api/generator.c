@@ -204,7 +204,7 @@ static const gantry_tensor_t *generator_draw(gantry_scope_t *scope, gantry_gener
                                              const gantry_attr_value_t *attr) {
     gantry__extras_t extras = {.count = 0};
     if (!check_in(scope, generator)) return NULL;
-    const gantry_tensor_t *inputs[] = {gantry__add_host_shape(&extras, scope, shape),
+    const gantry_tensor_t *inputs[] = {gantry__add_given_shape(&extras, scope, id, shape),
                                        bounds ? bounds[0] : NULL, bounds ? bounds[1] : NULL};
     if (!inputs[0]) return NULL;
     const gantry__draw_t draw = draw_of(generator, gantry_shape_elements(shape));

@@ -76,7 +76,8 @@ const gantry_tensor_t *gantry_scalar_i64(gantry_scope_t *scope, int64_t value) {
 const gantry_tensor_t *gantry_fill(gantry_scope_t *scope, gantry_shape_t shape,
                                    const gantry_tensor_t *value) {
     gantry__extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[] = {gantry__add_host_shape(&extras, scope, &shape), value};
+    const gantry_tensor_t *inputs[] = {
+        gantry__add_given_shape(&extras, scope, GANTRY__OP_ID_Fill, &shape), value};
     return gantry__call_op(scope, GANTRY__OP_ID_Fill, inputs, 2, NULL, 0, &extras);
 }
 
@@ -88,7 +89,8 @@ static const gantry_tensor_t *ops_fill_with(gantry_scope_t *scope, gantry_dtype_
                                  gantry__refuse("type %d is none of gantry_dtype_t", (int)dtype));
         return NULL;
     }
-    const gantry_tensor_t *inputs[] = {gantry__add_host_shape(&extras, scope, shape), NULL};
+    const gantry_tensor_t *inputs[] = {
+        gantry__add_given_shape(&extras, scope, GANTRY__OP_ID_Fill, shape), NULL};
     if (inputs[0]) inputs[1] = gantry__add_host(&extras, scope, dtype, GANTRY_SCALAR, one);
     return gantry__call_op(scope, GANTRY__OP_ID_Fill, inputs, 2, NULL, 0, &extras);
 }
@@ -162,7 +164,8 @@ const gantry_tensor_t *gantry_identity(gantry_scope_t *scope, const gantry_tenso
 const gantry_tensor_t *gantry_reshape(gantry_scope_t *scope, const gantry_tensor_t *x,
                                       gantry_shape_t shape) {
     gantry__extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[] = {x, gantry__add_host_shape(&extras, scope, &shape)};
+    const gantry_tensor_t *inputs[] = {
+        x, gantry__add_given_shape(&extras, scope, GANTRY__OP_ID_Reshape, &shape)};
     return gantry__call_op(scope, GANTRY__OP_ID_Reshape, inputs, 2, NULL, 0, &extras);
 }
 
@@ -211,7 +214,8 @@ const gantry_tensor_t *gantry_transpose(gantry_scope_t *scope, const gantry_tens
 const gantry_tensor_t *gantry_broadcast_to(gantry_scope_t *scope, const gantry_tensor_t *x,
                                            gantry_shape_t shape) {
     gantry__extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[] = {x, gantry__add_host_shape(&extras, scope, &shape)};
+    const gantry_tensor_t *inputs[] = {
+        x, gantry__add_given_shape(&extras, scope, GANTRY__OP_ID_BroadcastTo, &shape)};
     return gantry__call_op(scope, GANTRY__OP_ID_BroadcastTo, inputs, 2, NULL, 0, &extras);
 }
 

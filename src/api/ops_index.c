@@ -22,7 +22,7 @@ static const gantry_tensor_t *add_shape_like(gantry__extras_t *extras, gantry_sc
         narrow[d] = fits ? (int32_t)shape->dims[d] : 0;
     }
     return fits ? gantry__add_host(extras, scope, GANTRY_INT32, GANTRY_SHAPE(shape->rank), narrow)
-                : gantry__add_host_shape(extras, scope, shape);
+                : gantry__add_given_shape(extras, scope, GANTRY__OP_ID_ScatterNd, shape);
 }
 
 const gantry_tensor_t *gantry_scatter_nd(gantry_scope_t *scope, const gantry_tensor_t *indices,

@@ -61,7 +61,7 @@ static tensor *by_seed(gantry_scope_t *scope, gantry__op_id_t id, const gantry_s
                        gantry_dtype_t dtype, int64_t seed0, int64_t seed1) {
     gantry__extras_t extras = {.count = 0};
     const gantry_attr_value_t attr = gantry__attr_type("dtype", dtype);
-    tensor *inputs[] = {gantry__add_host_shape(&extras, scope, shape), NULL};
+    tensor *inputs[] = {gantry__add_given_shape(&extras, scope, id, shape), NULL};
     if (inputs[0]) inputs[1] = add_seed(&extras, scope, seed0, seed1);
     return gantry__call_op(scope, id, inputs, 2, &attr, 1, &extras);
 }
@@ -90,7 +90,9 @@ tensor *gantry_stateless_random_uniform_int(gantry_scope_t *scope, gantry_shape_
                                             tensor *minval, tensor *maxval, int64_t seed0,
                                             int64_t seed1) {
     gantry__extras_t extras = {.count = 0};
-    tensor *inputs[] = {gantry__add_host_shape(&extras, scope, &shape), NULL, minval, maxval};
+    tensor *inputs[] = {
+        gantry__add_given_shape(&extras, scope, GANTRY__OP_ID_StatelessRandomUniformInt, &shape),
+        NULL, minval, maxval};
     if (inputs[0]) inputs[1] = add_seed(&extras, scope, seed0, seed1);
     return gantry__call_op(scope, GANTRY__OP_ID_StatelessRandomUniformInt, inputs, 4, NULL, 0,
                            &extras);
@@ -155,7 +157,7 @@ static tensor *with_state(gantry_scope_t *scope, gantry__op_id_t id, const gantr
                           gantry_dtype_t dtype, const int64_t *seed) {
     gantry__extras_t extras = {.count = 0};
     const attrs_t attrs = make_attrs(scope, "dtype", dtype, seed);
-    tensor *input = gantry__add_host_shape(&extras, scope, shape);
+    tensor *input = gantry__add_given_shape(&extras, scope, id, shape);
     return gantry__call_op(scope, id, &input, 1, attrs.list, attrs.count, &extras);
 }
 
@@ -180,7 +182,9 @@ tensor *gantry_random_uniform_int(gantry_scope_t *scope, gantry_shape_t shape, t
                                   tensor *maxval, const int64_t *seed) {
     gantry__extras_t extras = {.count = 0};
     const attrs_t attrs = make_attrs(scope, NULL, GANTRY_DTYPE_NONE, seed);
-    tensor *inputs[] = {gantry__add_host_shape(&extras, scope, &shape), minval, maxval};
+    tensor *inputs[] = {
+        gantry__add_given_shape(&extras, scope, GANTRY__OP_ID_RandomUniformInt, &shape), minval,
+        maxval};
     return gantry__call_op(scope, GANTRY__OP_ID_RandomUniformInt, inputs, 3, attrs.list,
                            attrs.count, &extras);
 }

@@ -145,10 +145,12 @@ tensor *gantry_conv2d_transpose(gantry_scope_t *scope, tensor *images, tensor *f
         /* the op refuses -1 as a size */
         sizes[d] = size < 0 || size > INT32_MAX ? -1 : (int32_t)size;
     }
-    tensor *inputs[] = {images, filter,
-                        has_rank ? gantry__add_host(&extras, scope, GANTRY_INT32,
-                                                    GANTRY_SHAPE(output_shape.rank), sizes)
-                                 : gantry__add_host_shape(&extras, scope, &output_shape)};
+    tensor *inputs[] = {
+        images, filter,
+        has_rank
+            ? gantry__add_host(&extras, scope, GANTRY_INT32, GANTRY_SHAPE(output_shape.rank), sizes)
+            : gantry__add_given_shape(&extras, scope, GANTRY__OP_ID_Conv2DTranspose,
+                                      &output_shape)};
     return gantry__call_op(scope, GANTRY__OP_ID_Conv2DTranspose, inputs, 3, call.attrs, call.count,
                            &extras);
 }

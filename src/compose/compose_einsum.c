@@ -14,7 +14,8 @@
  *                    twice: put on the diagonal, with zeros elsewhere
  *
  * Dimensions under an ellipsis are batch dimensions; if one input lacks them or has size 1,
- * BatchMatMul broadcasts. */
+ * BatchMatMul broadcasts. Where they are too many for its operands, those that broadcast alike are
+ * merged. */
 #include <string.h>
 
 #include <gantry/ops.h>
@@ -197,21 +198,64 @@ static bool is_broadcast(const kinds_t *k, const operand_t *left, const operand_
     return false;
 }
 
+/* The dimensions of a product's batch: each has so many of the batch's labels, in their order. */
+typedef struct batch_t {
+    int32_t rank, counts[GANTRY_MAX_RANK];
+} batch_t;
+
+/* How a label broadcasts; false: its sizes depend on data. */
+static bool find_pattern(const operand_t *left, const operand_t *right, uint8_t label,
+                         uint32_t *out_pattern) {
+    const int64_t a = own_size(left, label), b = own_size(right, label);
+    *out_pattern = (uint32_t)(a == 1) << 1 | (uint32_t)(b == 1);
+    return a >= 0 && b >= 0;
+}
+
+/* Sorts the batch's labels by the way they broadcast, and merges those that do so alike. */
+static bool merge_batch(labels_t *labels, const operand_t *left, const operand_t *right,
+                        batch_t *out) {
+    labels_t sorted = {.count = 0};
+    *out = (batch_t){.rank = 0};
+    for (uint32_t pattern = 0; pattern < 4; ++pattern) {
+        const int32_t before = sorted.count;
+        for (int32_t i = 0; i < labels->count; ++i) {
+            uint32_t found;
+            if (!find_pattern(left, right, labels->at[i], &found)) return false;
+            if (found == pattern) compose_einsum_append(&sorted, labels->at[i]);
+        }
+        if (sorted.count > before) out->counts[out->rank++] = sorted.count - before;
+    }
+    *labels = sorted;
+    return true;
+}
+
+/* Chooses the batch's dimensions: one, if nothing broadcasts; else one for each label, or as many
+ * as there is room for. */
+static bool shape_batch(kinds_t *k, const operand_t *left, const operand_t *right, batch_t *out) {
+    const bool keeps_batch = is_broadcast(k, left, right);
+    *out = (batch_t){.rank = k->batch.count > 0 ? 1 : 0, .counts = {k->batch.count}};
+    if (!keeps_batch) return true;
+    if (k->batch.count + 2 > GANTRY_MAX_RANK) return merge_batch(&k->batch, left, right, out);
+    out->rank = k->batch.count;
+    for (int32_t i = 0; i < out->rank; ++i) out->counts[i] = 1;
+    return true;
+}
+
 /* Makes the operand [batch, rows, columns]; true if it is [batch, columns, rows] instead, because
  * its memory already has that order. */
 static bool make_matrix(const gantry__compose_t *c, const gantry__einsum_t *e, operand_t *x,
                         const labels_t *batch, const labels_t *rows, const labels_t *columns,
-                        bool keeps_batch) {
+                        const batch_t *dims) {
     labels_t own = {.count = 0};
-    gantry_shape_t shape = {.rank = 0};
-    int64_t matrices = 1;
-    for (int32_t i = 0; i < batch->count; ++i) {
-        const int64_t size = own_size(x, batch->at[i]);
-        if (gantry__has_label(&x->labels, batch->at[i])) compose_einsum_append(&own, batch->at[i]);
-        if (keeps_batch) shape.dims[shape.rank++] = size;
-        matrices = compose_einsum_times(matrices, size);
+    gantry_shape_t shape = {.rank = dims->rank};
+    for (int32_t d = 0, i = 0; d < dims->rank; ++d) {
+        shape.dims[d] = 1;
+        for (const int32_t end = i + dims->counts[d]; i < end; ++i) {
+            const uint8_t label = batch->at[i];
+            if (gantry__has_label(&x->labels, label)) compose_einsum_append(&own, label);
+            shape.dims[d] = compose_einsum_times(shape.dims[d], own_size(x, label));
+        }
     }
-    if (!keeps_batch && batch->count > 0) shape.dims[shape.rank++] = matrices;
     labels_t wanted = joined(&own, rows), turned = joined(&own, columns);
     wanted = joined(&wanted, columns);
     turned = joined(&turned, rows);
@@ -225,20 +269,21 @@ static bool make_matrix(const gantry__compose_t *c, const gantry__einsum_t *e, o
 
 static operand_t compose_einsum_multiply(const gantry__compose_t *c, const gantry__einsum_t *e,
                                          operand_t *left, operand_t *right) {
-    const kinds_t k = sort_labels(e, left, right);
-    const bool keeps_batch = is_broadcast(&k, left, right);
+    kinds_t k = sort_labels(e, left, right);
+    batch_t batch;
+    const bool is_known = shape_batch(&k, left, right, &batch);
     operand_t out = {.labels = joined(&k.batch, &k.left)};
     out.labels = joined(&out.labels, &k.right);
-    if (keeps_batch && k.batch.count + 2 > GANTRY_MAX_RANK) {
-        (void)gantry__fail(GANTRY_UNIMPLEMENTED,
-                           "%d broadcasting dimensions; at most %d are available",
-                           (int)k.batch.count, GANTRY_MAX_RANK - 2);
+    if (!is_known) {
+        (void)gantry__fail(
+            GANTRY_UNIMPLEMENTED,
+            "%d broadcasting dimensions, of which sizes depend on data; at most %d are available",
+            (int)k.batch.count, GANTRY_MAX_RANK - 2);
         (void)gantry__scope_fail(c->scope, GANTRY_UNIMPLEMENTED);
         return out;
     }
-    const bool left_turned = make_matrix(c, e, left, &k.batch, &k.left, &k.contracted, keeps_batch);
-    const bool right_turned =
-        make_matrix(c, e, right, &k.batch, &k.contracted, &k.right, keeps_batch);
+    const bool left_turned = make_matrix(c, e, left, &k.batch, &k.left, &k.contracted, &batch);
+    const bool right_turned = make_matrix(c, e, right, &k.batch, &k.contracted, &k.right, &batch);
     const gantry_matmul_options_t options = {.transpose_a = left_turned,
                                              .transpose_b = right_turned};
     out.tensor = k.contracted.count == 0

@@ -197,24 +197,25 @@ static gantry_status_t read_dim(cursor_t *cursor, int64_t *out) {
 }
 
 static gantry_status_t npy_read_shape(cursor_t *cursor, gantry__npy_view_t *out) {
+    uint32_t count = 0;
     out->shape = (gantry_shape_t){.rank = 0};
     if (!npy_take(cursor, '(')) return fail_here(cursor, "a tuple of dimensions ('shape')");
     while (!npy_take(cursor, ')')) {
         int64_t dim = 0;
         GANTRY__TRY(read_dim(cursor, &dim));
-        if (out->shape.rank == GANTRY_MAX_RANK) {
-            return gantry__fail(GANTRY_UNIMPLEMENTED,
-                                "the .npy file's array has more than the %d dimensions accepted",
-                                GANTRY_MAX_RANK);
-        }
-        out->shape.dims[out->shape.rank++] = dim;
+        if (count < GANTRY_MAX_RANK) out->shape.dims[out->shape.rank++] = dim;
+        ++count;
         bool comma = npy_take(cursor, ',');
         bool last = npy_peek(cursor) == ')';
         /* In Python, (3) is a number in brackets, not a tuple. */
-        if (!comma && (!last || out->shape.rank == 1))
+        if (!comma && (!last || count == 1))
             return fail_here(cursor, "',' between dimensions ('shape')");
     }
-    return GANTRY_OK;
+    if (count <= GANTRY_MAX_RANK) return GANTRY_OK;
+    return gantry__fail(GANTRY_UNIMPLEMENTED,
+                        "the .npy file's array has %" PRIu32
+                        " dimensions, more than the %d dimensions accepted",
+                        count, GANTRY_MAX_RANK);
 }
 
 /* ---- the header ---- */

@@ -41,13 +41,18 @@ const gantry_tensor_t *gantry__add_host(gantry__extras_t *extras, gantry_scope_t
 
 const gantry_tensor_t *gantry__add_host_shape(gantry__extras_t *extras, gantry_scope_t *scope,
                                               const gantry_shape_t *shape) {
-    if (shape->rank < 0 || shape->rank > GANTRY_MAX_RANK) {
-        if (!scope || scope->status != GANTRY_OK) return NULL;
-        (void)gantry__scope_fail(scope, gantry__refuse("a shape has rank %d; 0 to %d is accepted",
-                                                       shape->rank, GANTRY_MAX_RANK));
-        return NULL;
-    }
     return gantry__add_host(extras, scope, GANTRY_INT64, GANTRY_SHAPE(shape->rank), shape->dims);
+}
+
+const gantry_tensor_t *gantry__add_given_shape(gantry__extras_t *extras, gantry_scope_t *scope,
+                                               gantry__op_id_t op, const gantry_shape_t *shape) {
+    if (shape->rank >= 0 && shape->rank <= GANTRY_MAX_RANK)
+        return gantry__add_host_shape(extras, scope, shape);
+    if (!scope || scope->status != GANTRY_OK) return NULL;
+    (void)gantry__scope_fail(
+        scope, gantry__refuse("%s: the shape has rank %d; 0 to %d is accepted",
+                              gantry__op_get(op)->name, shape->rank, GANTRY_MAX_RANK));
+    return NULL;
 }
 
 const gantry_tensor_t *gantry__add_host_i32(gantry__extras_t *extras, gantry_scope_t *scope,

@@ -55,6 +55,9 @@ const gantry_tensor_t *gantry__add_host(gantry__extras_t *extras, gantry_scope_t
 /* int64 */
 const gantry_tensor_t *gantry__add_host_shape(gantry__extras_t *extras, gantry_scope_t *scope,
                                               const gantry_shape_t *shape);
+/* The same of a shape that the program gives; the op refuses one that is not possible. */
+const gantry_tensor_t *gantry__add_given_shape(gantry__extras_t *extras, gantry_scope_t *scope,
+                                               gantry__op_id_t op, const gantry_shape_t *shape);
 const gantry_tensor_t *gantry__add_host_i32(gantry__extras_t *extras, gantry_scope_t *scope,
                                             int32_t value);
 const gantry_tensor_t *gantry__add_host_i64(gantry__extras_t *extras, gantry_scope_t *scope,

@@ -42,7 +42,7 @@ typedef struct gantry__safetensors_tensor_t {
     gantry_dtype_t dtype; /* GANTRY_DTYPE_NONE: type_name is none of Gantry's */
     const char *type_name;
     gantry_shape_t shape;
-    bool has_more_dims; /* than shape can hold */
+    uint64_t dim_count; /* may be more than shape can hold */
     uint64_t begin, end;
     size_t source; /* the index of the entry that is saved */
 } gantry__safetensors_tensor_t;

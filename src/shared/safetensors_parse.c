@@ -233,22 +233,24 @@ gantry_status_t gantry__safetensors_check_readable(const gantry__safetensors_ten
             "' is %.20s; BOOL, U8 to U64, I8 to I64, F16, BF16, F32, F64 and C64 are accepted",
             tensor->name, tensor->type_name);
     }
-    if (!tensor->has_more_dims) return GANTRY_OK;
+    if (tensor->dim_count <= GANTRY_MAX_RANK) return GANTRY_OK;
     return gantry__fail(GANTRY_UNIMPLEMENTED,
-                        "tensor '" NAME_FORMAT "' has more than the %d dimensions accepted",
-                        tensor->name, GANTRY_MAX_RANK);
+                        "tensor '" NAME_FORMAT "' has %" PRIu64
+                        " dimensions, more than the %d dimensions accepted",
+                        tensor->name, tensor->dim_count, GANTRY_MAX_RANK);
 }
 
 static gantry_status_t parse_shape(json_t *json, gantry__safetensors_tensor_t *tensor) {
     bool more;
     uint64_t dim;
     GANTRY__TRY(json_expect(json, '[', "'['"));
-    for (tensor->shape.rank = 0;;) {
+    tensor->dim_count = 0;
+    for (tensor->shape.rank = 0;; ++tensor->dim_count) {
         GANTRY__TRY(json_more(json, ']', tensor->shape.rank == 0, &more));
         if (!more) return GANTRY_OK;
         GANTRY__TRY(json_number(json, &dim));
-        tensor->has_more_dims = tensor->shape.rank == GANTRY_MAX_RANK;
-        if (!tensor->has_more_dims) tensor->shape.dims[tensor->shape.rank++] = (int64_t)dim;
+        if (tensor->dim_count < GANTRY_MAX_RANK)
+            tensor->shape.dims[tensor->shape.rank++] = (int64_t)dim;
     }
 }
 
@@ -290,7 +292,8 @@ static gantry_status_t safetensors_parse_check_tensor(const gantry__safetensors_
                                                   : "data_offsets");
     }
     /* a size that Gantry does not know */
-    const bool is_foreign = tensor->dtype == GANTRY_DTYPE_NONE || tensor->has_more_dims;
+    const bool is_foreign =
+        tensor->dtype == GANTRY_DTYPE_NONE || tensor->dim_count > GANTRY_MAX_RANK;
     const int64_t elements = gantry_shape_elements(&tensor->shape);
     const size_t item = gantry_dtype_size(tensor->dtype);
     const bool has_size = !is_foreign && elements >= 0 && (uint64_t)elements <= SIZE_MAX / 2 / item;

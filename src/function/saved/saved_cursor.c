@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "function/saved/saved_cursor.h"
 
+#include <stdio.h>
+
 gantry_status_t gantry__saved_fail(const gantry__saved_cursor_t *cursor, const char *what) {
     return gantry__fail(GANTRY_DATA_LOSS, "the graph is damaged at byte %zu of %zu: %s",
                         (size_t)(cursor->at - cursor->begin), (size_t)(cursor->end - cursor->begin),
@@ -57,7 +59,12 @@ gantry_status_t gantry__saved_take_type(gantry__saved_cursor_t *cursor, gantry_d
     uint32_t dtype = 0, rank = 0;
     GANTRY__TRY(gantry__saved_take_u8(cursor, &dtype));
     GANTRY__TRY(gantry__saved_take_u8(cursor, &rank));
-    if (rank > GANTRY_MAX_RANK) return gantry__saved_fail(cursor, "a rank is not possible");
+    if (rank > GANTRY_MAX_RANK) {
+        char what[64];
+        (void)snprintf(what, sizeof what, "a value has %u dimensions; at most %d are accepted",
+                       (unsigned)rank, GANTRY_MAX_RANK);
+        return gantry__saved_fail(cursor, what);
+    }
     *out_dtype = (gantry_dtype_t)dtype;
     *out_shape = (gantry_shape_t){.rank = (int32_t)rank};
     return gantry__saved_take(cursor, out_shape->dims, rank * sizeof out_shape->dims[0]);

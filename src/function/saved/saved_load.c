@@ -137,7 +137,7 @@ static gantry_status_t saved_load_find_weight(loading_t *loading,
         return gantry__fail(GANTRY_DATA_LOSS, "its graph has the tensor \"%s\" twice", label.text);
     loading->is_taken[index] = true;
     *out = tensor;
-    if (tensor->dtype == weight->dtype && !tensor->has_more_dims &&
+    if (tensor->dtype == weight->dtype && tensor->dim_count <= GANTRY_MAX_RANK &&
         gantry_shape_equal(&tensor->shape, &weight->shape))
         return GANTRY_OK;
     (void)gantry_shape_format(&weight->shape, wanted, sizeof wanted);

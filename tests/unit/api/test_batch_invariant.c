@@ -56,6 +56,7 @@ static const char *const exact[] = {"All",
                                     "AssignSubVariableOp",
                                     "AssignVariableOp",
                                     "BatchToSpaceND",
+                                    "Bitcast",
                                     "BooleanMask",
                                     "BroadcastArgs",
                                     "BroadcastGradientArgs",
@@ -121,6 +122,8 @@ static const char *const exact[] = {"All",
                                     "UpperBound",
                                     "VarHandleOp",
                                     "Where",
+                                    "XlaDynamicSlice",
+                                    "XlaDynamicUpdateSlice",
                                     "ZerosLike"};
 /* Parts of ops that have cases. */
 static const char *const parts[] = {"ConvolveImages", "FoldImagePatches"};

@@ -204,7 +204,7 @@ TEST(a_shape_of_too_many_dimensions_is_refused) {
     const gantry_tensor_t *x = counted(f, GANTRY_SHAPE(1, 2, 2, 1));
     assert_null(gantry_conv2d_transpose(f->scope, x, x, (gantry_shape_t){.rank = 1000}, NULL));
     assert_non_null(
-        strstr(gantry_scope_message(f->scope), "a shape has rank 1000; 0 to 8 is accepted"));
+        strstr(gantry_scope_message(f->scope), "the shape has rank 1000; 0 to 8 is accepted"));
 }
 
 int main(void) { return test_main_each(cpu_scope_set_up, cpu_scope_tear_down); }

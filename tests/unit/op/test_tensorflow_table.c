@@ -15,6 +15,7 @@ typedef struct row_t {
     const char *op, *gantry;
     int adapt;
     bool is_elementwise;
+    uint32_t priority;
     struct {
         const char *attr;
         uint64_t types;
