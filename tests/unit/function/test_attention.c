@@ -68,7 +68,7 @@ TEST(memory_is_that_of_inputs_and_outputs) {
 static void attend_with_threads(uint32_t threads, float *out) {
     runtime_fixture_t f;
     gantry_runtime_options_t options = runtime_fixture_options(&f);
-    options.cpu_threads = threads;
+    options.cpu_threads = (int32_t)threads;
     runtime_fixture_open_with(&f, &options);
     gantry_scope_t *s = runtime_fixture_scope(&f, "CPU:0");
     tensor *inputs[3], *outputs[4];
