@@ -73,18 +73,22 @@ gantry_status_t gantry__infer_batch_mat_mul(gantry__infer_t *call) {
 
 /* ---- products of small integers ---- */
 
-static bool are_bytes(gantry_dtype_t dtype) { return dtype == GANTRY_INT8 || dtype == GANTRY_UINT8; }
+static bool are_bytes(gantry_dtype_t dtype) {
+    return dtype == GANTRY_INT8 || dtype == GANTRY_UINT8;
+}
 
 gantry_status_t gantry__infer_small_types(const gantry__infer_t *call) {
     const gantry_dtype_t a = call->dtypes[0], b = call->dtypes[1];
     if (a != b && !(are_bytes(a) && are_bytes(b))) {
-        return gantry__refuse("In[0] is %s and In[1] %s: types that pair are int8 or uint8 with int8 or uint8, "
-                              "int16 with int16, and bool with bool",
-                              gantry_dtype_name(a), gantry_dtype_name(b));
+        return gantry__refuse(
+            "In[0] is %s and In[1] %s: types that pair are int8 or uint8 with int8 or uint8, "
+            "int16 with int16, and bool with bool",
+            gantry_dtype_name(a), gantry_dtype_name(b));
     }
     if (call->out_dtypes[0] == GANTRY_BOOL && a != GANTRY_BOOL) {
-        return gantry__refuse("Tout is bool and the inputs are %s and %s: only products of bool are bool",
-                              gantry_dtype_name(a), gantry_dtype_name(b));
+        return gantry__refuse(
+            "Tout is bool and the inputs are %s and %s: only products of bool are bool",
+            gantry_dtype_name(a), gantry_dtype_name(b));
     }
     return GANTRY_OK;
 }
@@ -100,9 +104,10 @@ gantry_status_t gantry__infer_zero_point(const gantry__infer_t *call, uint32_t i
         (each && gantry__shapes_fit(zero, each)))
         return GANTRY_OK;
     if (!each) {
-        return gantry__refuse("%s has shape %s; it must be a scalar%s", call->op->inputs[input].name,
-                              gantry__shape_text(zero).text,
-                              lines == 1 ? "" : ", or a vector of as many elements as there are outputs");
+        return gantry__refuse(
+            "%s has shape %s; it must be a scalar%s", call->op->inputs[input].name,
+            gantry__shape_text(zero).text,
+            lines == 1 ? "" : ", or a vector of as many elements as there are outputs");
     }
     return gantry__refuse("%s has shape %s; it must be a scalar, a vector of %" PRId64 " or %s",
                           call->op->inputs[input].name, gantry__shape_text(zero).text, lines,
