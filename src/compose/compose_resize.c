@@ -142,13 +142,27 @@ static bool resize_repeats(const resize_run_t *run, const gantry_shape_t *source
     return true;
 }
 
+/* Repeats places. In the last dimension they are single elements, which a broadcast would copy one
+ * by one, so they are taken. */
+static tensor *resize_repeat_all(resize_run_t *run, tensor *x, const resize_apart_t *by) {
+    gantry_scope_t *s = run->scope;
+    gantry_shape_t apart = by->apart, wide = by->wide;
+    const int32_t last = x->shape.rank - 1;
+    if (by->count > 0 && by->axes[by->count - 1] == wide.rank - 1) {
+        x = resize_take_places(run, x, &run->tables[last], last);
+        apart.dims[apart.rank - 2] = wide.dims[wide.rank - 2] = run->tables[last].result;
+        apart.rank = wide.rank = wide.rank - 1;
+        if (by->count == 1) return x;
+    }
+    return gantry_reshape(s, gantry_broadcast_to(s, gantry_reshape(s, x, apart), wide),
+                          run->c->call->out_shapes[0]);
+}
+
 /* Takes places in all dimensions. */
 static tensor *resize_take_all(resize_run_t *run, tensor *x) {
-    gantry_scope_t *s = run->scope;
     resize_apart_t by;
     if (x->elements > 0 && resize_repeats(run, &x->shape, &by))
-        return gantry_reshape(s, gantry_broadcast_to(s, gantry_reshape(s, x, by.apart), by.wide),
-                              run->c->call->out_shapes[0]);
+        return resize_repeat_all(run, x, &by);
     for (int32_t d = x->shape.rank - 1; d >= 0; --d) {
         const gantry__resize_table_t *table = &run->tables[d];
         if (table->heap && gantry__resize_repeats(table) != 1)
