@@ -126,6 +126,7 @@ AT_FN void clear(AT_POINTER(C) to, int count) {
     for (int i = AT_OWN; i < count; i += ITEMS) {
         to[i] = 0;
     }
+    AT_SYNC();
 }
 
 /* The registers of a tile, x<row>_<vector>: compilers keep names in registers, and not arrays. */
