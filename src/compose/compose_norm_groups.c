@@ -44,8 +44,8 @@ void gantry__compose_rms_norm(const gantry__compose_t *c) {
 }
 
 /* The forms of x. parts: with the axes over which it is normalised, which are the last one if
- * channels are the second dimension, so that a function makes one kernel of rows of it. scaled: with
- * the channels as dimensions. */
+ * channels are the second dimension, so that a function makes one kernel of rows of it. scaled:
+ * with the channels as dimensions. */
 typedef struct group_form_t {
     gantry_shape_t parts, scaled, by_channel;
     int32_t axes[2], axis_count;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Attention of n queries and n keys takes at most 1.1 times the memory of its inputs and
  * outputs, on the CPU with two threads from 2,048 steps and 8 heads of 64 on.
- * Promise: Attention has the same bits from run to run, with any number of threads, and in a function
- * whose lengths are open.
+ * Promise: Attention has the same bits from run to run, with any number of threads, and in a
+ * function whose lengths are open.
  * Promise: Steps one by one, with a past of keys and values, give the rows of causal attention.
  * Promise: A row whose keys are all masked gives zeros, and -infinity as its log_sum_exp.
  * Promise: RMSNorm, and InstanceNorm with its channels second, are one kernel in a function. */
