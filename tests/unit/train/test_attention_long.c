@@ -3,6 +3,7 @@
  * the rows that it gives for their first half, which is computed op by op. */
 #define _XOPEN_SOURCE 700
 
+#include <gantry_train/train.h>
 #include <math.h>
 
 #include "test.h"
