@@ -278,8 +278,7 @@ static int32_t device_open(gantry_backend_instance_t *instance, uint32_t index,
                                         .pool = instance->pool,
                                         .blas = instance->blas,
                                         .simd_level = instance->simd_level,
-                                        .has_dots =
-                                            gantry__cpu_dots_detect(instance->simd_level)};
+                                        .has_dots = gantry__cpu_dots_detect(instance->simd_level)};
     *out_device = device;
     return GANTRY_OK;
 }

@@ -49,6 +49,7 @@ typedef struct gantry__opencl_record_t {
     char *platform_version;
     gantry__record_texts_t texts;
     char build_options[96]; /* what every program is built with, before its own options */
+    bool has_dots;          /* cl_khr_integer_dot_product, for programs in OpenCL C 3.0 */
     bool has_amd_memory;    /* whether the driver reports how much is free */
     atomic_int wait_policy; /* the policy of devices opened from now on; 0: auto */
 } gantry__opencl_record_t;

@@ -335,9 +335,11 @@ static void fill_build(const asked_t *asked, const char *device_version) {
                            record->build_options, asked->extensions};
     /* -w: PoCL's compiler prints on stderr how many warnings there were, such as for loops that it
      * did not unroll. */
-    (void)snprintf(record->build_options, sizeof record->build_options, "-cl-std=CL1.2 -w%s%s",
+    (void)snprintf(record->build_options, sizeof record->build_options, "-w%s%s",
                    can_round ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
                    can_fuse ? " -DGANTRY_HAS_FMA" : "");
+    record->has_dots = strncmp(device_version, "OpenCL 3.", 9) == 0 &&
+                       has_extension(asked->extensions, "cl_khr_integer_dot_product");
     gantry__record_set_hash(&record->texts, parts, sizeof parts / sizeof parts[0]);
 }
 

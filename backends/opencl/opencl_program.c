@@ -97,13 +97,19 @@ static int32_t opencl_program_compile(gantry_backend_program_t *program, const c
     return GANTRY_OK;
 }
 
+/* Only OpenCL C 3.0 has the functions of cl_khr_integer_dot_product. */
+static const char *language_of(const gantry_backend_device_t *device, const char *options) {
+    return device->record->has_dots && strstr(options, "-DGANTRY_DOTS=1") ? "-cl-std=CL3.0"
+                                                                          : "-cl-std=CL1.2";
+}
+
 /* Joins the device's options, the program's and one more; each may be "". */
 static int32_t opencl_program_options(const gantry_backend_program_t *program, const char *options,
                                       const char *more, char out_all[GANTRY__BUILD_OPTIONS_BYTES]) {
     gantry_backend_device_t *device = program->head.device;
-    int length =
-        snprintf(out_all, GANTRY__BUILD_OPTIONS_BYTES, "%s%s%s%s%s", device->record->build_options,
-                 options[0] != '\0' ? " " : "", options, more[0] != '\0' ? " " : "", more);
+    int length = snprintf(out_all, GANTRY__BUILD_OPTIONS_BYTES, "%s %s%s%s%s%s",
+                          language_of(device, options), device->record->build_options,
+                          options[0] != '\0' ? " " : "", options, more[0] != '\0' ? " " : "", more);
     return gantry__program_check_options(device->host, &GANTRY__DRIVER_ERRORS, program->head.label,
                                          (size_t)length);
 }

@@ -101,7 +101,8 @@ typedef struct gantry_op_info_t {
      * is best on the CPU, because the call waits for it elsewhere. */
     uint64_t host_inputs;
     /** The element types of inputs, then of outputs: 0 or more is the index of a type attribute in
-     * attrs, a negative number is a gantry_dtype_t with its sign changed. */
+     * attrs, a negative number is a gantry_dtype_t with its sign changed, and INT8_MIN says that
+     * each tensor of the list has a type of its own. */
     const int8_t *types;
     /** A result's shape depends on elements of the inputs: the call waits for its device. */
     bool has_data_shape;

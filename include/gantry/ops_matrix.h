@@ -25,6 +25,18 @@ GANTRY_API const gantry_tensor_t *gantry_matmul(gantry_scope_t *scope, const gan
                                                 const gantry_tensor_t *b,
                                                 const gantry_matmul_options_t *options);
 
+/** MatMulInteger: the product of integers less their zero points, in int32, modulo 2^32. Types that
+ * pair are int8 or uint8 with int8 or uint8, int16 with int16, and bool with bool, which has no
+ * zero points. A zero point has its operand's type; it is a scalar, or has an element for each row
+ * of a (column of b): a vector, or a tensor of a's (b's) shape whose other size is 1. NULL: 0.
+ * options may be NULL. */
+GANTRY_API const gantry_tensor_t *gantry_matmul_integer(gantry_scope_t *scope,
+                                                        const gantry_tensor_t *a,
+                                                        const gantry_tensor_t *b,
+                                                        const gantry_tensor_t *a_zero_point,
+                                                        const gantry_tensor_t *b_zero_point,
+                                                        const gantry_matmul_options_t *options);
+
 /** x with its last two dimensions exchanged. */
 GANTRY_API const gantry_tensor_t *gantry_matrix_transpose(gantry_scope_t *scope,
                                                           const gantry_tensor_t *x);

@@ -65,6 +65,15 @@ GANTRY_API const gantry_tensor_t *gantry_conv2d_transpose(gantry_scope_t *scope,
                                                           const gantry_tensor_t *filter,
                                                           gantry_shape_t output_shape,
                                                           const gantry_window_options_t *options);
+/** ConvInteger: gantry_conv2d of integers less their zero points, in int32, modulo 2^32. The types
+ * are those of gantry_matmul_integer. The padding counts as the zero point. images_zero_point is a
+ * scalar, filter_zero_point a scalar or a vector with an element for each output. NULL: 0. */
+GANTRY_API const gantry_tensor_t *gantry_conv_integer(gantry_scope_t *scope,
+                                                      const gantry_tensor_t *images,
+                                                      const gantry_tensor_t *filter,
+                                                      const gantry_tensor_t *images_zero_point,
+                                                      const gantry_tensor_t *filter_zero_point,
+                                                      const gantry_window_options_t *options);
 /** tf.nn.conv1d. filter is [length, channels / groups, outputs]. */
 GANTRY_API const gantry_tensor_t *gantry_conv1d(gantry_scope_t *scope,
                                                 const gantry_tensor_t *sequences,

@@ -67,7 +67,7 @@ class GantryOp:
         self.attrs = dict(info.attrs[i].decode().split(": ", 1) for i in range(info.attr_count))
         self.host = {name.rstrip("?") for i, name in enumerate(self.inputs) if info.host_inputs >> i & 1}
         names = list(self.attrs)
-        self.fixed_types = [-t if t < 0 else None for t in info.types[:len(self.inputs) + len(self.outputs)]]
+        self.fixed_types = [-t if -128 < t < 0 else None for t in info.types[:len(self.inputs) + len(self.outputs)]]
         self.type_attrs = [names[t] if t >= 0 else None for t in info.types[:len(self.fixed_types)]]
         self.is_callable = info.is_callable
 
@@ -287,6 +287,18 @@ def split_row(row, sets):
     return [row.copy([(name, types - {INT32} if name == main else types) for name, types in sets]), on_host]
 
 
+def further_row(tf, gantry):
+    """The row of the second op of Gantry that serves this op."""
+    name, types = op_rules.FURTHER[tf.name]
+    row = Row(tf, name, None)
+    match_inputs(tf, gantry[name], row)
+    match_attrs(tf, gantry[name], row)
+    for attr, numbers in types.items():
+        if not numbers <= gantry[name].types(attr) & tf.allowed(attr) & tf.served(attr, ("CPU",)):
+            sys.exit(f"{tf.name}: {name} or TensorFlow has not all types of {attr} in FURTHER of op_rules.py")
+    return row.copy(list(types.items()))
+
+
 def make_rows(gantry, tensorflow):
     rows = []
     for tf in tensorflow.values():
@@ -307,6 +319,8 @@ def make_rows(gantry, tensorflow):
         sets = type_sets(tf, op)
         if sets is not None:
             rows += split_row(row, sets)
+        if tf.name in op_rules.FURTHER:
+            rows.append(further_row(tf, gantry))
     return rows
 
 

@@ -25,7 +25,7 @@ FAMILIES = [
 # that training runs of Keras's layers left on the CPU, then by their mentions in Keras 3 and tensorflow/python.
 WANTED = [
     ("MaxPool3D", "two windows, over depths and over images; AvgPool3D as well"),
-    ("ImageProjectiveTransformV3", "GatherNd at places made from the transforms, with the steps of src/resize.c"),
+    ("ImageProjectiveTransformV3", "GatherNd at places made from the transforms, with the steps of CropAndResize"),
     ("Qr", "a kernel of its own; Keras's Orthogonal initializer calls it once for each variable"),
     ("DynamicStitch", "Concat of the rows, then TensorScatterUpdate"),
     ("DynamicPartition", "Equal and BooleanMask for each partition; waits for the device"),

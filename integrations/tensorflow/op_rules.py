@@ -68,6 +68,11 @@ MAIN_TYPES = ("dtype", "Tout", "T", "Tparams", "SrcT", "Ta")
 # Ops whose type attributes must all be the same type in Gantry.
 SAME_TYPES = {"BatchMatMulV3", "SparseMatMul"}
 
+# A second op of Gantry, which serves further types of an op: those of each type attribute.
+FURTHER = {
+    "BatchMatMulV3": ("MatMulInteger", {"Ta": {4, 6}, "Tb": {4, 6}, "Tout": {3}}),
+}
+
 # Types that Gantry has under the name, with another meaning, and the reason.
 WITHOUT_TYPES = {
     "ConjugateTranspose": {8: "Gantry's Transpose does not conjugate"},

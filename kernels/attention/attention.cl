@@ -2,19 +2,22 @@
 /* Attention, block by block: _Attention and _AttentionGrad. attention_cpu_body.h explains the
  * algorithm.
  *
- *   attention_rows    a work-group of one for SIDE queries of a head. A block of keys
- *                     and its scores are in private memory
+ *   attention_rows    a work-group for SIDE queries of a head. A block of keys and its scores are
+ *                     in the group's memory
  *   attention_keys    the gradients of a block of keys and of its values, likewise
  *   attention_queries the gradients of a block of queries, likewise
  *
- * All products are of small matrices in private memory: four rows at a time, and VECTORS vectors of
- * columns, in registers. On processors a vector has GANTRY_MATH_LANES elements. Block sizes depend
- * on the head's size only, so results are the same from run to run.
+ * All products are of small matrices: four rows at a time, and VECTORS vectors of columns, in
+ * registers. On processors a group is one work-item, its memory is private, and a vector has
+ * GANTRY_MATH_LANES elements. On others a group of 64 shares local memory, or is one work-item
+ * where that is too small for the head. Block sizes depend on the head's size and the form only, so
+ * results are the same from run to run.
  *
  * 16-bit floats are widened when they are loaded, and rounded once at the end.
  *
  * Options: GANTRY_T, a floating type; GANTRY_A_DIM and GANTRY_A_VALUE_DIM, the
- * elements of a head, rounded up to whole tiles; GANTRY_A_MASK 0 none, 1 bool, 2 added. */
+ * elements of a head, rounded up to whole tiles; GANTRY_A_MASK 0 none, 1 bool, 2 added;
+ * GANTRY_A_SHARED, the side of a block of a group of 64, where there is one. */
 
 #if GANTRY_T_IS(f64)
 typedef GANTRY_F64 V;
@@ -45,12 +48,28 @@ GANTRY_LOOSE_TYPE(V, C, loose_t);
 #define TILE (VECTORS * LANES) /* columns of a tile */
 #define TILE_ROWS 4
 
+#if defined(GANTRY_A_SHARED)
+#define SIDE GANTRY_A_SHARED
+#define ITEMS 64
+#define AT_FN GANTRY_LOCAL_FN
+#define AT_POINTER(T_) GANTRY_LOCAL_POINTER(T_)
+#define AT_ARRAY(T_, name, n) GANTRY_LOCAL_ARRAY(T_, name, n)
+#define AT_OWN (int)GANTRY_LOCAL_ID(0)
+#define AT_SYNC() GANTRY_BARRIER()
+#else
 #if !GANTRY_SERIAL
 #define SIDE 8
 #elif GANTRY_A_DIM > 256 || GANTRY_A_VALUE_DIM > 256
 #define SIDE 32
 #else
 #define SIDE 64
+#endif
+#define ITEMS 1
+#define AT_FN GANTRY_BODY_FN
+#define AT_POINTER(T_) T_ *
+#define AT_ARRAY(T_, name, n) T_ name[n]
+#define AT_OWN 0
+#define AT_SYNC()
 #endif
 #define DIM GANTRY_A_DIM
 #define VALUE_DIM GANTRY_A_VALUE_DIM
@@ -81,26 +100,33 @@ typedef struct {
 
 /* to[i * width + d] = from[i * size + d] * scale for i below count and d below size; 0 elsewhere in
  * SIDE rows. */
-GANTRY_BODY_FN void load_rows(GANTRY_GLOBAL const T *from, int count, int size, int width, C scale,
-                              C *to) {
+AT_FN void load_rows(GANTRY_GLOBAL const T *from, int count, int size, int width, C scale,
+                     AT_POINTER(C) to) {
     for (int i = 0; i < SIDE; ++i) {
         const int held = i < count ? size : 0;
-        for (int d = 0; d < held; ++d) {
+        for (int d = AT_OWN; d < held; d += ITEMS) {
             to[i * width + d] = GANTRY_WIDEN(from[i * size + d]) * scale;
         }
-        for (int d = held; d < width; ++d) {
+        for (int d = held + AT_OWN; d < width; d += ITEMS) {
             to[i * width + d] = 0;
         }
     }
 }
 
 /* to[d * SIDE + i] = from[i * width + d] */
-GANTRY_BODY_FN void transpose(const C *from, int size, int width, C *to) {
-    for (int d = 0; d < size; ++d) {
+AT_FN void transpose(const AT_POINTER(C) from, int size, int width, AT_POINTER(C) to) {
+    for (int d = AT_OWN; d < size; d += ITEMS) {
         for (int i = 0; i < SIDE; ++i) {
             to[d * SIDE + i] = from[i * width + d];
         }
     }
+}
+
+AT_FN void clear(AT_POINTER(C) to, int count) {
+    for (int i = AT_OWN; i < count; i += ITEMS) {
+        to[i] = 0;
+    }
+    AT_SYNC();
 }
 
 /* The registers of a tile, x<row>_<vector>: compilers keep names in registers, and not arrays. */
@@ -128,23 +154,24 @@ GANTRY_BODY_FN void transpose(const C *from, int size, int width, C *to) {
 
 /* c[i * columns + j] (+)= the sum over k of a[i * row + k * column] * b[k * columns + j]. rows is a
  * multiple of TILE_ROWS, columns one of TILE. */
-GANTRY_BODY_FN void multiply(const C *a, int row, int column, const C *b, C *c, int rows,
-                             int columns, int depth, int add) {
-    for (int j = 0; j < columns; j += TILE) {
-        for (int i = 0; i < rows; i += TILE_ROWS) {
-            C *to = c + i * columns + j;
-            const C *x = a + i * row;
-            const C *y = b + j;
-            AT_ROWS(AT_ROW_BEGIN)
-            for (int k = 0; k < depth; ++k) {
-                AT_VECTORS(AT_ACROSS, 0)
-                AT_ROWS(AT_ROW_STEP)
-                x += column;
-                y += columns;
-            }
-            AT_ROWS(AT_ROW_END)
+AT_FN void multiply(const AT_POINTER(C) a, int row, int column, const AT_POINTER(C) b,
+                    AT_POINTER(C) c, int rows, int columns, int depth, int add) {
+    const int down = rows / TILE_ROWS, tiles = down * (columns / TILE);
+    for (int tile = AT_OWN; tile < tiles; tile += ITEMS) {
+        const int i = tile % down * TILE_ROWS, j = tile / down * TILE;
+        AT_POINTER(C) to = c + i * columns + j;
+        const AT_POINTER(C) x = a + i * row;
+        const AT_POINTER(C) y = b + j;
+        AT_ROWS(AT_ROW_BEGIN)
+        for (int k = 0; k < depth; ++k) {
+            AT_VECTORS(AT_ACROSS, 0)
+            AT_ROWS(AT_ROW_STEP)
+            x += column;
+            y += columns;
         }
+        AT_ROWS(AT_ROW_END)
     }
+    AT_SYNC();
 }
 
 /* ---- masks ---- */
@@ -154,24 +181,25 @@ GANTRY_BODY_FN void multiply(const C *a, int row, int column, const C *b, C *c, 
 /* Applies softcap, the mask and the order to scores [keys, queries], where `query` and `key` are
  * the first ones. Keys beyond the last have no weight. caps, if not NULL, takes the factors of
  * softcap's gradient. */
-GANTRY_BODY_FN void mask_scores(const attention_t *p, GANTRY_GLOBAL const uchar *mask,
-                                GANTRY_LONG query, int queries, GANTRY_LONG key, int keys,
-                                C *scores, C *caps) {
+AT_FN void mask_scores(const attention_t *p, GANTRY_GLOBAL const uchar *mask, GANTRY_LONG query,
+                       int queries, GANTRY_LONG key, int keys, AT_POINTER(C) scores,
+                       AT_POINTER(C) caps) {
     const C cap = NUMBER(p->softcap);
     if (cap > 0) {
-        for (int i = 0; i < SIDE * SIDE; i += LANES) {
+        for (int i = AT_OWN * LANES; i < SIDE * SIDE; i += ITEMS * LANES) {
             const V part = AT_TANH(AT_LOAD(scores + i) / (V)(cap));
             AT_STORE(part * (V)(cap), scores + i);
             if (caps) {
                 AT_STORE((V)(1) - part * part, caps + i);
             }
         }
+        AT_SYNC();
     }
 #if GANTRY_A_MASK
-    for (int i = 0; i < queries; ++i) {
+    for (int i = AT_OWN; i < queries; i += ITEMS) {
         const GANTRY_LONG first = (query + i) * p->mask_query + key * p->mask_key;
         for (int j = 0; j < keys; ++j) {
-            C *score = scores + j * SIDE + i;
+            AT_POINTER(C) score = scores + j * SIDE + i;
 #if GANTRY_A_MASK == 1
             *score = mask[first + j * p->mask_key] ? *score : (C)LOWEST;
 #else
@@ -180,8 +208,9 @@ GANTRY_BODY_FN void mask_scores(const attention_t *p, GANTRY_GLOBAL const uchar 
 #endif
         }
     }
+    AT_SYNC();
 #endif
-    for (int j = 0; j < SIDE; ++j) {
+    for (int j = AT_OWN; j < SIDE; j += ITEMS) {
         /* the queries before this one do not see the key */
         const GANTRY_LONG first = key + j - p->offset - query;
         const int blind = j >= keys ? SIDE : first < 0 ? 0 : first < SIDE ? (int)first : SIDE;
@@ -189,6 +218,7 @@ GANTRY_BODY_FN void mask_scores(const attention_t *p, GANTRY_GLOBAL const uchar 
             scores[j * SIDE + i] = (C)LOWEST;
         }
     }
+    AT_SYNC();
 }
 
 /* ---- forward ---- */
@@ -196,8 +226,9 @@ GANTRY_BODY_FN void mask_scores(const attention_t *p, GANTRY_GLOBAL const uchar 
 #define AT_GREATER(a, b) (((b) != (b)) | ((b) > (a)) ? (b) : (a))
 
 /* Turns scores [keys, queries] into exponentials, and sets the factor of what was summed before. */
-GANTRY_BODY_FN void weigh(C *scores, C *largest, C *sum, C *factor) {
-    for (int i = 0; i < SIDE; i += LANES) {
+AT_FN void weigh(AT_POINTER(C) scores, AT_POINTER(C) largest, AT_POINTER(C) sum,
+                 AT_POINTER(C) factor) {
+    for (int i = AT_OWN * LANES; i < SIDE; i += ITEMS * LANES) {
         const V before = AT_LOAD(largest + i);
         V most = before, total = (V)(0);
         for (int j = 0; j < SIDE; ++j) {
@@ -215,18 +246,21 @@ GANTRY_BODY_FN void weigh(C *scores, C *largest, C *sum, C *factor) {
         AT_STORE(kept, factor + i);
         AT_STORE(AT_LOAD(sum + i) * kept + total, sum + i);
     }
+    AT_SYNC();
 }
 
-/* A work-group of one for the queries `first` to `first` + SIDE - 1 of a head. */
+/* A work-group for the queries `first` to `first` + SIDE - 1 of a head. */
 GANTRY_KERNEL attention_rows(GANTRY_SPAN_IN(query), GANTRY_SPAN_IN(key), GANTRY_SPAN_IN(value),
                              GANTRY_SPAN_IN(mask), GANTRY_SPAN_OUT(out), GANTRY_SPAN_OUT(sums),
                              GANTRY_VALUE(attention_t, p)) {
     GANTRY_TAKE(attention_t, p)
-    C rows[SIDE * (DIM > VALUE_DIM ? DIM : VALUE_DIM)]; /* of keys, then of values */
-    C turned[DIM * SIDE];                               /* queries, transposed */
-    C scores[SIDE * SIDE];
-    C result[SIDE * VALUE_DIM];
-    C largest[SIDE], sum[SIDE], factor[SIDE];
+    AT_ARRAY(C, rows, SIDE * (DIM > VALUE_DIM ? DIM : VALUE_DIM)); /* of keys, then of values */
+    AT_ARRAY(C, turned, DIM * SIDE);                               /* queries, transposed */
+    AT_ARRAY(C, scores, SIDE * SIDE);
+    AT_ARRAY(C, result, SIDE * VALUE_DIM);
+    AT_ARRAY(C, largest, SIDE);
+    AT_ARRAY(C, sum, SIDE);
+    AT_ARRAY(C, factor, SIDE);
     const GANTRY_LONG blocks = (p.queries + SIDE - 1) / SIDE;
     const GANTRY_LONG head = gantry__divide_position(GANTRY_GROUP_ID(0), blocks);
     const GANTRY_LONG first = (GANTRY_GROUP_ID(0) - head * blocks) * SIDE;
@@ -240,42 +274,45 @@ GANTRY_KERNEL attention_rows(GANTRY_SPAN_IN(query), GANTRY_SPAN_IN(key), GANTRY_
         GANTRY_IN(uchar, mask) + (batch * p.mask_batch + own * p.mask_head) * MASK_BYTES;
     load_rows(GANTRY_IN(T, query) + (head * p.queries + first) * p.dim, queries, (int)p.dim, DIM,
               NUMBER(p.scale), rows);
+    AT_SYNC();
     transpose(rows, (int)p.dim, DIM, turned);
-    for (int i = 0; i < SIDE; ++i) {
+    for (int i = AT_OWN; i < SIDE; i += ITEMS) {
         largest[i] = (C)LOWEST;
         sum[i] = 0;
     }
-    for (int i = 0; i < SIDE * VALUE_DIM; ++i) {
-        result[i] = 0;
-    }
+    clear(result, SIDE * VALUE_DIM);
+    AT_SYNC();
     for (GANTRY_LONG at = 0; at < seen; at += SIDE) {
         const int keys = (int)(seen - at < SIDE ? seen - at : SIDE);
         load_rows(GANTRY_IN(T, key) + (key_head * p.keys + at) * p.dim, keys, (int)p.dim, DIM, (C)1,
                   rows);
+        AT_SYNC();
         multiply(rows, DIM, 1, turned, scores, SIDE, SIDE, (int)p.dim, 0);
         mask_scores(&p, masks, first, queries, at, keys, scores, 0);
         weigh(scores, largest, sum, factor);
         for (int i = 0; i < SIDE; ++i) {
-            for (int d = 0; d < VALUE_DIM; ++d) {
+            for (int d = AT_OWN; d < VALUE_DIM; d += ITEMS) {
                 result[i * VALUE_DIM + d] = result[i * VALUE_DIM + d] * factor[i];
             }
         }
         load_rows(GANTRY_IN(T, value) + (key_head * p.keys + at) * p.value_dim, keys,
                   (int)p.value_dim, VALUE_DIM, (C)1, rows);
+        AT_SYNC();
         multiply(scores, 1, SIDE, rows, result, SIDE, VALUE_DIM, keys, 1);
     }
     GANTRY_GLOBAL T *to = GANTRY_OUT(T, out) + (head * p.queries + first) * p.value_dim;
     for (int i = 0; i < queries; ++i) {
-        for (int d = 0; d < (int)p.value_dim; ++d) {
+        for (int d = AT_OWN; d < (int)p.value_dim; d += ITEMS) {
             to[i * p.value_dim + d] =
                 GANTRY_NARROW(sum[i] == 0 ? (C)0 : result[i * VALUE_DIM + d] / sum[i]);
         }
     }
-    for (int i = 0; i < SIDE; i += LANES) {
+    for (int i = AT_OWN * LANES; i < SIDE; i += ITEMS * LANES) {
         const V total = AT_LOAD(sum + i);
         AT_STORE(total == (V)(0) ? (V)(LOWEST) : AT_LOAD(largest + i) + AT_LOG(total), factor + i);
     }
-    for (int i = 0; i < queries; ++i) {
+    AT_SYNC();
+    for (int i = AT_OWN; i < queries; i += ITEMS) {
         GANTRY_OUT(C, sums)[head * p.queries + first + i] = factor[i];
     }
 }
@@ -299,15 +336,16 @@ typedef struct {
     C weights[SIDE * SIDE], slopes[SIDE * SIDE], caps[SIDE * SIDE];
 } scores_t;
 
-GANTRY_BODY_FN void load_queries(const attention_t *p, GANTRY_GLOBAL const T *query,
-                                 GANTRY_GLOBAL const T *slope, GANTRY_GLOBAL const T *out,
-                                 GANTRY_GLOBAL const C *sums, GANTRY_LONG row, int queries,
-                                 queries_t *to) {
+AT_FN void load_queries(const attention_t *p, GANTRY_GLOBAL const T *query,
+                        GANTRY_GLOBAL const T *slope, GANTRY_GLOBAL const T *out,
+                        GANTRY_GLOBAL const C *sums, GANTRY_LONG row, int queries,
+                        AT_POINTER(queries_t) to) {
     load_rows(query + row * p->dim, queries, (int)p->dim, DIM, NUMBER(p->scale), to->query);
-    transpose(to->query, (int)p->dim, DIM, to->turned_query);
     load_rows(slope + row * p->value_dim, queries, (int)p->value_dim, VALUE_DIM, (C)1, to->slope);
+    AT_SYNC();
+    transpose(to->query, (int)p->dim, DIM, to->turned_query);
     transpose(to->slope, (int)p->value_dim, VALUE_DIM, to->turned_slope);
-    for (int i = 0; i < SIDE; ++i) {
+    for (int i = AT_OWN; i < SIDE; i += ITEMS) {
         C sum = 0;
         for (int d = 0; d < (int)p->value_dim && i < queries; ++d) {
             sum += to->slope[i * VALUE_DIM + d] * GANTRY_WIDEN(out[(row + i) * p->value_dim + d]);
@@ -315,22 +353,24 @@ GANTRY_BODY_FN void load_queries(const attention_t *p, GANTRY_GLOBAL const T *qu
         to->along[i] = sum;
         to->sums[i] = i < queries && sums[row + i] != (C)LOWEST ? sums[row + i] : (C)0;
     }
+    AT_SYNC();
 }
 
-GANTRY_BODY_FN void load_keys(const attention_t *p, GANTRY_GLOBAL const T *key,
-                              GANTRY_GLOBAL const T *value, GANTRY_LONG row, int keys, keys_t *to) {
+AT_FN void load_keys(const attention_t *p, GANTRY_GLOBAL const T *key, GANTRY_GLOBAL const T *value,
+                     GANTRY_LONG row, int keys, AT_POINTER(keys_t) to) {
     load_rows(key + row * p->dim, keys, (int)p->dim, DIM, (C)1, to->key);
     load_rows(value + row * p->value_dim, keys, (int)p->value_dim, VALUE_DIM, (C)1, to->value);
+    AT_SYNC();
 }
 
-GANTRY_BODY_FN void slope_scores(const attention_t *p, GANTRY_GLOBAL const uchar *mask,
-                                 GANTRY_LONG query, int queries, GANTRY_LONG key, int keys,
-                                 const queries_t *q, const keys_t *k, scores_t *to) {
+AT_FN void slope_scores(const attention_t *p, GANTRY_GLOBAL const uchar *mask, GANTRY_LONG query,
+                        int queries, GANTRY_LONG key, int keys, const AT_POINTER(queries_t) q,
+                        const AT_POINTER(keys_t) k, AT_POINTER(scores_t) to) {
     multiply(k->key, DIM, 1, q->turned_query, to->weights, SIDE, SIDE, (int)p->dim, 0);
     mask_scores(p, mask, query, queries, key, keys, to->weights, to->caps);
     multiply(k->value, VALUE_DIM, 1, q->turned_slope, to->slopes, SIDE, SIDE, (int)p->value_dim, 0);
     for (int j = 0; j < SIDE; ++j) {
-        for (int i = 0; i < SIDE; i += LANES) {
+        for (int i = AT_OWN * LANES; i < SIDE; i += ITEMS * LANES) {
             const int at = j * SIDE + i;
             const V weight = AT_EXP(AT_LOAD(to->weights + at) - AT_LOAD(q->sums + i));
             V slope = weight * (AT_LOAD(to->slopes + at) - AT_LOAD(q->along + i));
@@ -341,40 +381,38 @@ GANTRY_BODY_FN void slope_scores(const attention_t *p, GANTRY_GLOBAL const uchar
             AT_STORE(slope, to->slopes + at);
         }
     }
+    AT_SYNC();
 }
 
-GANTRY_BODY_FN void store_rows(const C *from, int count, int size, int width, C scale,
-                               GANTRY_GLOBAL T *to) {
+AT_FN void store_rows(const AT_POINTER(C) from, int count, int size, int width, C scale,
+                      GANTRY_GLOBAL T *to) {
     for (int i = 0; i < count; ++i) {
-        for (int d = 0; d < size; ++d) {
+        for (int d = AT_OWN; d < size; d += ITEMS) {
             to[i * size + d] = GANTRY_NARROW(from[i * width + d] * scale);
         }
     }
 }
 
-/* A work-group of one for SIDE keys of a head. */
+/* A work-group for SIDE keys of a head. */
 GANTRY_KERNEL attention_keys(GANTRY_SPAN_IN(query), GANTRY_SPAN_IN(key), GANTRY_SPAN_IN(value),
                              GANTRY_SPAN_IN(mask), GANTRY_SPAN_IN(out), GANTRY_SPAN_IN(sums),
                              GANTRY_SPAN_IN(slope), GANTRY_SPAN_OUT(key_slope),
                              GANTRY_SPAN_OUT(value_slope), GANTRY_VALUE(attention_t, p)) {
     GANTRY_TAKE(attention_t, p)
-    queries_t q;
-    keys_t k;
-    scores_t scores;
-    C key_sums[SIDE * DIM], value_sums[SIDE * VALUE_DIM];
+    AT_ARRAY(queries_t, q, 1);
+    AT_ARRAY(keys_t, k, 1);
+    AT_ARRAY(scores_t, scores, 1);
+    AT_ARRAY(C, key_sums, SIDE * DIM);
+    AT_ARRAY(C, value_sums, SIDE * VALUE_DIM);
     const GANTRY_LONG blocks = (p.keys + SIDE - 1) / SIDE;
     const GANTRY_LONG head = gantry__divide_position(GANTRY_GROUP_ID(0), blocks);
     const GANTRY_LONG first = (GANTRY_GROUP_ID(0) - head * blocks) * SIDE;
     const GANTRY_LONG batch = gantry__divide_position(head, p.key_heads);
     const GANTRY_LONG group = p.heads / p.key_heads, own = (head - batch * p.key_heads) * group;
     const int keys = (int)(p.keys - first < SIDE ? p.keys - first : SIDE);
-    load_keys(&p, GANTRY_IN(T, key), GANTRY_IN(T, value), head * p.keys + first, keys, &k);
-    for (int i = 0; i < SIDE * DIM; ++i) {
-        key_sums[i] = 0;
-    }
-    for (int i = 0; i < SIDE * VALUE_DIM; ++i) {
-        value_sums[i] = 0;
-    }
+    load_keys(&p, GANTRY_IN(T, key), GANTRY_IN(T, value), head * p.keys + first, keys, k);
+    clear(key_sums, SIDE * DIM);
+    clear(value_sums, SIDE * VALUE_DIM);
     for (GANTRY_LONG g = own; g < own + group; ++g) {
         GANTRY_GLOBAL const uchar *masks =
             GANTRY_IN(uchar, mask) + (batch * p.mask_batch + g * p.mask_head) * MASK_BYTES;
@@ -384,10 +422,10 @@ GANTRY_KERNEL attention_keys(GANTRY_SPAN_IN(query), GANTRY_SPAN_IN(key), GANTRY_
                 continue;
             }
             load_queries(&p, GANTRY_IN(T, query), GANTRY_IN(T, slope), GANTRY_IN(T, out),
-                         GANTRY_IN(C, sums), (batch * p.heads + g) * p.queries + at, queries, &q);
-            slope_scores(&p, masks, at, queries, first, keys, &q, &k, &scores);
-            multiply(scores.weights, SIDE, 1, q.slope, value_sums, SIDE, VALUE_DIM, queries, 1);
-            multiply(scores.slopes, SIDE, 1, q.query, key_sums, SIDE, DIM, queries, 1);
+                         GANTRY_IN(C, sums), (batch * p.heads + g) * p.queries + at, queries, q);
+            slope_scores(&p, masks, at, queries, first, keys, q, k, scores);
+            multiply(scores->weights, SIDE, 1, q->slope, value_sums, SIDE, VALUE_DIM, queries, 1);
+            multiply(scores->slopes, SIDE, 1, q->query, key_sums, SIDE, DIM, queries, 1);
         }
     }
     store_rows(key_sums, keys, (int)p.dim, DIM, (C)1,
@@ -396,16 +434,16 @@ GANTRY_KERNEL attention_keys(GANTRY_SPAN_IN(query), GANTRY_SPAN_IN(key), GANTRY_
                GANTRY_OUT(T, value_slope) + (head * p.keys + first) * p.value_dim);
 }
 
-/* A work-group of one for SIDE queries of a head. */
+/* A work-group for SIDE queries of a head. */
 GANTRY_KERNEL attention_queries(GANTRY_SPAN_IN(query), GANTRY_SPAN_IN(key), GANTRY_SPAN_IN(value),
                                 GANTRY_SPAN_IN(mask), GANTRY_SPAN_IN(out), GANTRY_SPAN_IN(sums),
                                 GANTRY_SPAN_IN(slope), GANTRY_SPAN_OUT(query_slope),
                                 GANTRY_VALUE(attention_t, p)) {
     GANTRY_TAKE(attention_t, p)
-    queries_t q;
-    keys_t k;
-    scores_t scores;
-    C query_sums[SIDE * DIM];
+    AT_ARRAY(queries_t, q, 1);
+    AT_ARRAY(keys_t, k, 1);
+    AT_ARRAY(scores_t, scores, 1);
+    AT_ARRAY(C, query_sums, SIDE * DIM);
     const GANTRY_LONG blocks = (p.queries + SIDE - 1) / SIDE;
     const GANTRY_LONG head = gantry__divide_position(GANTRY_GROUP_ID(0), blocks);
     const GANTRY_LONG first = (GANTRY_GROUP_ID(0) - head * blocks) * SIDE;
@@ -418,15 +456,13 @@ GANTRY_KERNEL attention_queries(GANTRY_SPAN_IN(query), GANTRY_SPAN_IN(key), GANT
     GANTRY_GLOBAL const uchar *masks =
         GANTRY_IN(uchar, mask) + (batch * p.mask_batch + own * p.mask_head) * MASK_BYTES;
     load_queries(&p, GANTRY_IN(T, query), GANTRY_IN(T, slope), GANTRY_IN(T, out),
-                 GANTRY_IN(C, sums), head * p.queries + first, queries, &q);
-    for (int i = 0; i < SIDE * DIM; ++i) {
-        query_sums[i] = 0;
-    }
+                 GANTRY_IN(C, sums), head * p.queries + first, queries, q);
+    clear(query_sums, SIDE * DIM);
     for (GANTRY_LONG at = 0; at < seen; at += SIDE) {
         const int keys = (int)(seen - at < SIDE ? seen - at : SIDE);
-        load_keys(&p, GANTRY_IN(T, key), GANTRY_IN(T, value), key_head * p.keys + at, keys, &k);
-        slope_scores(&p, masks, first, queries, at, keys, &q, &k, &scores);
-        multiply(scores.slopes, 1, SIDE, k.key, query_sums, SIDE, DIM, keys, 1);
+        load_keys(&p, GANTRY_IN(T, key), GANTRY_IN(T, value), key_head * p.keys + at, keys, k);
+        slope_scores(&p, masks, first, queries, at, keys, q, k, scores);
+        multiply(scores->slopes, 1, SIDE, k->key, query_sums, SIDE, DIM, keys, 1);
     }
     store_rows(query_sums, queries, (int)p.dim, DIM, NUMBER(p.scale),
                GANTRY_OUT(T, query_slope) + (head * p.queries + first) * p.dim);

@@ -2,8 +2,9 @@
 /* _Attention and _AttentionGrad of the CPU backend: plans, scratch, threads. The loops are in
  * attention_cpu_simd.c.
  *
- * Threads share the items, which a unit of scratch serves one after the other. What an item computes
- * depends on the shapes only, so results are the same from run to run, whatever the threads. */
+ * Threads share the items, which a unit of scratch serves one after the other. What an item
+ * computes depends on the shapes only, so results are the same from run to run, whatever the
+ * threads. */
 #include "kernels/attention/attention_cpu.h"
 
 #include <string.h>
@@ -20,31 +21,52 @@ static int64_t at_multiple(int64_t value, int64_t multiple) {
 
 static int64_t greatest(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* Sets the sizes of the parts of a unit's scratch. A panel may be wider than the rows that it
- * holds. */
-static void place_parts(gantry__cpu_attention_t *plan, bool is_gradient) {
+/* The elements of packed panels: `count` rows of a left operand, or columns of a right one. */
+static int64_t left_size(const gantry__cpu_attention_t *plan, int64_t count, int64_t depth) {
+    return at_multiple(count, plan->loops->rows) * depth;
+}
+
+static int64_t right_size(const gantry__cpu_attention_t *plan, int64_t count, int64_t depth) {
+    return at_multiple(count, plan->loops->columns) * depth;
+}
+
+static void size_forward(const gantry__cpu_attention_t *plan, int64_t *sizes) {
     const gantry__attention_t *a = &plan->shape;
-    const int64_t widest = greatest(a->dim, a->value_dim),
-                  panel = greatest(plan->loops->rows, plan->loops->columns),
-                  side = at_multiple(greatest(QUERIES, KEYS), panel) + panel,
-                  dims = at_multiple(a->dim, panel), value_dims = at_multiple(a->value_dim, panel);
-    const int64_t forward_out = GANTRY_CPU_ATTENTION_ITEM * a->value_dim,
-                  backward_out = plan->dtype == gantry__attention_sum_type(plan->dtype)
-                                     ? 0
-                                     : a->keys * (a->dim + a->value_dim) + a->queries * a->dim;
-    int64_t sizes[GANTRY_CPU_AT_COUNT] = {0};
-    sizes[GANTRY_CPU_AT_WIDE] = greatest(QUERIES, KEYS) * widest * (is_gradient ? 2 : 1);
-    sizes[GANTRY_CPU_AT_PACKED_A] = greatest(side * greatest(widest, KEYS), side * side);
-    sizes[GANTRY_CPU_AT_PACKED_KEYS] = side * dims;
-    sizes[GANTRY_CPU_AT_PACKED_VALUES] = side * value_dims;
+    sizes[GANTRY_CPU_AT_WIDE] = KEYS * greatest(a->dim, a->value_dim);
+    sizes[GANTRY_CPU_AT_PACKED_A] = left_size(plan, QUERIES, KEYS);
+    sizes[GANTRY_CPU_AT_PACKED_KEYS] = left_size(plan, KEYS, a->dim);
+    sizes[GANTRY_CPU_AT_PACKED_VALUES] = right_size(plan, a->value_dim, KEYS);
     sizes[GANTRY_CPU_AT_PACKED_OTHER] =
-        (is_gradient ? 1 : GANTRY_CPU_ATTENTION_ITEM / QUERIES) * side * greatest(dims, value_dims);
+        GANTRY_CPU_ATTENTION_ITEM / QUERIES * right_size(plan, QUERIES, a->dim);
+    sizes[GANTRY_CPU_AT_ROWS] = 3 * GANTRY_CPU_ATTENTION_ITEM;
+    sizes[GANTRY_CPU_AT_OUT] = GANTRY_CPU_ATTENTION_ITEM * a->value_dim;
+}
+
+static void size_backward(const gantry__cpu_attention_t *plan, int64_t *sizes) {
+    const gantry__attention_t *a = &plan->shape;
+    const int64_t widest = greatest(a->dim, a->value_dim);
+    const bool is_narrow = plan->dtype != gantry__attention_sum_type(plan->dtype);
+    sizes[GANTRY_CPU_AT_WIDE] = 2 * KEYS * widest;
+    sizes[GANTRY_CPU_AT_PACKED_A] =
+        greatest(left_size(plan, QUERIES, greatest(widest, KEYS)), left_size(plan, KEYS, QUERIES));
+    sizes[GANTRY_CPU_AT_PACKED_KEYS] = right_size(plan, KEYS, a->dim);
+    sizes[GANTRY_CPU_AT_PACKED_VALUES] = right_size(plan, KEYS, a->value_dim);
+    sizes[GANTRY_CPU_AT_PACKED_OTHER] = right_size(plan, widest, KEYS);
+    sizes[GANTRY_CPU_AT_SLOPES] = QUERIES * KEYS;
+    sizes[GANTRY_CPU_AT_CAPS] = plan->softcap > 0 ? QUERIES * KEYS : 0;
+    sizes[GANTRY_CPU_AT_ROWS] = a->queries;
+    sizes[GANTRY_CPU_AT_OUT] =
+        is_narrow ? a->keys * (a->dim + a->value_dim) + a->queries * a->dim : 0;
+}
+
+/* Sets the places of the parts of a unit's scratch. */
+static void place_parts(gantry__cpu_attention_t *plan, bool is_gradient) {
+    int64_t sizes[GANTRY_CPU_AT_COUNT] = {0};
     sizes[GANTRY_CPU_AT_SCORES] = QUERIES * KEYS;
-    sizes[GANTRY_CPU_AT_SLOPES] = is_gradient ? QUERIES * KEYS : 0;
-    sizes[GANTRY_CPU_AT_CAPS] = is_gradient && plan->softcap > 0 ? QUERIES * KEYS : 0;
-    sizes[GANTRY_CPU_AT_ROWS] =
-        is_gradient ? at_multiple(a->queries, 16) : 3 * GANTRY_CPU_ATTENTION_ITEM;
-    sizes[GANTRY_CPU_AT_OUT] = is_gradient ? backward_out : forward_out;
+    if (is_gradient)
+        size_backward(plan, sizes);
+    else
+        size_forward(plan, sizes);
     plan->unit_elements = 0;
     for (int i = 0; i < GANTRY_CPU_AT_COUNT; ++i) {
         plan->places[i] = plan->unit_elements;
@@ -63,7 +85,7 @@ typedef struct attention_units_t {
     gantry__cpu_attention_fn run;
 } attention_units_t;
 
-static void run_units(void *context, int64_t begin, int64_t end) {
+static void run_attention_units(void *context, int64_t begin, int64_t end) {
     const attention_units_t *units = context;
     for (int64_t unit = begin; unit < end; ++unit) units->run(units->plan, unit);
 }
@@ -81,11 +103,11 @@ static int32_t run_attention(gantry_op_call_t *call, gantry__cpu_attention_t *pl
     plan->scratch = (char *)(uintptr_t)(span.region + span.offset_bytes);
     attention_units_t units = {plan,
                                GANTRY_CPU_PICK(level, attention_find)(plan->dtype, is_gradient)};
-    gantry__cpu_parallel_for(call->device, plan->units, 1, run_units, &units);
+    gantry__cpu_parallel_for(call->device, plan->units, 1, run_attention_units, &units);
     return GANTRY_OK;
 }
 
-static gantry__cpu_attention_t plan_of(const gantry_op_call_t *call) {
+static gantry__cpu_attention_t attention_plan_of(const gantry_op_call_t *call) {
     return (gantry__cpu_attention_t){.shape = gantry__attention_of(call),
                                      .dtype = call->inputs[0]->dtype,
                                      .scale = gantry__k_attr(call, "scale")->f,
@@ -97,7 +119,7 @@ static gantry__cpu_attention_t plan_of(const gantry_op_call_t *call) {
 }
 
 static int32_t cpu_compute_attention(gantry_op_call_t *call) {
-    gantry__cpu_attention_t plan = plan_of(call);
+    gantry__cpu_attention_t plan = attention_plan_of(call);
     const gantry__attention_t *a = &plan.shape;
     plan.out = call->outputs[0]->data;
     plan.sums = call->outputs[1]->data;
@@ -107,7 +129,7 @@ static int32_t cpu_compute_attention(gantry_op_call_t *call) {
 }
 
 static int32_t cpu_compute_attention_grad(gantry_op_call_t *call) {
-    gantry__cpu_attention_t plan = plan_of(call);
+    gantry__cpu_attention_t plan = attention_plan_of(call);
     plan.result = call->inputs[4]->data;
     plan.result_sums = call->inputs[5]->data;
     plan.result_slope = call->inputs[6]->data;

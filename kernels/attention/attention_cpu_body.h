@@ -165,7 +165,8 @@ typedef struct AT_NAME(state_t) {
     AT_T *out;                    /* [queries, value_dim] */
 } AT_NAME(state_t);
 
-/* Turns scores [keys, QUERIES] into exponentials, and sets the factors of what was summed before. */
+/* Turns scores [keys, QUERIES] into exponentials, and sets the factors of what was summed before.
+ * */
 static void AT_NAME(weigh)(AT_T *restrict scores, int64_t keys, int64_t queries,
                            AT_T *restrict largest, AT_T *restrict sum, AT_T *restrict factor) {
     AT_T base[QUERIES], total[QUERIES];
@@ -230,12 +231,7 @@ static AT_NAME(state_t)
     AT_NAME(begin)(const gantry__cpu_attention_t *plan, int64_t unit, int64_t queries) {
     AT_T *rows = AT_NAME(part)(plan, unit, GANTRY_CPU_AT_ROWS);
     AT_NAME(state_t)
-    state = {
-        rows,
-        rows + ITEM,
-        rows + 2 * ITEM,
-        AT_NAME(part)(plan, unit, GANTRY_CPU_AT_OUT)
-    };
+    state = { rows, rows + ITEM, rows + 2 * ITEM, AT_NAME(part)(plan, unit, GANTRY_CPU_AT_OUT) };
     for (int64_t i = 0; i < queries; ++i) {
         state.largest[i] = -INFINITY;
         state.sum[i] = 0;

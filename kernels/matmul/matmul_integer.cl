@@ -7,18 +7,19 @@
  *   matmul_integer_item  GPUs that allow no such groups: a work-item for an element of C
  *   matmul_integer_rows  CPUs: a work-group of one for 4 rows and 64 columns of C in private memory
  *
- * A word of the tile is an element less its zero point. Where the device adds four products of bytes
- * in one instruction (cl_khr_integer_dot_product, __dp4a), it is four elements, as signed bytes: an
- * unsigned type's highest bit is inverted, which subtracts 128. The zero points are regarded at the
- * end, with y and z those of A and B, 128 less where a type is unsigned:
+ * A word of the tile is an element less its zero point. Where the device adds four products of
+ * bytes in one instruction (cl_khr_integer_dot_product, __dp4a), it is four elements, as signed
+ * bytes: an unsigned type's highest bit is inverted, which subtracts 128. The zero points are
+ * regarded at the end, with y and z those of A and B, 128 less where a type is unsigned:
  *
  *     sum (a - y)(b - z) = sum a b - y sum b - z (sum a - k y)
  *
- * Options: GANTRY_T, A's type; GANTRY_S, B's; GANTRY_ZEROS 1 for zero points of A, 2 of B, 3 of both;
- * GANTRY_BOOL_RESULT; GANTRY_MATMUL_EACH 1, 4 or 8; GANTRY_SERIAL 1 for the form of CPUs, 0 for
- * those of GPUs. */
+ * Options: GANTRY_T, A's type; GANTRY_S, B's; GANTRY_FLAGS, the sum of 1 for zero points of A, 2 of
+ * B and 4 for a result of bool; GANTRY_EACH 1 or 4; GANTRY_DOTS 1 for types of 8 bits, which the
+ * device may add as products of bytes; GANTRY_SERIAL 1 for the form of CPUs, 0 for those of
+ * GPUs. */
 
-#if GANTRY_SERIAL || GANTRY_T_IS(i16)
+#if GANTRY_SERIAL || !GANTRY_DOTS
 #define GROUP 1
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 610
 #define GROUP 4
@@ -69,9 +70,9 @@ GANTRY_FN GANTRY_LONG batch_offset(const matmul_integer_t *plan, const GANTRY_LO
     return gantry__offset(6, plan->batch_rank, plan->batch_dims, strides, index);
 }
 
-/* The zero points of a row of A and of a column of B, as the words have the elements. `first` is the
- * place of the matrix's own. */
-#if GANTRY_ZEROS & 1
+/* The zero points of a row of A and of a column of B, as the words have the elements. `first` is
+ * the place of the matrix's own. */
+#if GANTRY_FLAGS & 1
 #define A_ZERO_SPAN GANTRY_SPAN_IN(a_zero),
 #define A_ZERO(first, row) \
     ((uint)GANTRY_IN(T, a_zero)[(first) + (row)*plan.a_line] - (T_IS_MOVED ? 128u : 0u))
@@ -79,7 +80,7 @@ GANTRY_FN GANTRY_LONG batch_offset(const matmul_integer_t *plan, const GANTRY_LO
 #define A_ZERO_SPAN
 #define A_ZERO(first, row) (T_IS_MOVED ? 0u - 128u : 0u)
 #endif
-#if GANTRY_ZEROS & 2
+#if GANTRY_FLAGS & 2
 #define B_ZERO_SPAN GANTRY_SPAN_IN(b_zero),
 #define B_ZERO(first, column) \
     ((uint)GANTRY_IN(S, b_zero)[(first) + (column)*plan.b_line] - (S_IS_MOVED ? 128u : 0u))
@@ -88,7 +89,7 @@ GANTRY_FN GANTRY_LONG batch_offset(const matmul_integer_t *plan, const GANTRY_LO
 #define B_ZERO(first, column) (S_IS_MOVED ? 0u - 128u : 0u)
 #endif
 
-#if GANTRY_BOOL_RESULT
+#if GANTRY_FLAGS & 4
 #define RESULT uchar
 #define STORED(sum) ((uchar)((sum) != 0))
 #else
@@ -96,13 +97,13 @@ GANTRY_FN GANTRY_LONG batch_offset(const matmul_integer_t *plan, const GANTRY_LO
 #define STORED(sum) ((int)(sum))
 #endif
 
-#define SPANS                                                                                      \
-    GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(c), A_ZERO_SPAN B_ZERO_SPAN GANTRY_VALUE( \
-        matmul_integer_t, plan)
+#define SPANS                                                 \
+    GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(c), \
+        A_ZERO_SPAN B_ZERO_SPAN GANTRY_VALUE(matmul_integer_t, plan)
 
 #if !GANTRY_SERIAL
 
-#define SIDE (16 * GANTRY_MATMUL_EACH)
+#define SIDE (16 * GANTRY_EACH)
 #define A_SIDE (SIDE + 1)
 #define DEPTH 16 /* words */
 
@@ -147,15 +148,13 @@ GANTRY_KERNEL matmul_integer_tile(SPANS) {
     const int item = (int)GANTRY_LOCAL_ID(0);
     const int down = item / 16;
     const int across = item % 16;
-    uint sums[GANTRY_MATMUL_EACH * GANTRY_MATMUL_EACH];
-    uint of_a[GANTRY_MATMUL_EACH]; /* the sums of rows and columns */
-    uint of_b[GANTRY_MATMUL_EACH];
-    GANTRY_UNROLLED for (int i = 0; i < GANTRY_MATMUL_EACH; ++i) {
+    uint sums[GANTRY_EACH * GANTRY_EACH];
+    uint of_a[GANTRY_EACH]; /* the sums of rows and columns */
+    uint of_b[GANTRY_EACH];
+    GANTRY_UNROLLED for (int i = 0; i < GANTRY_EACH; ++i) {
         of_a[i] = 0;
         of_b[i] = 0;
-        GANTRY_UNROLLED for (int j = 0; j < GANTRY_MATMUL_EACH; ++j) {
-            sums[i * GANTRY_MATMUL_EACH + j] = 0;
-        }
+        GANTRY_UNROLLED for (int j = 0; j < GANTRY_EACH; ++j) { sums[i * GANTRY_EACH + j] = 0; }
     }
     for (GANTRY_LONG first = 0; first < plan.k; first += DEPTH * GROUP) {
         /* neighbouring work-items read neighbouring elements, whichever axis is contiguous */
@@ -181,10 +180,10 @@ GANTRY_KERNEL matmul_integer_tile(SPANS) {
         }
         GANTRY_BARRIER();
         for (int deep = 0; deep < DEPTH; ++deep) {
-            GANTRY_UNROLLED for (int i = 0; i < GANTRY_MATMUL_EACH; ++i) {
+            GANTRY_UNROLLED for (int i = 0; i < GANTRY_EACH; ++i) {
                 uint left = a_tile[deep * A_SIDE + down + 16 * i];
-                GANTRY_UNROLLED for (int j = 0; j < GANTRY_MATMUL_EACH; ++j) {
-                    uint *sum = &sums[i * GANTRY_MATMUL_EACH + j];
+                GANTRY_UNROLLED for (int j = 0; j < GANTRY_EACH; ++j) {
+                    uint *sum = &sums[i * GANTRY_EACH + j];
                     *sum = ADD_DOT(left, b_tile[deep * SIDE + across + 16 * j], *sum);
                 }
 #if GROUP == 4
@@ -195,12 +194,12 @@ GANTRY_KERNEL matmul_integer_tile(SPANS) {
         }
         GANTRY_BARRIER();
     }
-    GANTRY_UNROLLED for (int i = 0; i < GANTRY_MATMUL_EACH; ++i) {
-        GANTRY_UNROLLED for (int j = 0; j < GANTRY_MATMUL_EACH; ++j) {
+    GANTRY_UNROLLED for (int i = 0; i < GANTRY_EACH; ++i) {
+        GANTRY_UNROLLED for (int j = 0; j < GANTRY_EACH; ++j) {
             GANTRY_LONG to_row = row + down + 16 * i;
             GANTRY_LONG to_column = column + across + 16 * j;
             if (to_row < plan.m && to_column < plan.n) {
-                uint sum = sums[i * GANTRY_MATMUL_EACH + j];
+                uint sum = sums[i * GANTRY_EACH + j];
 #if GROUP == 4
                 uint of_row = A_ZERO(a_first, to_row);
                 sum -= of_row * of_b[j] +
@@ -223,10 +222,10 @@ GANTRY_KERNEL matmul_integer_item(SPANS) {
     if (place >= plan.elements) {
         return;
     }
-    const uint a_less = A_ZERO(batch_offset(&plan, plan.a_zero_batch, batch), row) +
-                        (T_IS_MOVED ? 128u : 0u);
-    const uint b_less = B_ZERO(batch_offset(&plan, plan.b_zero_batch, batch), column) +
-                        (S_IS_MOVED ? 128u : 0u);
+    const uint a_less =
+        A_ZERO(batch_offset(&plan, plan.a_zero_batch, batch), row) + (T_IS_MOVED ? 128u : 0u);
+    const uint b_less =
+        B_ZERO(batch_offset(&plan, plan.b_zero_batch, batch), column) + (S_IS_MOVED ? 128u : 0u);
     GANTRY_GLOBAL const T *x =
         GANTRY_IN(T, a) + batch_offset(&plan, plan.a_batch, batch) + row * plan.a_row;
     GANTRY_GLOBAL const S *y =
@@ -293,7 +292,8 @@ GANTRY_KERNEL matmul_integer_rows(SPANS) {
     }
     for (GANTRY_LONG first = 0; first < plan.k; first += STEP) {
         int steps = (int)(plan.k - first < STEP ? plan.k - first : STEP);
-        read_piece(piece, y + first * plan.b_row, plan.b_row, plan.b_column, b_less, steps, columns);
+        read_piece(piece, y + first * plan.b_row, plan.b_row, plan.b_column, b_less, steps,
+                   columns);
         for (int p = 0; p < steps; ++p) {
             for (int i = 0; i < rows; ++i) {
                 uint scale = (uint)x[(first + p) * plan.a_column + i * plan.a_row] - a_less[i];

@@ -2,9 +2,9 @@
 /* MatMulInteger of the CPU backend: shapes, batches, zero points, threads. The loops are in
  * matmul_integer_cpu_simd.c.
  *
- * The operand with fewer lines is kept: all its panels are packed first, with the sums of its lines.
- * The other one streams: threads share its lines, and a thread packs a few panels of them at a time,
- * which stay in its L1 or L2 cache while they meet all kept panels.
+ * The operand with fewer lines is kept: all its panels are packed first, with the sums of its
+ * lines. The other one streams: threads share its lines, and a thread packs a few panels of them at
+ * a time, which stay in its L1 or L2 cache while they meet all kept panels.
  *
  *     kept: all columns of B, packed        streamed: rows of A, a block of words at a time
  *
@@ -31,9 +31,9 @@
 #define BUFFER_WORDS 9216
 #define BLOCK_WORDS 256
 #define UNIT_LINES 256
-/* With so few kept lines the time is that of reading the streamed side. If its lines are contiguous,
- * they meet few kept ones line by line. If its elements across lines are, a block is wide and has
- * few words, so that it takes all of a cache line. */
+/* With so few kept lines the time is that of reading the streamed side. If its lines are
+ * contiguous, they meet few kept ones line by line. If its elements across lines are, a block is
+ * wide and has few words, so that it uses whole cache lines. */
 #define FEW_LINES 4
 #define THIN_LINES 16
 #define THIN_WORDS 32
@@ -60,8 +60,8 @@ typedef struct integer_job_t {
     const gantry__integer_product_t *product;
     const gantry__integer_loops_t *loops;
     const gantry__integer_panels_t *panel; /* of the loops */
-    integer_side_t side[2]; /* A, B */
-    int kept;               /* the side that is packed first: 0 or 1 */
+    integer_side_t side[2];                /* A, B */
+    int kept;                              /* the side that is packed first: 0 or 1 */
     bool corrects;
     int64_t words;      /* of a line */
     int64_t block;      /* words of a line in a block */
@@ -95,7 +95,8 @@ static int64_t batch_place(const integer_job_t *job, const int64_t *strides, int
 static void read_zeros(const integer_job_t *job, const integer_side_t *side, int64_t matrix,
                        int64_t first, int64_t count, int32_t *out) {
     const gantry__zero_points_t *zero = side->zero;
-    const int64_t start = zero->arg ? batch_place(job, zero->batch, matrix) + first * zero->line : 0;
+    const int64_t start =
+        zero->arg ? batch_place(job, zero->batch, matrix) + first * zero->line : 0;
     for (int64_t i = 0; i < count; ++i) {
         const int64_t at = start + i * zero->line;
         int32_t value = 0;
@@ -114,14 +115,14 @@ static void pack_lines(const integer_job_t *job, const integer_side_t *side, int
                        int64_t first, int64_t count, int64_t word, int64_t words, uint32_t *target,
                        int32_t *sums) {
     const int64_t group = job->loops->group, size = gantry__k_size(side->dtype);
-    const int64_t k =
-        integer_least(words * group, job->product->shape.k - word * group);
+    const int64_t k = integer_least(words * group, job->product->shape.k - word * group);
     for (int64_t done = 0; done < count; done += side->width) {
         uint32_t *panel = target + done * words;
         const gantry__integer_lines_t lines = {
-            .elements = side->elements + (batch_place(job, side->batch, matrix) +
-                                          (first + done) * side->across + word * group * side->along) *
-                                             size,
+            .elements =
+                side->elements + (batch_place(job, side->batch, matrix) +
+                                  (first + done) * side->across + word * group * side->along) *
+                                     size,
             .across = side->across,
             .along = side->along,
             .dtype = side->dtype};
@@ -166,8 +167,9 @@ static void multiply_unit(const integer_job_t *job, const integer_unit_t *unit) 
     const integer_side_t *kept = &job->side[job->kept], *streamed = &job->side[!job->kept];
     const int64_t n = job->product->shape.n;
     for (int64_t k = 0; k < kept->count; k += kept->width) {
-        const uint32_t *kept_panel =
-            job->panels + (unit->matrix * job->kept_lines + k) * job->words + unit->word * kept->width;
+        const uint32_t *kept_panel = job->panels +
+                                     (unit->matrix * job->kept_lines + k) * job->words +
+                                     unit->word * kept->width;
         const int64_t kept_count = integer_least(kept->count - k, kept->width);
         for (int64_t s = 0; s < unit->count; s += streamed->width) {
             const uint32_t *panel = unit->buffer + s * unit->words;
@@ -175,7 +177,8 @@ static void multiply_unit(const integer_job_t *job, const integer_unit_t *unit) 
             const bool add = unit->word > 0;
             if (job->kept == 1) {
                 job->panel->multiply(panel, kept_panel, unit->words,
-                                     unit->c + (unit->first + s) * n + k, n, count, kept_count, add);
+                                     unit->c + (unit->first + s) * n + k, n, count, kept_count,
+                                     add);
             } else {
                 job->panel->multiply(kept_panel, panel, unit->words,
                                      unit->c + k * n + unit->first + s, n, kept_count, count, add);
@@ -196,7 +199,8 @@ static void correct_unit(const integer_job_t *job, const integer_unit_t *unit, c
         const uint32_t zero = (uint32_t)(by_rows ? zeros[i] : kept_zeros[i]);
         const uint32_t sum = (uint32_t)(by_rows ? sums[i] : kept_sums[i]);
         const int32_t rest = (int32_t)(sum - (uint32_t)shape->k * zero);
-        int32_t *c = unit->c + (by_rows ? (unit->first + i) * shape->n : i * shape->n + unit->first);
+        int32_t *c =
+            unit->c + (by_rows ? (unit->first + i) * shape->n : i * shape->n + unit->first);
         job->loops->correct(c, by_rows ? shape->n : unit->count, (int32_t)zero,
                             by_rows ? kept_sums : sums, rest, by_rows ? kept_zeros : zeros);
     }
@@ -210,9 +214,8 @@ static void compute_units(void *context, int64_t begin, int64_t end) {
     _Alignas(64) uint32_t buffer[BUFFER_WORDS];
     for (int64_t i = begin; i < end; ++i) {
         int32_t sums[UNIT_LINES] = {0}, zeros[UNIT_LINES];
-        integer_unit_t unit = {.matrix = i / job->units,
-                               .first = i % job->units * job->unit_lines,
-                               .buffer = buffer};
+        integer_unit_t unit = {
+            .matrix = i / job->units, .first = i % job->units * job->unit_lines, .buffer = buffer};
         unit.count = integer_least(side->count - unit.first, job->unit_lines);
         unit.c = job->c + (job->first + unit.matrix) * shape->m * shape->n;
         for (; unit.word < job->words; unit.word += job->block) {
@@ -242,8 +245,7 @@ static integer_side_t integer_side_of(const gantry_op_call_t *call, const intege
                            .along = is_a ? shape->a_column : shape->b_row,
                            .batch = is_a ? shape->a_batch : shape->b_batch,
                            .zero = &job->product->zero[place]};
-    side.inverts =
-        loops->group == 4 && arg->dtype == (wants_unsigned ? GANTRY_INT8 : GANTRY_UINT8);
+    side.inverts = loops->group == 4 && arg->dtype == (wants_unsigned ? GANTRY_INT8 : GANTRY_UINT8);
     side.offset = !side.inverts ? 0 : wants_unsigned ? 128 : -128;
     return side;
 }
@@ -261,8 +263,8 @@ static void choose_panels(integer_job_t *job) {
         job->corrects = job->corrects || side->offset != 0 || side->zero->arg != NULL;
     }
     job->words = (job->product->shape.k + job->loops->group - 1) / job->loops->group;
-    job->block = !by_lines && kept->count <= THIN_LINES && streamed->across == 1 ? THIN_WORDS
-                                                                                  : BLOCK_WORDS;
+    job->block =
+        !by_lines && kept->count <= THIN_LINES && streamed->across == 1 ? THIN_WORDS : BLOCK_WORDS;
     job->kept_lines = integer_panels(kept) * kept->width;
 }
 
@@ -287,9 +289,7 @@ static int32_t run_job(gantry_op_call_t *call, integer_job_t *job) {
     const int64_t lines = most * job->kept_lines;
     gantry_span_t span;
     GANTRY__TRY(call->services->scratch(
-        call,
-        (uint64_t)(most * words + (job->corrects ? 2 * lines : 0)) *
-            sizeof(uint32_t),
+        call, (uint64_t)(most * words + (job->corrects ? 2 * lines : 0)) * sizeof(uint32_t),
         &span));
     job->panels = (uint32_t *)(uintptr_t)(span.region + span.offset_bytes);
     job->sums = (int32_t *)job->panels + most * words;
@@ -312,8 +312,8 @@ static int32_t place_results(gantry_op_call_t *call, int32_t **out) {
     gantry_span_t span;
     *out = output->data;
     if (output->dtype == GANTRY_INT32) return GANTRY_OK;
-    GANTRY__TRY(call->services->scratch(
-        call, (uint64_t)output->element_count * sizeof(int32_t), &span));
+    GANTRY__TRY(
+        call->services->scratch(call, (uint64_t)output->element_count * sizeof(int32_t), &span));
     *out = (int32_t *)(uintptr_t)(span.region + span.offset_bytes);
     return GANTRY_OK;
 }
@@ -343,10 +343,9 @@ static int32_t matmul_integer_cpu_compute(gantry_op_call_t *call) {
     return GANTRY_OK;
 }
 
-static const gantry_kernel_def_t matmul_integer =
-    GANTRY_K_DEFINITION("MatMulInteger", gantry__matmul_integer_types,
-                        GANTRY_K_COUNT_OF(gantry__matmul_integer_types), NULL, 0,
-                        .compute = matmul_integer_cpu_compute);
+static const gantry_kernel_def_t matmul_integer = GANTRY_K_DEFINITION(
+    "MatMulInteger", gantry__matmul_integer_types, GANTRY_K_COUNT_OF(gantry__matmul_integer_types),
+    NULL, 0, .compute = matmul_integer_cpu_compute);
 const gantry_kernel_def_t *const gantry__cpu_matmul_integer_kernels[] = {&matmul_integer};
 const uint32_t gantry__cpu_matmul_integer_kernel_count =
     GANTRY_K_COUNT_OF(gantry__cpu_matmul_integer_kernels);

@@ -82,7 +82,8 @@ static MI_TARGET void MI_NAME(sum_a)(const uint32_t *panel, int64_t words, int32
         mi_vec_t acc = MI_DOT((mi_vec_t){0}, *(const mi_loose_t *)(last + i), ones);
         for (int64_t w = 0; w < words - 1; ++w)
             acc = MI_DOT(acc, *(const mi_loose_t *)(panel + w * MI_ROWS + i), ones);
-        for (int lane = 0; lane < MI_LANES && i + lane < MI_ROWS; ++lane) sums[i + lane] += acc[lane];
+        for (int lane = 0; lane < MI_LANES && i + lane < MI_ROWS; ++lane)
+            sums[i + lane] += acc[lane];
     }
 }
 
@@ -100,11 +101,8 @@ static MI_TARGET void MI_NAME(sum_b)(const uint32_t *panel, int64_t words, int32
 
 /* The product of two lines. Callers must pass constants for the steps: 1, or 0 for a line that has
  * the same vector everywhere. */
-static inline __attribute__((always_inline)) MI_TARGET int32_t MI_NAME(dot)(const uint32_t *a,
-                                                                            int64_t a_step,
-                                                                            const uint32_t *b,
-                                                                            int64_t b_step,
-                                                                            int64_t words) {
+static inline __attribute__((always_inline)) MI_TARGET int32_t
+MI_NAME(dot)(const uint32_t *a, int64_t a_step, const uint32_t *b, int64_t b_step, int64_t words) {
     mi_vec_t acc[2] = {{0}, {0}};
     uint32_t rest[2][MI_LANES] = {{0}, {0}};
     int64_t w = 0;

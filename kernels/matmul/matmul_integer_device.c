@@ -108,11 +108,14 @@ static int integer_each(const gantry_op_call_t *call, const matmul_integer_t *pl
 
 static int32_t find_integer_kernel(gantry_op_call_t *call, const integer_form_t *form,
                                    gantry_backend_kernel_t **out_kernel) {
+    const bool is_bool = call->outputs[0]->dtype == GANTRY_BOOL;
     gantry__k_options_t options = gantry__k_options_of_type(call, call->inputs[0]->dtype);
     gantry__k_define_type(&options, "S", call->inputs[1]->dtype);
-    gantry__k_define(&options, "MATMUL_EACH", (uint32_t)form->each);
-    gantry__k_define(&options, "ZEROS", call->input_count == 4 ? 3 : call->input_count == 3);
-    gantry__k_define(&options, "BOOL_RESULT", call->outputs[0]->dtype == GANTRY_BOOL);
+    gantry__k_define(&options, "EACH", (uint32_t)form->each);
+    gantry__k_define(&options, "FLAGS",
+                     (call->input_count > 2 ? 1u : 0u) | (call->input_count > 3 ? 2u : 0u) |
+                         (is_bool ? 4u : 0u));
+    gantry__k_define(&options, "DOTS", gantry__k_size(call->inputs[0]->dtype) == 1);
     return call->services->kernel(call, &matmul_integer_source, options.text, form->name,
                                   out_kernel);
 }
@@ -133,7 +136,8 @@ static int32_t launch_integer(gantry_op_call_t *call, const gantry__integer_prod
     args[count++] = gantry__k_span(call->inputs[0]);
     args[count++] = gantry__k_span(call->inputs[1]);
     args[count++] = gantry__k_span(call->outputs[0]);
-    for (uint32_t i = 2; i < call->input_count; ++i) args[count++] = gantry__k_span(call->inputs[i]);
+    for (uint32_t i = 2; i < call->input_count; ++i)
+        args[count++] = gantry__k_span(call->inputs[i]);
     args[count++] = gantry__k_scalar(&plan, sizeof plan);
     return gantry__k_launch_groups(call, kernel, form.groups, form.local, args, count);
 }
@@ -149,9 +153,8 @@ static int32_t matmul_integer_device_compute(gantry_op_call_t *call) {
     return launch_integer(call, &product);
 }
 
-static const gantry_kernel_def_t matmul_integer =
-    GANTRY_K_DEFINITION("MatMulInteger", gantry__matmul_integer_types,
-                        GANTRY_K_COUNT_OF(gantry__matmul_integer_types), NULL, 0,
-                        .compute = matmul_integer_device_compute);
+static const gantry_kernel_def_t matmul_integer = GANTRY_K_DEFINITION(
+    "MatMulInteger", gantry__matmul_integer_types, GANTRY_K_COUNT_OF(gantry__matmul_integer_types),
+    NULL, 0, .compute = matmul_integer_device_compute);
 static const gantry_kernel_def_t *const kernels[] = {&matmul_integer};
 GANTRY_K_PACK(matmul_integer, "portable/matmul_integer", kernels);

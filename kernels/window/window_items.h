@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The items of kernels/window/pool.cl, patches.cl, window_sum.cl and window_grad.cl, in the order
- * that all tables must have. Owner: nothing, this is a list. Threads: thread-safe. */
+/* The items of kernels/window/pool.cl, patches.cl, window_sum.cl, window_grad.cl and resize.cl, in
+ * the order that all tables must have. Owner: nothing, this is a list. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_WINDOW_ITEMS_H
 #define GANTRY_KERNELS_WINDOW_ITEMS_H
 
@@ -17,5 +17,8 @@
     ITEM(max_pool_grad)                \
     ITEM(max_pool_grad_grad)           \
     ITEM(depthwise_parts)
+#define GANTRY_RESIZE_ITEMS(ITEM) \
+    ITEM(resize_linear)           \
+    ITEM(resize_weighted)
 
 #endif

@@ -5,6 +5,7 @@
 #ifndef GANTRY_API_API_H
 #define GANTRY_API_API_H
 
+#include "run/call_op.h"
 #include "run/runtime_state.h"
 #include "shared/struct_size.h"
 
@@ -18,6 +19,12 @@ gantry_status_t gantry__list_check(size_t capacity, const void *list, const size
  * public call's name in messages. */
 gantry_status_t gantry__find_device(gantry_runtime_t *runtime, const char *name, const char *call,
                                     gantry_logical_device_t **out_device);
+
+/* ---- zero points: ops_matrix.c ---- */
+
+/* The number of inputs of an op on [a, b, a's zero point, b's]. Adds a's, 0, if only b has one. */
+uint32_t gantry__add_zero_points(gantry__extras_t *extras, gantry_scope_t *scope,
+                                 const gantry_tensor_t *inputs[4]);
 
 /* ---- floats of [minval, maxval): ops_random.c ---- */
 

@@ -2,9 +2,34 @@
 /* The C functions of ops_matrix.h. */
 #include <gantry/ops.h>
 
+#include "api/api.h"
 #include "run/call_op.h"
 
 typedef const gantry_tensor_t tensor;
+
+uint32_t gantry__add_zero_points(gantry__extras_t *extras, gantry_scope_t *scope,
+                                 tensor *inputs[4]) {
+    static const uint64_t zero[2] = {0, 0}; /* of any type */
+    if (!inputs[3]) return inputs[2] ? 3 : 2;
+    if (!inputs[2] && inputs[0]) {
+        const gantry_shape_t scalar = {.rank = 0};
+        inputs[2] = gantry__add_host(extras, scope, inputs[0]->dtype, scalar, zero);
+    }
+    return 4;
+}
+
+tensor *gantry_matmul_integer(gantry_scope_t *scope, tensor *a, tensor *b, tensor *a_zero_point,
+                              tensor *b_zero_point, const gantry_matmul_options_t *options) {
+    gantry_matmul_options_t o;
+    if (!GANTRY__TAKE_OPTIONS(scope, options, gantry_matmul_options_t, transpose_b, &o))
+        return NULL;
+    gantry__extras_t extras = {.count = 0};
+    tensor *inputs[] = {a, b, a_zero_point, b_zero_point};
+    const uint32_t count = gantry__add_zero_points(&extras, scope, inputs);
+    const gantry_attr_value_t attrs[] = {gantry__attr_bool("adj_x", o.transpose_a),
+                                         gantry__attr_bool("adj_y", o.transpose_b)};
+    return gantry__call_op(scope, GANTRY__OP_ID_MatMulInteger, inputs, count, attrs, 2, &extras);
+}
 
 tensor *gantry_matrix_transpose(gantry_scope_t *scope, tensor *x) {
     int32_t perm[GANTRY_MAX_RANK];

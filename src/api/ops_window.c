@@ -3,6 +3,7 @@
 #include <gantry/op.h>
 #include <gantry/ops_window.h>
 
+#include "api/api.h"
 #include "run/call_op.h"
 
 typedef const gantry_tensor_t tensor;
@@ -92,20 +93,35 @@ static bool ops_window_begin(window_call_t *call, gantry_scope_t *scope,
     return true;
 }
 
-static tensor *ops_window_convolve(gantry_scope_t *scope, gantry__op_id_t id, tensor *images,
-                                   tensor *filter, const gantry_window_options_t *options) {
-    tensor *inputs[] = {images, filter};
+static tensor *convolve_inputs(gantry_scope_t *scope, gantry__op_id_t id, tensor *const *inputs,
+                               uint32_t count, const gantry_window_options_t *options,
+                               gantry__extras_t *extras) {
     window_call_t call;
     if (!ops_window_begin(&call, scope, options, true)) return NULL;
     add_strides(&call);
     add_spreads(&call, "dilations");
     add_pads(&call);
-    return gantry__call_op(scope, id, inputs, 2, call.attrs, call.count, NULL);
+    return gantry__call_op(scope, id, inputs, count, call.attrs, call.count, extras);
+}
+
+static tensor *ops_window_convolve(gantry_scope_t *scope, gantry__op_id_t id, tensor *images,
+                                   tensor *filter, const gantry_window_options_t *options) {
+    tensor *inputs[] = {images, filter};
+    return convolve_inputs(scope, id, inputs, 2, options, NULL);
 }
 
 tensor *gantry_conv2d(gantry_scope_t *scope, tensor *images, tensor *filter,
                       const gantry_window_options_t *options) {
     return ops_window_convolve(scope, GANTRY__OP_ID_Conv2D, images, filter, options);
+}
+
+tensor *gantry_conv_integer(gantry_scope_t *scope, tensor *images, tensor *filter,
+                            tensor *images_zero_point, tensor *filter_zero_point,
+                            const gantry_window_options_t *options) {
+    gantry__extras_t extras = {.count = 0};
+    tensor *inputs[] = {images, filter, images_zero_point, filter_zero_point};
+    const uint32_t count = gantry__add_zero_points(&extras, scope, inputs);
+    return convolve_inputs(scope, GANTRY__OP_ID_ConvInteger, inputs, count, options, &extras);
 }
 
 tensor *gantry_depthwise_conv2d(gantry_scope_t *scope, tensor *images, tensor *filter,

@@ -39,6 +39,18 @@ gantry_status_t gantry__infer_mat_mul(gantry__infer_t *call) {
                                  gantry__infer_attr(call, "transpose_b")->i != 0);
 }
 
+gantry_status_t gantry__infer_grouped_mat_mul(gantry__infer_t *call) {
+    const gantry_shape_t *x = call->shapes[0], *w = call->shapes[1];
+    if (x->rank != 3 || w->rank != 3 || !gantry__sizes_fit(x->dims[1], w->dims[1]) ||
+        !gantry__sizes_fit(x->dims[2], w->dims[0])) {
+        return gantry__refuse(
+            "x must be [rows, groups, depth] and w [depth, groups, columns]: %s, %s",
+            gantry__shape_text(x).text, gantry__shape_text(w).text);
+    }
+    call->out_shapes[0] = GANTRY_SHAPE(x->dims[0], w->dims[1], w->dims[2]);
+    return GANTRY_OK;
+}
+
 gantry_status_t gantry__infer_batch_mat_mul(gantry__infer_t *call) {
     gantry_shape_t *out = &call->out_shapes[0];
     gantry_shape_t batch[2];
@@ -61,18 +73,22 @@ gantry_status_t gantry__infer_batch_mat_mul(gantry__infer_t *call) {
 
 /* ---- products of small integers ---- */
 
-static bool are_bytes(gantry_dtype_t dtype) { return dtype == GANTRY_INT8 || dtype == GANTRY_UINT8; }
+static bool are_bytes(gantry_dtype_t dtype) {
+    return dtype == GANTRY_INT8 || dtype == GANTRY_UINT8;
+}
 
 gantry_status_t gantry__infer_small_types(const gantry__infer_t *call) {
     const gantry_dtype_t a = call->dtypes[0], b = call->dtypes[1];
     if (a != b && !(are_bytes(a) && are_bytes(b))) {
-        return gantry__refuse("In[0] is %s and In[1] %s: types that pair are int8 or uint8 with int8 or uint8, "
-                              "int16 with int16, and bool with bool",
-                              gantry_dtype_name(a), gantry_dtype_name(b));
+        return gantry__refuse(
+            "In[0] is %s and In[1] %s: types that pair are int8 or uint8 with int8 or uint8, "
+            "int16 with int16, and bool with bool",
+            gantry_dtype_name(a), gantry_dtype_name(b));
     }
     if (call->out_dtypes[0] == GANTRY_BOOL && a != GANTRY_BOOL) {
-        return gantry__refuse("Tout is bool and the inputs are %s and %s: only products of bool are bool",
-                              gantry_dtype_name(a), gantry_dtype_name(b));
+        return gantry__refuse(
+            "Tout is bool and the inputs are %s and %s: only products of bool are bool",
+            gantry_dtype_name(a), gantry_dtype_name(b));
     }
     return GANTRY_OK;
 }
@@ -88,9 +104,10 @@ gantry_status_t gantry__infer_zero_point(const gantry__infer_t *call, uint32_t i
         (each && gantry__shapes_fit(zero, each)))
         return GANTRY_OK;
     if (!each) {
-        return gantry__refuse("%s has shape %s; it must be a scalar%s", call->op->inputs[input].name,
-                              gantry__shape_text(zero).text,
-                              lines == 1 ? "" : ", or a vector of as many elements as there are outputs");
+        return gantry__refuse(
+            "%s has shape %s; it must be a scalar%s", call->op->inputs[input].name,
+            gantry__shape_text(zero).text,
+            lines == 1 ? "" : ", or a vector of as many elements as there are outputs");
     }
     return gantry__refuse("%s has shape %s; it must be a scalar, a vector of %" PRId64 " or %s",
                           call->op->inputs[input].name, gantry__shape_text(zero).text, lines,

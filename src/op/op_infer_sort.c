@@ -58,16 +58,13 @@ gantry_status_t gantry__infer_sort_by_keys(gantry__infer_t *call) {
                                   gantry_dtype_name(call->dtypes[i]),
                                   gantry__type_mask_text(GANTRY_MASK_CONVERTED).text);
         }
-        call->out_shapes[i] = *call->shapes[0];
+        call->out_shapes[i] = *call->shapes[keys - 1]; /* the last key is sorted first */
         call->out_dtypes[i] = call->dtypes[i];
-    }
-    for (uint32_t i = 1; i < call->input_count; ++i) {
-        if (gantry__merge_shapes(&call->out_shapes[0], call->shapes[i])) continue;
+        if (gantry__shapes_fit(call->shapes[i], call->shapes[0])) continue;
         return gantry__refuse("operand %u has shape %s, and operand 0 has %s; they must be equal",
                               (unsigned)i, gantry__shape_text(call->shapes[i]).text,
                               gantry__shape_text(call->shapes[0]).text);
     }
-    for (uint32_t i = 1; i < call->input_count; ++i) call->out_shapes[i] = call->out_shapes[0];
     GANTRY__TRY(check_axis_and_order(call, &call->out_shapes[0]));
     return check_directions(call, keys);
 }

@@ -16,6 +16,8 @@
  * CPU's bits on PoCL, in a fifth of the golden cases.
  * Promise (conformance.hostile): A sample of every family of kernels passes on PoCL with the limits
  * of a GPU: small work-groups, and commands that are withheld until a flush.
+ * Promise (conformance.dots): Products of small integers pass on PoCL under a layer that gives it
+ * cl_khr_integer_dot_product.
  * Promise (conformance.rusticl): A sample of five ops passes on Mesa's Rusticl, where it is
  * installed.
  * Promise (conformance.no_double): A sample of ops of every kind passes on a device without double

@@ -12,7 +12,7 @@ A case is one call of an op in the form of README.md, with these attributes of i
     test_second     likewise for the gradient of the gradient
     test_untold     TensorFlow has no such op: differences alone judge the gradient
 
-Each case exists in float32 and in float64.
+Each case exists in float32 and in float64, where the op's results are of that type.
 """
 import inspect
 import os
@@ -90,11 +90,11 @@ def ints(values, dtype=np.int32):
 
 
 def add(op, inputs, attrs=None, name="", function=None, smooth=True, second=False, untold=False, none=(), tolerance=None,
-        weights=None):
+        weights=None, kinds=(F32, F64)):
     """A case of inputs, Values or arrays. function: TensorFlow's, of the inputs, where it is no op of this name.
     weights: the gradient of the one output; else it is drawn. none: inputs for which TensorFlow has zeros, and Gantry no gradient. tolerance: of float32 and of float64."""
     CASES.append(dict(op=op, inputs=inputs, attrs=attrs or {}, name=name, function=function, smooth=smooth,
-                      second=second, untold=untold, none=none, tolerance=tolerance, weights=weights))
+                      second=second, untold=untold, none=none, tolerance=tolerance, weights=weights, kinds=kinds))
 
 
 def run_raw(name, tensors, attrs):
@@ -501,6 +501,29 @@ def windows():
         function=lambda x: tf.nn.max_pool1d(x, 2, 1, "SAME"))
 
 
+def resizes():
+    near, half, none = (4e-5, 4e-5), {"half_pixel_centers": True}, ints([], np.int64)
+    for op in ("ResizeNearestNeighbor", "ResizeBilinear", "ResizeBicubic"):
+        for attrs in ({}, half):
+            add(op, [any_(1, 3, 4, 2), ints([5, 3])], attrs, smooth=op == "ResizeNearestNeighbor", tolerance=near,
+                kinds=(F32, F64) if op == "ResizeNearestNeighbor" else (F32,))
+    add("ResizeNearestNeighbor", [any_(1, 3, 4, 2), ints([6, 8])], {}, second=True)
+    add("ResizeNearestNeighborGrad", [any_(1, 6, 4, 2), ints([3, 4])], {}, untold=any_(1, 3, 4, 2))
+    add("ResizeBilinearGrad", [any_(1, 3, 4, 2), any_(1, 2, 5, 2)], half, untold=any_(1, 2, 5, 2), none=[1], kinds=(F32,))
+    add("ResizeBicubicGrad", [any_(1, 3, 4, 2), any_(1, 2, 5, 2)], half, untold=any_(1, 2, 5, 2), none=[1], kinds=(F32,))
+    scaled = [ints([5, 3]), ints([1.5, 0.75], F32), ints([0.5, -0.25], F32)]
+    add("ScaleAndTranslate", [any_(1, 3, 4, 2), *scaled], {"kernel_type": "triangle"}, smooth=False, tolerance=near, kinds=(F32,))
+    add("ScaleAndTranslateGrad", [any_(1, 5, 3, 2), any_(1, 3, 4, 2), *scaled[1:]], {"kernel_type": "triangle"}, untold=any_(1, 3, 4, 2), none=[1, 2, 3], kinds=(F32,))
+    add("CropAndResize", [any_(2, 4, 5, 2), at([[0.1, 0.2, 0.8, 0.9], [0.3, -0.5, 0.6, 0.75]]), ints([1, 0]), ints([3, 2])], {},
+        smooth=False, tolerance=near, kinds=(F32,))
+    add("CropAndResizeGradImage", [any_(2, 3, 2, 2), ints([[0.1, 0.2, 0.8, 0.9], [0.3, -0.5, 0.6, 0.75]], F32), ints([1, 0]), ints([2, 4, 5, 2])],
+        {"T": F32}, untold=any_(2, 4, 5, 2), smooth=False, kinds=(F32,))
+    for mode in ({}, {"mode": "LINEAR"}, {"mode": "CUBIC", "exclude_outside": True}, {"mode": "LINEAR", "antialias": True}):
+        add("Resize", [any_(2, 3, 4), ints([2, 5, 3], np.int64)], mode, untold=any_(2, 5, 3))
+        add("ResizeGrad", [any_(2, 5, 3), ints([2, 3, 4], np.int64), ints([2, 5, 3], np.int64)], mode, untold=any_(2, 3, 4))
+    add("Resize", [any_(2, 3, 4), none, ints([1, 2, 0.75], F32)], {"mode": "LINEAR"}, untold=any_(2, 6, 3), none=[2])
+
+
 def layer_norm(x, scale, offset):
     mean, variance = tf.nn.moments(x, [-1], keepdims=True)
     return (x - mean) * tf.math.rsqrt(variance + tf.cast(0.001, x.dtype)) * scale + offset
@@ -646,13 +669,13 @@ def functions():
 
 
 def write(path):
-    for family in (arithmetic, unary, activations, reductions, shapes, boxes, indices, products, windows, norms, attentions,
+    for family in (arithmetic, unary, activations, reductions, shapes, boxes, indices, products, windows, resizes, norms, attentions,
                    gradient_ops, gamma, empty, functions):
         family()
     recorded, numbers = [], {}
     for case in CASES:
         number = numbers[case["op"]] = numbers.get(case["op"], 0) + 1
-        recorded += [record(case, number, dtype) for dtype in (F32, F64)]
+        recorded += [record(case, number, dtype) for dtype in case["kinds"]]
     size = write_cases(path, {"op": "Gradients", "tensorflow_op": "GradientTape"}, recorded)
     print(f"{len(recorded)} cases of {len(numbers)} ops, {size} bytes")
 

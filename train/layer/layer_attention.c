@@ -235,9 +235,39 @@ static tensor *weigh_keys(const gantry_layer_call_t *call, const attention_t *a,
     return gantry__layer_dropout(call, parts, a->dropout);
 }
 
+/* The scores of a head from which on a call without masks takes ScaledDotProductAttention, whose
+ * memory does not grow with them. */
+#define MANY_SCORES (INT64_C(1) << 20)
+
+static bool takes_op(const gantry_layer_call_t *call, const attention_t *a, tensor *q, tensor *k) {
+    const int64_t queries = gantry_tensor_shape(q)->dims[2], keys = gantry_tensor_shape(k)->dims[2];
+    return queries > 0 && keys >= MANY_SCORES / queries && !has_masks(call, a) &&
+           !(a->dropout > 0 && call->training) && a->key_dim <= 256 && a->value_dim <= 256;
+}
+
+static tensor *attend_by_op(gantry_scope_t *s, const attention_t *a, tensor *q, tensor *k,
+                            tensor *v) {
+    const gantry_attr_value_t causal = {
+        .name = "is_causal", .kind = GANTRY_ATTR_BOOL, .i = a->is_causal};
+    tensor *inputs[] = {q, k, v}, *outputs[4] = {NULL};
+    size_t count = 4;
+    (void)gantry_op_call(s, "ScaledDotProductAttention", inputs, 3, &causal, 1, outputs, &count);
+    return outputs[0];
+}
+
+/* The values, mixed by the parts of the keys: [batch, heads, queries, value_dim]. */
+static tensor *mix_values(const gantry_layer_call_t *call, const attention_t *a, tensor *q,
+                          tensor *k, tensor *v) {
+    static const gantry_matmul_options_t by_rows = {.transpose_b = true};
+    gantry_scope_t *s = call->scope;
+    if (takes_op(call, a, q, k)) return attend_by_op(s, a, q, k, v);
+    tensor *scale = gantry__train_constant(s, gantry_tensor_dtype(q), 1 / sqrt((double)a->key_dim));
+    tensor *scores = gantry_matmul(s, gantry_mul(s, q, scale), k, &by_rows);
+    return gantry_matmul(s, weigh_keys(call, a, scores), v, NULL);
+}
+
 static tensor *attention_call(const gantry_layer_call_t *call, void *user) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
-    static const gantry_matmul_options_t by_rows = {.transpose_b = true};
     const attention_t *a = user;
     gantry_scope_t *s = call->scope;
     tensor *const *x = call->inputs, *query = x[QUERY];
@@ -248,10 +278,7 @@ static tensor *attention_call(const gantry_layer_call_t *call, void *user) {
     tensor *k = to_heads(call, x[attention_input_of(count, KEY)], 1, a->heads, a->key_dim);
     tensor *v = to_heads(call, x[attention_input_of(count, VALUE)], 2, a->heads, a->value_dim);
     if (gantry_scope_status(s) != GANTRY_OK) return NULL;
-    tensor *scale = gantry__train_constant(s, gantry_tensor_dtype(q), 1 / sqrt((double)a->key_dim));
-    tensor *scores = gantry_matmul(s, gantry_mul(s, q, scale), k, &by_rows);
-    tensor *parts = weigh_keys(call, a, scores);
-    tensor *mixed = gantry_transpose(s, gantry_matmul(s, parts, v, NULL), swap_heads);
+    tensor *mixed = gantry_transpose(s, mix_values(call, a, q, k, v), swap_heads);
     tensor *y =
         project(call, gantry_reshape(s, mixed, GANTRY_SHAPE(-1, width)), 3, width, shape.dims[2]);
     return gantry_reshape(s, y, GANTRY_SHAPE(-1, shape.dims[1], shape.dims[2]));

@@ -34,17 +34,36 @@ static gantry_shape_t split_shape(const norm_t *n, const gantry_shape_t *x, bool
     return shape;
 }
 
+/* Channels are the second dimension or the last one: the op, except for 16-bit types, whose
+ * gradient is computed in float32 without it. */
+static tensor *group_op(const gantry_layer_call_t *call, const norm_t *n, int64_t groups,
+                        const char *format) {
+    const gantry_attr_value_t attrs[] = {
+        {.name = "num_groups", .kind = GANTRY_ATTR_INT, .i = groups},
+        {.name = "epsilon", .kind = GANTRY_ATTR_FLOAT, .f = n->epsilon},
+        {.name = "data_format", .kind = GANTRY_ATTR_STRING, .s = format}};
+    tensor *inputs[] = {call->inputs[0], gantry__norm_scale(call, n), gantry__norm_offset(call, n)},
+           *y = NULL;
+    size_t count = 1;
+    (void)gantry_op_call(call->scope, "GroupNorm", inputs, 3, attrs, 3, &y, &count);
+    return y;
+}
+
 static tensor *group_call(const gantry_layer_call_t *call, void *user) {
     if (!gantry__layer_has_floats(call, "GroupNormalization")) return NULL;
     const norm_t *n = user;
     gantry_scope_t *s = call->scope;
     const gantry_shape_t *shape = gantry_tensor_shape(call->inputs[0]);
+    const int32_t axis = n->axes[0];
+    if ((axis == 1 || axis == shape->rank - 1) &&
+        gantry_dtype_size(gantry_tensor_dtype(call->inputs[0])) > 2)
+        return group_op(call, n, groups_of(n, shape->dims[axis]), axis == 1 ? "NCHW" : "NHWC");
     const gantry_shape_t weight = split_shape(n, shape, true);
     tensor *x = gantry_reshape(s, call->inputs[0], split_shape(n, shape, false)), *mean, *variance;
     int32_t axes[GANTRY_MAX_RANK];
     gantry_reduce_options_t over = {.axes = axes, .keep_dims = true};
     for (int32_t d = 1; d <= shape->rank; ++d) {
-        if (d != n->axes[0]) axes[over.axis_count++] = d;
+        if (d != axis) axes[over.axis_count++] = d;
     }
     if (gantry_moments(s, x, &over, &mean, &variance) != GANTRY_OK) return NULL;
     tensor *y = gantry_batch_norm(

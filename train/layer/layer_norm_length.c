@@ -25,6 +25,18 @@ static gantry_status_t rms_build(gantry_layer_t *layer, const gantry_shape_t *in
     return gantry__norm_add(layer, "scale", inputs, GANTRY_INIT_ONES, true);
 }
 
+/* Over the last axes: the op, which has the same bits. The gradient of 16-bit types is computed in
+ * float32 without it. */
+static tensor *rms_op(const gantry_layer_call_t *call, const gantry__norm_t *n) {
+    const gantry_attr_value_t attrs[] = {
+        {.name = "axis", .kind = GANTRY_ATTR_INT, .i = n->axes[0]},
+        {.name = "epsilon", .kind = GANTRY_ATTR_FLOAT, .f = n->epsilon}};
+    tensor *inputs[] = {call->inputs[0], call->weights[0]}, *y = NULL;
+    size_t count = 1;
+    (void)gantry_op_call(call->scope, "RMSNorm", inputs, 2, attrs, 2, &y, &count);
+    return y;
+}
+
 /* 16-bit types are computed in float32, as in Keras. */
 static tensor *rms_call(const gantry_layer_call_t *call, void *user) {
     if (!gantry__layer_has_floats(call, "RMSNormalization")) return NULL;
@@ -32,6 +44,9 @@ static tensor *rms_call(const gantry_layer_call_t *call, void *user) {
     gantry_scope_t *s = call->scope;
     const gantry_dtype_t given = gantry_tensor_dtype(call->inputs[0]),
                          dtype = gantry_dtype_size(given) == 2 ? GANTRY_FLOAT32 : given;
+    const int32_t rank = gantry_tensor_shape(call->inputs[0])->rank;
+    if (dtype == given && n->has_scale && (size_t)(rank - n->axes[0]) == n->axis_count)
+        return rms_op(call, n);
     tensor *x = gantry__train_cast(s, call->inputs[0], dtype);
     const gantry_reduce_options_t over = {
         .axes = n->axes, .axis_count = n->axis_count, .keep_dims = true};

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "train/base/fail.h"
+#include "train/base/inner_scope.h"
 #include "train/layer/layer_state.h"
 
 typedef const gantry_tensor_t tensor;
@@ -22,23 +23,39 @@ static gantry_status_t repeat_build(gantry_layer_t *layer, const gantry_shape_t 
     return gantry__layer_check_rank(layer->kind.name, inputs, input_count, r->rank, r->rank);
 }
 
-/* Adds a dimension after each one that is repeated, broadcasts it, and then makes one of both. */
+/* A vector in host memory. */
+static tensor *resize_numbers(gantry_scope_t *s, gantry_dtype_t dtype, size_t count,
+                              const void *numbers) {
+    gantry_scope_t *host = gantry__train_begin_on(s, "/CPU:0");
+    tensor *made = gantry_constant(host, dtype, GANTRY_SHAPE((int64_t)count), numbers,
+                                   count * gantry_dtype_size(dtype));
+    return gantry__train_end(s, host, made);
+}
+
+/* Resizes x by whole factors: each element is repeated. */
 static tensor *resize_repeat(gantry_scope_t *s, tensor *x, const repeat_t *r) {
-    const gantry_shape_t *from = gantry_tensor_shape(x);
-    gantry_shape_t apart = {.rank = 0}, wide = {.rank = 0}, to = *from;
-    for (int32_t d = 0; d < from->rank; ++d) {
-        apart.dims[apart.rank++] = from->dims[d];
-        wide.dims[wide.rank++] = from->dims[d];
-        if (r->times[d] == 1) continue;
-        apart.dims[apart.rank++] = 1;
-        wide.dims[wide.rank++] = r->times[d];
+    const gantry_attr_value_t attrs[] = {
+        {.name = "coordinate_transformation", .kind = GANTRY_ATTR_STRING, .s = "ASYMMETRIC"},
+        {.name = "nearest_mode", .kind = GANTRY_ATTR_STRING, .s = "FLOOR"}};
+    gantry_shape_t to = *gantry_tensor_shape(x);
+    float scales[4];
+    bool is_open = false;
+    for (int32_t d = 0; d < to.rank; ++d) {
+        scales[d] = (float)r->times[d];
+        is_open = is_open || to.dims[d] < 0;
         if (gantry__layer_grow(r->rank == 3 ? "UpSampling1D" : "UpSampling2D", r->times[d], 0,
                                &to.dims[d]))
             continue;
         (void)gantry__train_hand_on(s, GANTRY_INVALID_ARGUMENT);
         return NULL;
     }
-    return gantry_reshape(s, gantry_broadcast_to(s, gantry_reshape(s, x, apart), wide), to);
+    const size_t rank = (size_t)to.rank;
+    tensor *inputs[] = {x, resize_numbers(s, GANTRY_INT64, is_open ? 0 : rank, to.dims),
+                        resize_numbers(s, GANTRY_FLOAT32, is_open ? rank : 0, scales)};
+    tensor *y = NULL;
+    size_t outputs = 1;
+    (void)gantry_op_call(s, "Resize", inputs, 3, attrs, 2, &y, &outputs);
+    return y;
 }
 
 static tensor *repeat_call(const gantry_layer_call_t *call, void *user) {

@@ -15,9 +15,9 @@ static const gantry__rule_t *const tables[] = {
     gantry__rules_activation,  gantry__rules_attention, gantry__rules_control,
     gantry__rules_elementwise, gantry__rules_flat,      gantry__rules_gamma,
     gantry__rules_index,       gantry__rules_matrix,    gantry__rules_norm,
-    gantry__rules_pieces,      gantry__rules_reduce,    gantry__rules_scan,
-    gantry__rules_segment,     gantry__rules_shape,     gantry__rules_unary,
-    gantry__rules_window};
+    gantry__rules_pieces,      gantry__rules_reduce,    gantry__rules_resize,
+    gantry__rules_scan,        gantry__rules_segment,   gantry__rules_shape,
+    gantry__rules_unary,       gantry__rules_window};
 
 const gantry__rule_t *gantry__rule_table(size_t index) {
     return index < sizeof tables / sizeof tables[0] ? tables[index] : NULL;

@@ -140,6 +140,28 @@ static op_deep_t *find_deep(const op_row_t *row) {
     return strcmp(row->gantry, "Transpose") ? NULL : op_move_transpose;
 }
 
+static bool takes_types(TF_OpKernelConstruction *construction, const op_row_t *row,
+                        TF_Status *status) {
+    for (size_t i = 0; i < REGISTER_TYPES && row->types[i].attr; ++i) {
+        TF_DataType type = 0;
+        TF_OpKernelConstruction_GetAttrType(construction, row->types[i].attr, &type, status);
+        if (TF_GetCode(status) != TF_OK || !(row->types[i].types >> type & 1)) return false;
+    }
+    return true;
+}
+
+/* The row of the node's op. Rows of a second op of Gantry, which serves further types, come
+ * later. */
+static const op_row_t *find_typed_row(TF_OpKernelConstruction *construction, const char *op,
+                                      TF_Status *status) {
+    const op_row_t *first = op_row_find(op);
+    for (const op_row_t *row = first; row && !strcmp(row->op, op); row = op_row_next(row)) {
+        if (strcmp(row->gantry, first->gantry) && takes_types(construction, row, status))
+            return row;
+    }
+    return first;
+}
+
 static void *op_kernel_create(TF_OpKernelConstruction *construction) {
     char op[128];
     if (!bridge_op_name(construction, op, sizeof op)) return NULL;
@@ -148,9 +170,9 @@ static void *op_kernel_create(TF_OpKernelConstruction *construction) {
         bridge_refuse_memory(construction);
         return NULL;
     }
-    kernel->row = op_row_find(op);
-    kernel->deep = find_deep(kernel->row);
     TF_Status *status = TF_NewStatus();
+    kernel->row = find_typed_row(construction, op, status);
+    kernel->deep = find_deep(kernel->row);
     for (const op_attr_t *attr = kernel->row->attrs; attr->name; ++attr) {
         read_attr(kernel, construction, attr, status);
         if (TF_GetCode(status) == TF_OK) continue;

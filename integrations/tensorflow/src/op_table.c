@@ -13,6 +13,8 @@ const op_row_t *op_row_at(size_t index) {
     return index < sizeof rows / sizeof *rows ? &rows[index] : NULL;
 }
 
+const op_row_t *op_row_next(const op_row_t *row) { return op_row_at((size_t)(row - rows) + 1); }
+
 /* Finds a row by a walk over some hundred rows, which costs nothing, because kernels are made once
  * for each node. */
 const op_row_t *op_row_find(const char *op) {

@@ -26,7 +26,9 @@ typedef struct op_row_t {
 
 /* The row with this index; NULL after the last one. */
 const op_row_t *op_row_at(size_t index);
-/* The row of an op of TensorFlow; NULL: there is none. */
+/* The row after this one; NULL after the last one. */
+const op_row_t *op_row_next(const op_row_t *row);
+/* The first row of an op of TensorFlow; NULL: there is none. Its other rows follow. */
 const op_row_t *op_row_find(const char *op);
 
 #endif

@@ -74,7 +74,7 @@ def fit(definition, case):
     if op.startswith("FusedBatchNorm") and not any(a.name == "U" for a in definition.attr):
         attrs.pop("U", None)
     if op == "BatchMatMulV3":
-        attrs["Tout"] = inputs[0].dtype.name
+        attrs["Tout"] = "int32" if inputs[0].dtype.itemsize == 1 else inputs[0].dtype.name
     if not any(a.number_attr for a in args) and len(inputs) > len(args):
         inputs = inputs[:len(args)]
     return name, inputs, attrs

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Promise: Images resized on a GPU, and their gradients, equal those of the CPU."""
+"""Promise: Images resized, scaled and cropped on a GPU, and their gradients, equal those of the CPU; images to the bit."""
 
 import unittest
 
@@ -14,7 +14,7 @@ tf.config.set_soft_device_placement(False)
 random = np.random.default_rng(1)
 raw = tf.raw_ops
 
-BOUNDS = {"float32": 1e-6, "float16": 4e-3, "bfloat16": 3e-2}   # of the largest element
+BOUNDS = {"float32": 2e-6, "float64": 1e-6, "float16": 4e-3, "bfloat16": 3e-2}   # of the largest element
 
 def compare(name, call, exact):
     results = []
@@ -42,13 +42,29 @@ for (source, size), (corners, centers) in itertools.product(SIZES, MODES):
     name = f"{source} {size} {attrs}"
     for dtype in ("uint8", "int16", "int32", "float16", "bfloat16", "float32", "float64") if corners else ("float32",):
         typed = tf.cast(np.abs(images), dtype).numpy()
-        compare(name + dtype, lambda: raw.ResizeNearestNeighbor(images=typed, size=size, **attrs), True)
-        compare(name + dtype, lambda: raw.ResizeBilinear(images=typed, size=size, **attrs), False)
-    for dtype in ("float16", "bfloat16", "float32") if corners else ("float32",):
+        for op in raw.ResizeNearestNeighbor, raw.ResizeBilinear, raw.ResizeBicubic:
+            compare(name + dtype, lambda: op(images=typed, size=size, **attrs), True)
+        if not centers:
+            compare(name + dtype, lambda: raw.ResizeArea(images=typed, size=size, align_corners=corners), True)
+    for dtype in ("float16", "bfloat16", "float32", "float64") if corners else ("float32",):
         typed, changed = tf.cast(gradient, dtype).numpy(), tf.cast(images, dtype).numpy()
         compare(name + dtype, lambda: raw.ResizeBilinearGrad(grads=gradient, original_image=changed, **attrs), False)
-        if dtype == "float32":
-            compare(name, lambda: raw.ResizeNearestNeighborGrad(grads=typed, size=source, **attrs), False)
+        if dtype[-2:] in ("32", "64"):
+            compare(name + dtype, lambda: raw.ResizeNearestNeighborGrad(grads=typed, size=source, **attrs), False)
+            compare(name + dtype, lambda: raw.ResizeBicubicGrad(grads=gradient, original_image=changed, **attrs), False)
+boxes, which = np.array([[0, 0, 1, 1], [0.1, 0.25, 0.8, 0.6], [1, 1, -0.5, 0]], np.float32), [0, 1, 1]
+images = random.normal(size=(2, 7, 5, 3)).astype(np.float32)
+for kernel in "lanczos3", "gaussian", "box", "triangle", "keyscubic", "mitchellcubic":
+    attrs = {"scale": [0.6, 1.5], "translation": [0.5, -1.0], "kernel_type": kernel}
+    compare(kernel, lambda: raw.ScaleAndTranslate(images=images, size=[4, 8], **attrs), kernel[0] in "btkm")
+    compare(kernel, lambda: raw.ScaleAndTranslateGrad(grads=images, original_image=images, **attrs), False)
+for method, size in itertools.product(("bilinear", "nearest"), ((3, 4), (1, 6))):
+    crops = raw.CropAndResize(image=images, boxes=boxes, box_ind=which, crop_size=size, method=method)
+    compare(method, lambda: raw.CropAndResize(image=images, boxes=boxes, box_ind=which, crop_size=size, method=method), True)
+    compare(method, lambda: raw.CropAndResizeGradImage(grads=crops, boxes=boxes, box_ind=which, image_size=images.shape, T=tf.float32,
+                                                       method=method), False)
+    if method == "bilinear":
+        compare(method, lambda: raw.CropAndResizeGradBoxes(grads=crops, image=images, boxes=boxes, box_ind=which), False)
 for size in [3], [0, 2], [-1, 2]:
     compare(str(size), lambda: raw.ResizeBilinear(images=images, size=size), False)
 compare("rank", lambda: raw.ResizeBilinear(images=images[0], size=[2, 2]), False)

@@ -86,7 +86,7 @@ void stand_in__close_null_stream(stand_in_context_t *context);
 /* ---- programs ---- */
 
 /* Building takes nearly all of a test's time, so programs are built without optimisation. */
-#define STAND_IN_BUILD_OPTIONS \
+#define STAND_IN_BUILD_OPTIONS                                                                  \
     "-cl-opt-disable -cl-std=CL1.2 -cl-kernel-arg-info -cl-fp32-correctly-rounded-divide-sqrt " \
     "-D__CUDA_ARCH__=700"
 

@@ -20,6 +20,7 @@
  *   alloc=N         bytes of the largest allocation
  *   vector=N        the native width of a vector of float
  *   intel=N         the platform is Intel's; N > 0 execution units make a sub-slice
+ *   dots=1          cl_khr_integer_dot_product, with the product that Gantry uses, in OpenCL C 3.0
  *   dry=1           launches are logged and not run
  *   log=1           launches are logged
  *   withhold=1      commands start at a flush or at a blocking wait, not before
@@ -109,12 +110,14 @@ static CL_API_ENTRY cl_int CL_API_CALL layer_clGetDeviceIDs(cl_platform_id platf
 
 static cl_int give_extensions(cl_device_id device, bool is_intel, size_t size, void *value,
                               size_t *needed) {
-    static const char own[] = " cl_intel_device_attribute_query";
+    static const char own[] = " cl_intel_device_attribute_query",
+                      dots[] = " cl_khr_integer_dot_product";
     char text[4096] = "";
-    cl_int error =
-        target->clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, sizeof text - sizeof own, text, NULL);
+    cl_int error = target->clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS,
+                                           sizeof text - sizeof own - sizeof dots, text, NULL);
     if (error != CL_SUCCESS) return error;
     if (is_intel) memcpy(text + strlen(text), own, sizeof own);
+    if (is_on("dots")) memcpy(text + strlen(text), dots, sizeof dots);
     return give_text(text, size, value, needed);
 }
 
@@ -273,10 +276,22 @@ static void keep_text(cl_program program, const char *options) {
 
 static CL_API_ENTRY cl_program CL_API_CALL layer_clCreateProgramWithSource(
     cl_context context, cl_uint count, const char **texts, const size_t *lengths, cl_int *code) {
-    static const char before[] = "#undef FP_FAST_FMAF\n#undef FP_FAST_FMA\n#line 1\n";
-    const char *all[64] = {before};
+    static const char
+        slow[] = "#undef FP_FAST_FMAF\n#undef FP_FAST_FMA\n#line 1\n",
+        dots[] =
+            "#if __OPENCL_C_VERSION__ >= 300\n"
+            "#define __opencl_c_integer_dot_product_input_4x8bit_packed 1\n"
+            "static int dot_4x8packed_ss_int(uint a, uint b) {\n"
+            "    int sum = 0;\n"
+            "    for (int i = 0; i < 32; i += 8) sum += (char)(a >> i) * (char)(b >> i);\n"
+            "    return sum;\n"
+            "}\n"
+            "#endif\n"
+            "#line 1\n";
+    const bool has_dots = is_on("dots");
+    const char *all[64] = {has_dots ? dots : slow};
     size_t bytes[64] = {0}; /* 0: up to its end */
-    if (!is_on("slow_fma") || count + 1 > sizeof all / sizeof all[0])
+    if ((!is_on("slow_fma") && !has_dots) || count + 1 > sizeof all / sizeof all[0])
         return target->clCreateProgramWithSource(context, count, texts, lengths, code);
     memcpy(all + 1, texts, count * sizeof *all);
     if (lengths) memcpy(bytes + 1, lengths, count * sizeof *bytes);

@@ -18,7 +18,8 @@ static const gantry_tensor_t *operand(const cpu_scope_t *f, const char *op, int 
         return gantry_constant(f->scope, GANTRY_BOOL, GANTRY_SHAPE(COUNT), bools[second],
                                sizeof bools[0]);
     }
-    if (strncmp(op, "Bitwise", 7) == 0 || strstr(op, "Shift") || strcmp(op, "Invert") == 0) {
+    if (strncmp(op, "Bitwise", 7) == 0 || strstr(op, "Shift") || strstr(op, "Count") ||
+        strcmp(op, "Invert") == 0) {
         return gantry_constant(f->scope, GANTRY_INT32, GANTRY_SHAPE(COUNT), ints[second],
                                sizeof ints[0]);
     }

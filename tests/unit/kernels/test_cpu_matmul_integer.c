@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: The CPU backend's products of small integers equal a plain loop in 64 bits modulo 2^32, with zero points, in every instruction set, with products of bytes and without.
+/* Promise: The CPU backend's products of small integers equal a plain loop in 64 bits modulo 2^32,
+ * with zero points, in every instruction set, with products of bytes and without.
  * Promise: A product of small integers that gets no scratch memory fails, and says so. */
 #include "cpu_kernel_call.h"
 #include "test.h"
@@ -92,8 +93,11 @@ static int32_t run_integer(cpu_call_t *cpu, const integer_case_t *c, gantry_arg_
     return cpu_compute(cpu,
                        cpu_kernel(gantry__cpu_matmul_integer_kernels,
                                   gantry__cpu_matmul_integer_kernel_count, "MatMulInteger"),
-                       (const gantry_arg_t *const *)in, c->zeros[1] ? 4 : c->zeros[0] ? 3 : 2, out,
-                       attrs, 2);
+                       (const gantry_arg_t *const *)in,
+                       c->zeros[1]   ? 4
+                       : c->zeros[0] ? 3
+                                     : 2,
+                       out, attrs, 2);
 }
 
 static void check_integer(cpu_call_t *cpu, const integer_case_t *c) {
@@ -110,14 +114,15 @@ static void check_integer(cpu_call_t *cpu, const integer_case_t *c) {
         const int64_t at = looks == all ? look : (int64_t)(random_bits() % (uint64_t)all);
         const int64_t matrix = at / (c->m * c->n), i = at / c->n % c->m, j = at % c->n;
         const int32_t sum = expected(c, in, matrix, i, j);
-        const int32_t got = c->types[2] == B8 ? ((uint8_t *)out->data)[at]
-                                              : ((int32_t *)out->data)[at];
+        const int32_t got =
+            c->types[2] == B8 ? ((uint8_t *)out->data)[at] : ((int32_t *)out->data)[at];
         if (got != (c->types[2] == B8 ? sum != 0 : sum)) {
-            fail_msg("types %d %d, [%d, %d x %d] [%d, %d x %d], transposed %d %d, zero points %d %d, "
-                     "element %d of matrix %d: %d, not %d",
-                     c->types[0], c->types[1], (int)c->a_batch, (int)c->m, (int)c->k,
-                     (int)c->b_batch, (int)c->k, (int)c->n, c->ta, c->tb, c->zeros[0], c->zeros[1],
-                     (int)(at % (c->m * c->n)), (int)matrix, got, sum);
+            fail_msg(
+                "types %d %d, [%d, %d x %d] [%d, %d x %d], transposed %d %d, zero points %d %d, "
+                "element %d of matrix %d: %d, not %d",
+                c->types[0], c->types[1], (int)c->a_batch, (int)c->m, (int)c->k, (int)c->b_batch,
+                (int)c->k, (int)c->n, c->ta, c->tb, c->zeros[0], c->zeros[1],
+                (int)(at % (c->m * c->n)), (int)matrix, got, sum);
         }
     }
     cpu_call_clear(cpu);
@@ -126,14 +131,17 @@ static void check_integer(cpu_call_t *cpu, const integer_case_t *c) {
 /* Of all kinds: a few multiplications, few rows or columns with both layouts, panels that are not
  * full, several blocks of k, batches with shared matrices, more matrices than panels are kept. */
 static const int64_t integer_sizes[][5] = {
-    {1, 1, 1, 1, 1},    {1, 1, 3, 5, 4},     {1, 1, 12, 32, 8},   {1, 1, 13, 33, 9},
-    {1, 1, 1, 70, 130}, {1, 1, 70, 1, 130},  {1, 1, 4, 300, 70},  {1, 1, 300, 3, 67},
+    {1, 1, 1, 1, 1},    {1, 1, 3, 5, 4},     {1, 1, 12, 32, 8},    {1, 1, 13, 33, 9},
+    {1, 1, 1, 70, 130}, {1, 1, 70, 1, 130},  {1, 1, 4, 300, 70},   {1, 1, 300, 3, 67},
     {1, 1, 17, 41, 3},  {1, 1, 40, 100, 64}, {1, 1, 50, 45, 2100}, {1, 1, 2, 3, 5001},
-    {3, 3, 5, 7, 6},    {1, 4, 9, 33, 31},   {5, 1, 20, 3, 40},   {600, 600, 1, 2, 150}};
+    {3, 3, 5, 7, 6},    {1, 4, 9, 33, 31},   {5, 1, 20, 3, 40},    {600, 600, 1, 2, 150}};
 
-static const int32_t integer_types[][3] = {{I8, I8, GANTRY_INT32},  {U8, I8, GANTRY_INT32},
-                                           {I8, U8, GANTRY_INT32},  {U8, U8, GANTRY_INT32},
-                                           {I16, I16, GANTRY_INT32}, {B8, B8, GANTRY_INT32},
+static const int32_t integer_types[][3] = {{I8, I8, GANTRY_INT32},
+                                           {U8, I8, GANTRY_INT32},
+                                           {I8, U8, GANTRY_INT32},
+                                           {U8, U8, GANTRY_INT32},
+                                           {I16, I16, GANTRY_INT32},
+                                           {B8, B8, GANTRY_INT32},
                                            {B8, B8, B8}};
 
 static void check_integers(int level, bool has_dots) {

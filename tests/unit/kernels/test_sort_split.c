@@ -73,8 +73,8 @@ TEST(split_of_any_runs_is_what_merging_takes) {
 TEST(keys_are_in_the_order_of_their_elements) {
     static const float floats[] = {-INFINITY, -1, -1e-45f, 0, 1e-45f, 1, INFINITY};
     static const int32_t ints[] = {INT32_MIN, -1, 0, 1, INT32_MAX};
-    const gantry__order_t of_floats = gantry__sort_order(GANTRY_FLOAT32, 0);
-    const gantry__order_t of_ints = gantry__sort_order(GANTRY_INT32, 0);
+    const gantry__order_t of_floats = gantry__sort_order(GANTRY_FLOAT32, 0, false);
+    const gantry__order_t of_ints = gantry__sort_order(GANTRY_INT32, 0, false);
     for (size_t i = 1; i < sizeof floats / sizeof floats[0]; ++i) {
         assert_true(key_of(GANTRY_AS_INT(floats[i - 1]), &of_floats) <
                     key_of(GANTRY_AS_INT(floats[i]), &of_floats));
@@ -89,8 +89,8 @@ TEST(keys_are_in_the_order_of_their_elements) {
 }
 
 TEST(keys_in_descending_order_are_turned_round) {
-    const gantry__order_t up = gantry__sort_order(GANTRY_INT32, 0),
-                          down = gantry__sort_order(GANTRY_INT32, 1);
+    const gantry__order_t up = gantry__sort_order(GANTRY_INT32, 0, false),
+                          down = gantry__sort_order(GANTRY_INT32, 1, false);
     assert_true(key_of(5, &up) > key_of(-5, &up));
     assert_true(key_of(5, &down) < key_of(-5, &down));
 }
@@ -99,7 +99,7 @@ TEST(run_is_sorted_and_equal_elements_keep_their_order) {
     int32_t x[] = {3, 1, 3, -2, 1, 3, 0, -2, 9, 8}, positions[10];
     uint32_t keys[10];
     const gantry__sort_runs_t two_runs = {
-        .order = gantry__sort_order(GANTRY_INT32, 0), .length = 10, .inner = 1, .runs = 2};
+        .order = gantry__sort_order(GANTRY_INT32, 0, false), .length = 10, .inner = 1, .runs = 2};
     sort_runs((void *const[]){x, keys, positions}, &two_runs, 0, 2);
     assert_memory_equal(positions, ((const int32_t[]){3, 7, 6, 1, 4, 0, 2, 5, 9, 8}),
                         sizeof positions);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Variants of elementwise ops that attributes choose give the same bits op by op, in a
  * fused node and in a function without passes, on the CPU backend and on OpenCL.
- * Promise: Integer divisions and powers that never fail are fused, and those that may fail are not. */
+ * Promise: Integer divisions and powers that never fail are fused, and those that may fail are
+ * not. */
 #define _XOPEN_SOURCE 700
 #include <setjmp.h>
 #include <stdarg.h>

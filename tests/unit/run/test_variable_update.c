@@ -218,6 +218,7 @@ static const rows_row_t rows_rows[] = {{"ResourceScatterUpdate", {10, 20, 3, 4, 
                                        {"ResourceScatterAdd", {11, 22, 3, 4, 35, -34}},
                                        {"ResourceScatterSub", {-9, -18, 3, 4, -25, 46}},
                                        {"ResourceScatterMax", {10, 20, 3, 4, 30, 6}},
+                                       {"ResourceScatterMul", {10, 40, 3, 4, 150, -240}},
                                        {"ResourceScatterMin", {1, 2, 3, 4, 5, -40}}};
 
 TEST(rows_are_scattered) {

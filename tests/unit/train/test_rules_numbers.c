@@ -140,7 +140,8 @@ static void check_order(given_t *g, gantry_function_body_fn body) {
 
 static void check(given_t *g) {
     check_order(g, gradients_of);
-    check_order(g, second_gradients_of);
+    /* the gradient of the boxes' gradient is refused */
+    if (strncmp(g->c.golden->op, "CropAndResize", 13) != 0) check_order(g, second_gradients_of);
 }
 
 /* Each number by itself, and all; with known sizes of the other inputs, and with open ones. */

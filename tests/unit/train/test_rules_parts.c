@@ -138,7 +138,15 @@ static void convert_inputs(gantry_scope_t *scope, gantry_dtype_t dtype, tensor *
 
 static bool takes_halves(const gradient_case_t *c) {
     /* ops whose inputs have several types, and one that draws other numbers for each type */
-    static const char *const others[] = {"Cast", "FusedBatchNorm", "FusedBatchNormGrad", "Dropout"};
+    static const char *const others[] = {"Cast",
+                                         "FusedBatchNorm",
+                                         "FusedBatchNormGrad",
+                                         "Dropout",
+                                         "Resize",
+                                         "ResizeBicubicGrad",
+                                         "ResizeBilinearGrad",
+                                         "ScaleAndTranslateGrad",
+                                         "CropAndResizeGradImage"};
     for (size_t i = 0; i < sizeof others / sizeof *others; ++i) {
         if (strcmp(others[i], c->golden->op) == 0) return false;
     }
