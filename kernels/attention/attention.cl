@@ -9,15 +9,15 @@
  *
  * All products are of small matrices: four rows at a time, and VECTORS vectors of columns, in
  * registers. On processors a group is one work-item, its memory is private, and a vector has
- * GANTRY_MATH_LANES elements. On others a group of 64 shares local memory, or is one work-item where
- * that is too small for the head. Block sizes depend on the head's size and the form only, so
+ * GANTRY_MATH_LANES elements. On others a group of 64 shares local memory, or is one work-item
+ * where that is too small for the head. Block sizes depend on the head's size and the form only, so
  * results are the same from run to run.
  *
  * 16-bit floats are widened when they are loaded, and rounded once at the end.
  *
  * Options: GANTRY_T, a floating type; GANTRY_A_DIM and GANTRY_A_VALUE_DIM, the
- * elements of a head, rounded up to whole tiles; GANTRY_A_MASK 0 none, 1 bool, 2 added; GANTRY_A_SHARED, the side of a
- * block of a group of 64, where there is one. */
+ * elements of a head, rounded up to whole tiles; GANTRY_A_MASK 0 none, 1 bool, 2 added;
+ * GANTRY_A_SHARED, the side of a block of a group of 64, where there is one. */
 
 #if GANTRY_T_IS(f64)
 typedef GANTRY_F64 V;
@@ -126,6 +126,7 @@ AT_FN void clear(AT_POINTER(C) to, int count) {
     for (int i = AT_OWN; i < count; i += ITEMS) {
         to[i] = 0;
     }
+    AT_SYNC();
 }
 
 /* The registers of a tile, x<row>_<vector>: compilers keep names in registers, and not arrays. */

@@ -2,8 +2,9 @@
 /* _Attention and _AttentionGrad of the CPU backend: plans, scratch, threads. The loops are in
  * attention_cpu_simd.c.
  *
- * Threads share the items, which a unit of scratch serves one after the other. What an item computes
- * depends on the shapes only, so results are the same from run to run, whatever the threads. */
+ * Threads share the items, which a unit of scratch serves one after the other. What an item
+ * computes depends on the shapes only, so results are the same from run to run, whatever the
+ * threads. */
 #include "kernels/attention/attention_cpu.h"
 
 #include <string.h>
@@ -84,7 +85,7 @@ typedef struct attention_units_t {
     gantry__cpu_attention_fn run;
 } attention_units_t;
 
-static void run_units(void *context, int64_t begin, int64_t end) {
+static void run_attention_units(void *context, int64_t begin, int64_t end) {
     const attention_units_t *units = context;
     for (int64_t unit = begin; unit < end; ++unit) units->run(units->plan, unit);
 }
@@ -102,11 +103,11 @@ static int32_t run_attention(gantry_op_call_t *call, gantry__cpu_attention_t *pl
     plan->scratch = (char *)(uintptr_t)(span.region + span.offset_bytes);
     attention_units_t units = {plan,
                                GANTRY_CPU_PICK(level, attention_find)(plan->dtype, is_gradient)};
-    gantry__cpu_parallel_for(call->device, plan->units, 1, run_units, &units);
+    gantry__cpu_parallel_for(call->device, plan->units, 1, run_attention_units, &units);
     return GANTRY_OK;
 }
 
-static gantry__cpu_attention_t plan_of(const gantry_op_call_t *call) {
+static gantry__cpu_attention_t attention_plan_of(const gantry_op_call_t *call) {
     return (gantry__cpu_attention_t){.shape = gantry__attention_of(call),
                                      .dtype = call->inputs[0]->dtype,
                                      .scale = gantry__k_attr(call, "scale")->f,
@@ -118,7 +119,7 @@ static gantry__cpu_attention_t plan_of(const gantry_op_call_t *call) {
 }
 
 static int32_t cpu_compute_attention(gantry_op_call_t *call) {
-    gantry__cpu_attention_t plan = plan_of(call);
+    gantry__cpu_attention_t plan = attention_plan_of(call);
     const gantry__attention_t *a = &plan.shape;
     plan.out = call->outputs[0]->data;
     plan.sums = call->outputs[1]->data;
@@ -128,7 +129,7 @@ static int32_t cpu_compute_attention(gantry_op_call_t *call) {
 }
 
 static int32_t cpu_compute_attention_grad(gantry_op_call_t *call) {
-    gantry__cpu_attention_t plan = plan_of(call);
+    gantry__cpu_attention_t plan = attention_plan_of(call);
     plan.result = call->inputs[4]->data;
     plan.result_sums = call->inputs[5]->data;
     plan.result_slope = call->inputs[6]->data;

@@ -165,7 +165,8 @@ typedef struct AT_NAME(state_t) {
     AT_T *out;                    /* [queries, value_dim] */
 } AT_NAME(state_t);
 
-/* Turns scores [keys, QUERIES] into exponentials, and sets the factors of what was summed before. */
+/* Turns scores [keys, QUERIES] into exponentials, and sets the factors of what was summed before.
+ * */
 static void AT_NAME(weigh)(AT_T *restrict scores, int64_t keys, int64_t queries,
                            AT_T *restrict largest, AT_T *restrict sum, AT_T *restrict factor) {
     AT_T base[QUERIES], total[QUERIES];

@@ -28,13 +28,13 @@ typedef struct attention_form_t {
     uint32_t items, lanes, tile; /* tile: heads are padded to a multiple */
 } attention_form_t;
 
-static int64_t padded(int64_t dim, uint32_t tile) { return (dim + tile - 1) / tile * tile; }
+static int64_t padded_dim(int64_t dim, uint32_t tile) { return (dim + tile - 1) / tile * tile; }
 
 /* The bytes of local memory of a group, and a little more; matrices: of `side` rows of a head. */
 static int64_t shared_bytes(const gantry_op_call_t *call, const gantry__attention_t *a,
                             uint32_t tile, int64_t side, int64_t matrices) {
     const int64_t widest = a->dim > a->value_dim ? a->dim : a->value_dim;
-    return (matrices * padded(widest, tile) + 3 * side + 4) * side *
+    return (matrices * padded_dim(widest, tile) + 3 * side + 4) * side *
            gantry__k_size(gantry__attention_sum_type(call->inputs[0]->dtype));
 }
 
@@ -56,31 +56,31 @@ static attention_form_t attention_form(const gantry_op_call_t *call, const gantr
     return form;
 }
 
-static int32_t attention_build(gantry_op_call_t *call, const gantry__attention_t *a,
-                               const attention_form_t *form, const char *name,
-                               gantry_backend_kernel_t **out_kernel) {
+static int32_t find_attention(gantry_op_call_t *call, const gantry__attention_t *a,
+                              const attention_form_t *form, const char *name,
+                              gantry_backend_kernel_t **out_kernel) {
     gantry__k_options_t options = gantry__k_options_of_type(call, call->inputs[0]->dtype);
-    gantry__k_define(&options, "A_DIM", (uint32_t)padded(a->dim, form->tile));
-    gantry__k_define(&options, "A_VALUE_DIM", (uint32_t)padded(a->value_dim, form->tile));
+    gantry__k_define(&options, "A_DIM", (uint32_t)padded_dim(a->dim, form->tile));
+    gantry__k_define(&options, "A_VALUE_DIM", (uint32_t)padded_dim(a->value_dim, form->tile));
     gantry__k_define(&options, "A_MASK", (uint32_t)a->mask_kind);
     if (form->items > 1) gantry__k_define(&options, "A_SHARED", (uint32_t)form->side);
     if (form->lanes > 1) gantry__k_define(&options, "MATH_LANES", form->lanes);
     return call->services->kernel(call, &attention_source, options.text, name, out_kernel);
 }
 
-/* Launches a kernel for `rows` rows of each of `heads` heads. A driver that allows no groups of that
- * size gets groups of one. */
+/* Launches a kernel for `rows` rows of each of `heads` heads. A driver that allows no groups of
+ * that size gets groups of one. */
 static int32_t attention_launch(gantry_op_call_t *call, const gantry__attention_t *a,
                                 const char *name, int64_t heads, int64_t rows, int64_t matrices,
                                 const gantry_launch_arg_t *args, uint32_t arg_count) {
     attention_form_t form = attention_form(call, a, matrices);
     gantry_backend_kernel_t *kernel = NULL;
     if (heads * rows == 0) return GANTRY_OK;
-    GANTRY__TRY(attention_build(call, a, &form, name, &kernel));
+    GANTRY__TRY(find_attention(call, a, &form, name, &kernel));
     if (form.items > gantry__k_group_limit(call, kernel)) {
         form.items = 1;
         form.side = SIDE_ALONE;
-        GANTRY__TRY(attention_build(call, a, &form, name, &kernel));
+        GANTRY__TRY(find_attention(call, a, &form, name, &kernel));
     }
     const uint64_t groups = (uint64_t)(heads * ((rows + form.side - 1) / form.side));
     return gantry__k_launch_groups(call, kernel, groups, form.items, args, arg_count);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The numbers of one call of _Attention or _AttentionGrad, for the CPU and for devices. Owner: plain
- * values. Threads: thread-safe. */
+/* The numbers of one call of _Attention or _AttentionGrad, for the CPU and for devices. Owner:
+ * plain values. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_ATTENTION_SHAPE_H
 #define GANTRY_KERNELS_ATTENTION_SHAPE_H
 

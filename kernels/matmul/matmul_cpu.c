@@ -435,6 +435,7 @@ typedef struct {
     gantry_op_call_t *call;
     gantry__matmul_shape_t shape;
     gantry__cpu_gemm_t gemm; /* the product of batch 0 */
+    int64_t c_batch;         /* elements from one product to the next */
     const gantry__cpu_gemm_loops_t *loops;
     int32_t dtype;
     int64_t each; /* the products of one unit */
@@ -447,7 +448,7 @@ static gantry__cpu_gemm_t matmul_cpu_product_of(const batch_t *batch, int64_t in
     gantry__cpu_gemm_t gemm = batch->gemm;
     int64_t size = gantry__k_size(batch->dtype);
     int64_t a = 0, b = 0;
-    gemm.c = (char *)gemm.c + index * gemm.m * gemm.n * size;
+    gemm.c = (char *)gemm.c + index * batch->c_batch * size;
     const gantry__matmul_shape_t *shape = &batch->shape;
     for (int32_t i = shape->batch_rank - 1; i >= 0; --i) {
         a += index % shape->batch_dims[i] * shape->a_batch[i];
@@ -551,9 +552,45 @@ int32_t gantry__cpu_matmul(gantry_op_call_t *call, const gantry__cpu_epilogue_t 
         .c_column = 1,
         .epilogue = epilogue,
         .keeps_rows = gantry__k_keeps_rows(call) && GANTRY__TYPE_IS(batch.dtype, FLOATS)};
+    batch.c_batch = shape->m * shape->n;
     return shape->batches == 1
                ? matmul_cpu_multiply(call, &batch.gemm, batch.loops, batch.dtype, &batch.packed)
                : multiply_batch(&batch);
+}
+
+/* Products whose operands are columns of wider matrices, as a convolution of one pixel has them. */
+static int32_t grouped_compute(gantry_op_call_t *call) {
+    const gantry_arg_t *x = call->inputs[0], *w = call->inputs[1];
+    gantry_arg_t *output = call->outputs[0];
+    const int64_t groups = x->dims[1], depth = x->dims[2], columns = w->dims[2];
+    if (output->element_count == 0 || depth == 0) {
+        memset(output->data, 0, (size_t)output->element_count * gantry__k_size(output->dtype));
+        return GANTRY_OK;
+    }
+    batch_t batch = {
+        .call = call,
+        .dtype = output->dtype,
+        .shape = {.batches = groups,
+                  .batch_rank = 1,
+                  .batch_dims = {groups},
+                  .a_batch = {depth},
+                  .b_batch = {columns}},
+        .c_batch = columns,
+        .loops = GANTRY_CPU_PICK(gantry__cpu_simd_level(call->device), gemm_loops)(output->dtype),
+        .gemm = {.m = x->dims[0],
+                 .n = columns,
+                 .k = depth,
+                 .a = x->data,
+                 .a_row = groups * depth,
+                 .a_column = 1,
+                 .b = w->data,
+                 .b_row = groups * columns,
+                 .b_column = 1,
+                 .c = output->data,
+                 .c_row = groups * columns,
+                 .c_column = 1,
+                 .keeps_rows = gantry__k_keeps_rows(call)}};
+    return multiply_batch(&batch);
 }
 
 static int32_t matmul_cpu_compute(gantry_op_call_t *call) {
@@ -576,6 +613,10 @@ static const gantry_kernel_def_t products[] = GANTRY__MATMUL_KERNELS(
 static const gantry_kernel_def_t fused_product = GANTRY__MATMUL_FUSED_KERNEL(
     &products[0], 0, gantry__matmul_types, GANTRY_KERNEL_BATCH_INVARIANT, LIBRARIES, NULL,
     matmul_cpu_compute_fused);
+static const gantry_type_constraint_t grouped_types[] = {{"T", GANTRY_DTYPES_FLOATS}};
+static const gantry_kernel_def_t grouped_product =
+    GANTRY_K_PROMISING(GANTRY_KERNEL_BATCH_INVARIANT, "_GroupedMatMul", grouped_types, 1, NULL, 0,
+                       .compute = grouped_compute, .library = LIBRARIES);
 const gantry_kernel_def_t *const gantry__cpu_matmul_kernels[] = {&products[0], &products[1],
-                                                                 &fused_product};
+                                                                 &fused_product, &grouped_product};
 const uint32_t gantry__cpu_matmul_kernel_count = GANTRY_K_COUNT_OF(gantry__cpu_matmul_kernels);

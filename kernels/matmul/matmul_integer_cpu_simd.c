@@ -33,12 +33,16 @@
 #define MI_LANES ((int)(MI_BYTES / sizeof(int32_t)))
 
 typedef int32_t mi_vec_t __attribute__((vector_size(MI_BYTES)));
-typedef int32_t mi_loose_t __attribute__((vector_size(MI_BYTES), aligned(4), may_alias));
+typedef int32_t mi_loose_t __attribute__((vector_size(MI_BYTES), aligned(1), may_alias));
 
 static void mi_correct(int32_t *c, int64_t count, int32_t x, const int32_t *a, int32_t y,
                        const int32_t *b) {
-    GANTRY_INDEPENDENT
-    for (int64_t j = 0; j < count; ++j) {
+    int64_t j = 0;
+    for (; j + MI_LANES <= count; j += MI_LANES) {
+        *(mi_loose_t *)(c + j) -=
+            *(const mi_loose_t *)(a + j) * x + *(const mi_loose_t *)(b + j) * y;
+    }
+    for (; j < count; ++j) {
         c[j] =
             (int32_t)((uint32_t)c[j] - (uint32_t)x * (uint32_t)a[j] - (uint32_t)y * (uint32_t)b[j]);
     }
@@ -68,34 +72,38 @@ static void mi_correct(int32_t *c, int64_t count, int32_t x, const int32_t *a, i
 /* Packs the lines' whole words, and then the shorter one at the end. WORD(p, along) is the word of
  * the elements at p, p + along, ...; where along is the constant 1, that is one load. WORDS is the
  * same for MI_LANES neighbouring lines. */
-#define MI_DEFINE_PACK(name, type, GROUP, WORD, WORDS)                                     \
-    static void name(const void *elements, int64_t across, int64_t along, int64_t count,   \
-                     int64_t width, int64_t k, uint32_t flip, uint32_t *restrict target) { \
-        const type *source = elements;                                                     \
-        const int64_t words = k / (GROUP);                                                 \
-        for (int64_t w = 0; along == 1 && width == 1 && w < words; ++w)                    \
-            target[w] = WORD(source + w * (GROUP), 1) ^ flip;                              \
-        for (int64_t i = 0; along == 1 && width > 1 && i < count; ++i) {                   \
-            for (int64_t w = 0; w < words; ++w)                                            \
-                target[w * width + i] = WORD(source + i * across + w * (GROUP), 1) ^ flip; \
-        }                                                                                  \
-        for (int64_t w = 0; along != 1 && w < words; ++w) {                                \
-            const type *line = source + w * (GROUP)*along;                                 \
-            uint32_t *restrict to = target + w * width;                                    \
-            int64_t i = 0;                                                                 \
-            for (; across == 1 && i + MI_LANES <= count; i += MI_LANES)                    \
-                *(mi_loose_t *)(to + i) = WORDS(type, line + i, along) ^ (int32_t)flip;    \
-            for (; i < count; ++i) to[i] = WORD(line + i * across, along) ^ flip;          \
-        }                                                                                  \
-        for (int64_t i = 0; i < count && k % (GROUP) != 0; ++i) {                          \
-            const uint32_t mask = UINT32_MAX >> (32 - 32 / (GROUP));                       \
-            uint32_t word = 0;                                                             \
-            for (int64_t e = words * (GROUP); e < k; ++e) {                                \
-                const uint32_t element = (uint32_t)source[i * across + e * along] ^ flip;  \
-                word |= (element & mask) << (uint32_t)(e % (GROUP)) * (32 / (GROUP));      \
-            }                                                                              \
-            target[words * width + i] = word;                                              \
-        }                                                                                  \
+#define MI_DEFINE_PACK(name, type, GROUP, WORD, WORDS)                                             \
+    static void name(const void *elements, int64_t across, int64_t along, int64_t count,           \
+                     int64_t width, int64_t k, uint32_t flip, uint32_t *restrict target) {         \
+        const type *source = elements;                                                             \
+        const int64_t words = k / (GROUP);                                                         \
+        int64_t whole = 0; /* words that the memory already has */                                 \
+        if (along == 1 && width == 1 && sizeof(type) * (GROUP) == sizeof(uint32_t)) {              \
+            for (; whole + MI_LANES <= words; whole += MI_LANES)                                   \
+                *(mi_loose_t *)(target + whole) =                                                  \
+                    *(const mi_loose_t *)(const void *)(source + whole * (GROUP)) ^ (int32_t)flip; \
+        }                                                                                          \
+        for (int64_t i = 0; along == 1 && i < count; ++i) {                                        \
+            for (int64_t w = whole; w < words; ++w)                                                \
+                target[w * width + i] = WORD(source + i * across + w * (GROUP), 1) ^ flip;         \
+        }                                                                                          \
+        for (int64_t w = 0; along != 1 && w < words; ++w) {                                        \
+            const type *line = source + w * (GROUP)*along;                                         \
+            uint32_t *restrict to = target + w * width;                                            \
+            int64_t i = 0;                                                                         \
+            for (; across == 1 && i + MI_LANES <= count; i += MI_LANES)                            \
+                *(mi_loose_t *)(to + i) = WORDS(type, line + i, along) ^ (int32_t)flip;            \
+            for (; i < count; ++i) to[i] = WORD(line + i * across, along) ^ flip;                  \
+        }                                                                                          \
+        for (int64_t i = 0; i < count && k % (GROUP) != 0; ++i) {                                  \
+            const uint32_t mask = UINT32_MAX >> (32 - 32 / (GROUP));                               \
+            uint32_t word = 0;                                                                     \
+            for (int64_t e = words * (GROUP); e < k; ++e) {                                        \
+                const uint32_t element = (uint32_t)source[i * across + e * along] ^ flip;          \
+                word |= (element & mask) << (uint32_t)(e % (GROUP)) * (32 / (GROUP));              \
+            }                                                                                      \
+            target[words * width + i] = word;                                                      \
+        }                                                                                          \
     }
 
 MI_DEFINE_PACK(mi_pack_u8, uint8_t, 2, MI_PAIR, MI_PAIRS)

@@ -99,7 +99,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(spaced)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL 
     GANTRY_LONG row = 0; /* the offset of the input's row, if is_inside */
     GANTRY_FIND_PLACES({
         const GANTRY_LONG at = place < 0 ? -1 : gantry__divide_position(place, p->apart[d]);
-        is_inside = is_inside && at * p->apart[d] == place && at < p->sizes[d];
+        is_inside = is_inside && at >= 0 && at * p->apart[d] == place && at < p->sizes[d];
         row += at * p->strides[d];
     })
     const T value = GANTRY_T_OF_TWO(p->value);

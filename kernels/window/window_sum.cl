@@ -333,13 +333,15 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(add_places)(
     DO(1, __VA_ARGS__)             \
     DO(2, __VA_ARGS__)             \
     DO(3, __VA_ARGS__) DO(4, __VA_ARGS__) DO(5, __VA_ARGS__) DO(6, __VA_ARGS__) DO(7, __VA_ARGS__)
-#define GANTRY_EACH_PIXEL(DO, K, S)                                                                \
-    DO(0, K, S)                                                                                    \
-    DO(1, K, S)                                                                                    \
-    DO(2, K, S)                                                                                    \
-    DO(3, K, S) DO(4, K, S) DO(5, K, S) DO(6, K, S) DO(7, K, S) DO(8, K, S) DO(9, K, S)            \
-        DO(10, K, S) DO(11, K, S) DO(12, K, S) DO(13, K, S) DO(14, K, S) DO(15, K, S) DO(16, K, S) \
-            DO(17, K, S) DO(18, K, S)
+#define GANTRY_EACH_PIXEL(DO, K, S)                                                        \
+    DO(0, K, S)                                                                            \
+    DO(1, K, S)                                                                            \
+    DO(2, K, S)                                                                            \
+    DO(3, K, S)                                                                            \
+    DO(4, K, S)                                                                            \
+    DO(5, K, S)                                                                            \
+    DO(6, K, S) DO(7, K, S) DO(8, K, S) DO(9, K, S) DO(10, K, S) DO(11, K, S) DO(12, K, S) \
+        DO(13, K, S) DO(14, K, S) DO(15, K, S) DO(16, K, S) DO(17, K, S) DO(18, K, S)
 #if defined(__OPENCL_VERSION__)
 #define GANTRY_ROW_SUMS GANTRY_FEW_SUMS
 #define GANTRY_NO_ROW ((gantry__row_sums_t)((C)0))

@@ -16,7 +16,8 @@
  *
  * Patches are rows * columns times as large as the images, so PATCH_BYTES limits the images that
  * are processed at a time. A window of one element that skips nothing needs no patches. With
- * groups, the product is a batch of one per group. If channels come first, they are moved to the
+ * groups, the product is a batch of one per group; the CPU backend reads the groups of single pixels
+ * where they are (_GroupedMatMul). If channels come first, they are moved to the
  * end before, and back after. */
 #include <gantry/op.h>
 #include <gantry/ops.h>
@@ -208,23 +209,6 @@ static tensor *multiply_groups(const conv_t *conv, tensor *patches, tensor *filt
     return gantry_transpose(conv->scope, product, back);
 }
 
-static tensor *compose_conv_convolve(const conv_t *conv, tensor *images, tensor *filter,
-                                     int64_t batch) {
-    const int64_t places = batch * conv->places.dims[1] * conv->places.dims[2];
-    const int64_t each = conv->rows * conv->columns * conv->channels;
-    tensor *patches = make_patches(conv, images), *product;
-    if (conv->groups > 1) {
-        product = multiply_groups(conv, patches, filter, places);
-    } else {
-        tensor *a = gantry_reshape(conv->scope, patches, GANTRY_SHAPE(places, each));
-        tensor *b = gantry_reshape(conv->scope, filter, GANTRY_SHAPE(each, conv->outputs));
-        product = compose_conv_multiply(conv, a, b, GANTRY_SHAPE(1, conv->outputs));
-    }
-    return gantry_reshape(
-        conv->scope, product,
-        GANTRY_SHAPE(batch, conv->places.dims[1], conv->places.dims[2], conv->outputs));
-}
-
 /* The device that a part would run on with this type; NULL: none. */
 static const gantry_logical_device_t *compose_conv_find_device(const conv_t *conv,
                                                                gantry__op_id_t id,
@@ -251,9 +235,45 @@ static bool is_for_processor(const conv_t *conv, gantry_dtype_t dtype) {
            device->info.sub_group_size <= 1;
 }
 
+/* Whether the part, of the processors' own, runs where ConvolveImages would. */
+static bool is_at_once(const conv_t *conv, gantry__op_id_t id, gantry_dtype_t dtype) {
+    return (dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64) && is_for_processor(conv, dtype) &&
+           compose_conv_find_device(conv, id, dtype) ==
+               compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype);
+}
+
 static bool goes_without_patches(const conv_t *conv, gantry_dtype_t dtype) {
     return conv->groups == 1 && !sees_each_pixel_once(conv) &&
            (dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64) && is_for_processor(conv, dtype);
+}
+
+/* The product of pixels and a filter of one pixel, without moving the groups. */
+static tensor *multiply_pixels(const conv_t *conv, tensor *images, tensor *filter, int64_t places) {
+    const int64_t groups = conv->groups, each = conv->outputs / groups;
+    tensor *inputs[] = {
+        gantry_reshape(conv->scope, images, GANTRY_SHAPE(places, groups, conv->channels)),
+        gantry_reshape(conv->scope, filter, GANTRY_SHAPE(conv->channels, groups, each))};
+    return gantry__call_op(conv->scope, GANTRY__OP_ID__GroupedMatMul, inputs, 2, NULL, 0, NULL);
+}
+
+static tensor *compose_conv_convolve(const conv_t *conv, tensor *images, tensor *filter,
+                                     int64_t batch) {
+    const int64_t places = batch * conv->places.dims[1] * conv->places.dims[2];
+    const int64_t each = conv->rows * conv->columns * conv->channels;
+    tensor *patches = make_patches(conv, images), *product;
+    if (conv->groups > 1 && sees_each_pixel_once(conv) &&
+        is_at_once(conv, GANTRY__OP_ID__GroupedMatMul, conv->c->call->out_dtypes[0])) {
+        product = multiply_pixels(conv, images, filter, places);
+    } else if (conv->groups > 1) {
+        product = multiply_groups(conv, patches, filter, places);
+    } else {
+        tensor *a = gantry_reshape(conv->scope, patches, GANTRY_SHAPE(places, each));
+        tensor *b = gantry_reshape(conv->scope, filter, GANTRY_SHAPE(each, conv->outputs));
+        product = compose_conv_multiply(conv, a, b, GANTRY_SHAPE(1, conv->outputs));
+    }
+    return gantry_reshape(
+        conv->scope, product,
+        GANTRY_SHAPE(batch, conv->places.dims[1], conv->places.dims[2], conv->outputs));
 }
 
 static tensor *convolve_images(const conv_t *conv, tensor *images, tensor *filter,
@@ -474,15 +494,11 @@ static tensor *compose_conv_filter_at_once(const conv_t *conv, tensor *images, t
                            attr_count, &extras);
 }
 
-static bool is_at_once(const conv_t *conv, gantry_dtype_t dtype) {
-    return goes_without_patches(conv, dtype) &&
-           compose_conv_find_device(conv, GANTRY__OP_ID__ImagesFilterGradient, dtype) ==
-               compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype);
-}
-
 static tensor *compose_conv_filter(const conv_t *conv, tensor *images, tensor *result) {
     const gantry_dtype_t dtype = conv->c->call->out_dtypes[0]; /* an operand may be missing */
-    if (is_at_once(conv, dtype)) return compose_conv_filter_at_once(conv, images, result);
+    if (goes_without_patches(conv, dtype) &&
+        is_at_once(conv, GANTRY__OP_ID__ImagesFilterGradient, dtype))
+        return compose_conv_filter_at_once(conv, images, result);
     const int64_t batch = conv->image.dims[0], step = images_at_once(conv);
     tensor *parts[MOST_BLOCKS];
     size_t count = 0;

@@ -44,8 +44,8 @@ void gantry__compose_rms_norm(const gantry__compose_t *c) {
 }
 
 /* The forms of x. parts: with the axes over which it is normalised, which are the last one if
- * channels are the second dimension, so that a function makes one kernel of rows of it. scaled: with
- * the channels as dimensions. */
+ * channels are the second dimension, so that a function makes one kernel of rows of it. scaled:
+ * with the channels as dimensions. */
 typedef struct group_form_t {
     gantry_shape_t parts, scaled, by_channel;
     int32_t axes[2], axis_count;
@@ -85,10 +85,12 @@ static void normalise_groups(const gantry__compose_t *c, int64_t groups) {
         in[i] = gantry__compose_widen(c, in[i]);
     }
     tensor *mean = mean_kept(c, in[0], form.axes, form.axis_count);
-    tensor *apart = gantry_tensor_donate(s, gantry_squared_difference(s, in[0], mean));
-    tensor *variance = mean_kept(c, apart, form.axes, form.axis_count);
-    tensor *y = divide_by_root(c, gantry_sub(s, in[0], mean), variance);
-    y = gantry_reshape(s, gantry_tensor_donate(s, y), form.scaled);
+    tensor *apart = gantry_sub(s, in[0], mean);
+    tensor *squares = gantry_tensor_donate(s, gantry_square(s, apart));
+    tensor *variance = mean_kept(c, squares, form.axes, form.axis_count);
+    tensor *y = divide_by_root(c, apart, variance);
+    if (form.scaled.rank != form.parts.rank)
+        y = gantry_reshape(s, gantry_tensor_donate(s, y), form.scaled);
     y = gantry_mul(s, gantry_tensor_donate(s, y), in[1]);
     y = gantry_add(s, gantry_tensor_donate(s, y), in[2]);
     y = gantry__compose_narrow(c, y, c->call->out_dtypes[0]);

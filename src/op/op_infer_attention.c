@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shapes of attention: ScaledDotProductAttention, its gradient, and the ops of the core that compute
- * them.
+/* Shapes of attention: ScaledDotProductAttention, its gradient, and the ops of the core that
+ * compute them.
  *
  * query [batch, heads, queries, dim], key [batch, key_heads, keys, dim], value [batch, key_heads,
  * keys, value_dim]; tensors of three dimensions have one head, which they leave out. */
@@ -75,7 +75,8 @@ static gantry_status_t check_triple(const gantry__infer_t *call) {
 }
 
 /* The mask at `place` broadcasts to [batch, heads, queries, keys]. */
-static gantry_status_t check_mask(const gantry__infer_t *call, uint32_t place, int64_t keys) {
+static gantry_status_t check_attention_mask(const gantry__infer_t *call, uint32_t place,
+                                            int64_t keys) {
     const gantry_shape_t *mask = call->shapes[place];
     gantry_shape_t scores = *call->shapes[0];
     scores.dims[scores.rank - 1] = keys;
@@ -94,7 +95,7 @@ static gantry_status_t check_mask(const gantry__infer_t *call, uint32_t place, i
         gantry__shape_text(mask).text, gantry__shape_text(&scores).text);
 }
 
-static gantry_status_t check_numbers(const gantry__infer_t *call) {
+static gantry_status_t check_attention_numbers(const gantry__infer_t *call) {
     const double scale = gantry__infer_attr(call, "scale")->f,
                  softcap = gantry__infer_attr(call, "softcap")->f;
     if (!(scale - scale == 0))
@@ -108,15 +109,15 @@ static gantry_status_t check_numbers(const gantry__infer_t *call) {
 
 /* ---- the ops of the core ---- */
 
-static gantry_status_t check_rows(const gantry__infer_t *call) {
+static gantry_status_t check_attention_rows(const gantry__infer_t *call) {
     GANTRY__TRY(check_triple(call));
-    GANTRY__TRY(check_numbers(call));
+    GANTRY__TRY(check_attention_numbers(call));
     if (gantry__infer_attr(call, "has_mask")->i == 0) return GANTRY_OK;
-    return check_mask(call, 3, size_from_end(call->shapes[1], LENGTH_FROM_END));
+    return check_attention_mask(call, 3, size_from_end(call->shapes[1], LENGTH_FROM_END));
 }
 
 /* Sets the shapes of the output and of the logarithms of the sums; the latter are never halves. */
-static void set_results(gantry__infer_t *call, uint32_t statistic) {
+static void set_attention_results(gantry__infer_t *call, uint32_t statistic) {
     const gantry_shape_t *query = call->shapes[0];
     gantry_shape_t *out = &call->out_shapes[0], *sums = &call->out_shapes[statistic];
     *out = *sums = *query;
@@ -127,13 +128,13 @@ static void set_results(gantry__infer_t *call, uint32_t statistic) {
 }
 
 gantry_status_t gantry__infer_attention_rows(gantry__infer_t *call) {
-    GANTRY__TRY(check_rows(call));
-    set_results(call, 1);
+    GANTRY__TRY(check_attention_rows(call));
+    set_attention_results(call, 1);
     return GANTRY_OK;
 }
 
 gantry_status_t gantry__infer_attention_grad(gantry__infer_t *call) {
-    GANTRY__TRY(check_rows(call));
+    GANTRY__TRY(check_attention_rows(call));
     for (int i = 0; i < 3; ++i) call->out_shapes[i] = *call->shapes[i];
     return GANTRY_OK;
 }
@@ -176,12 +177,12 @@ static gantry_status_t check_causal(const gantry__infer_t *call) {
 gantry_status_t gantry__infer_attention(gantry__infer_t *call) {
     int64_t past;
     GANTRY__TRY(check_triple(call));
-    GANTRY__TRY(check_numbers(call));
+    GANTRY__TRY(check_attention_numbers(call));
     GANTRY__TRY(check_past(call, &past));
     GANTRY__TRY(check_causal(call));
     const int64_t keys = gantry__size_add(size_from_end(call->shapes[1], LENGTH_FROM_END), past);
-    if (call->input_count > 3) GANTRY__TRY(check_mask(call, 3, keys));
-    set_results(call, 3);
+    if (call->input_count > 3) GANTRY__TRY(check_attention_mask(call, 3, keys));
+    set_attention_results(call, 3);
     for (int i = 0; i < 2; ++i) {
         call->out_shapes[1 + i] = *call->shapes[1 + i];
         call->out_shapes[1 + i].dims[call->out_shapes[1 + i].rank - LENGTH_FROM_END] = keys;
@@ -191,7 +192,7 @@ gantry_status_t gantry__infer_attention(gantry__infer_t *call) {
 
 gantry_status_t gantry__infer_attention_gradient(gantry__infer_t *call) {
     GANTRY__TRY(check_triple(call));
-    GANTRY__TRY(check_numbers(call));
+    GANTRY__TRY(check_attention_numbers(call));
     gantry_shape_t out = *call->shapes[0], sums = out;
     out.dims[out.rank - 1] = size_from_end(call->shapes[2], DIM_FROM_END);
     --sums.rank;
@@ -203,7 +204,7 @@ gantry_status_t gantry__infer_attention_gradient(gantry__infer_t *call) {
                               gantry__shape_text(wanted[i]).text);
     }
     if (call->input_count > 6)
-        GANTRY__TRY(check_mask(call, 6, size_from_end(call->shapes[1], LENGTH_FROM_END)));
+        GANTRY__TRY(check_attention_mask(call, 6, size_from_end(call->shapes[1], LENGTH_FROM_END)));
     for (int i = 0; i < 3; ++i) call->out_shapes[i] = *call->shapes[i];
     return GANTRY_OK;
 }

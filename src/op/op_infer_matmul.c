@@ -39,6 +39,18 @@ gantry_status_t gantry__infer_mat_mul(gantry__infer_t *call) {
                                  gantry__infer_attr(call, "transpose_b")->i != 0);
 }
 
+gantry_status_t gantry__infer_grouped_mat_mul(gantry__infer_t *call) {
+    const gantry_shape_t *x = call->shapes[0], *w = call->shapes[1];
+    if (x->rank != 3 || w->rank != 3 || !gantry__sizes_fit(x->dims[1], w->dims[1]) ||
+        !gantry__sizes_fit(x->dims[2], w->dims[0])) {
+        return gantry__refuse(
+            "x must be [rows, groups, depth] and w [depth, groups, columns]: %s, %s",
+            gantry__shape_text(x).text, gantry__shape_text(w).text);
+    }
+    call->out_shapes[0] = GANTRY_SHAPE(x->dims[0], w->dims[1], w->dims[2]);
+    return GANTRY_OK;
+}
+
 gantry_status_t gantry__infer_batch_mat_mul(gantry__infer_t *call) {
     gantry_shape_t *out = &call->out_shapes[0];
     gantry_shape_t batch[2];

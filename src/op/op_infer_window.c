@@ -213,8 +213,13 @@ gantry_status_t gantry__infer_max_pool_with_argmax(gantry__infer_t *call) {
     call->out_shapes[1] = call->out_shapes[0];
     if (order != 0 && order != 1)
         return gantry__refuse("storage_order is %" PRId64 "; 0 and 1 are accepted", order);
-    for (int32_t d = has_batch ? 0 : 1; d < 4; ++d)
-        positions = image->dims[d] <= 0 || positions <= 0 ? -1 : positions * image->dims[d];
+    for (int32_t d = has_batch ? 0 : 1; d < 4; ++d) {
+        const int64_t size = image->dims[d];
+        if (size <= 0 || positions <= 0)
+            positions = -1;
+        else if (__builtin_mul_overflow(positions, size, &positions))
+            positions = INT64_MAX; /* an empty batch */
+    }
     if (call->out_dtypes[1] == GANTRY_INT32 && positions > INT32_MAX) {
         return gantry__refuse(
             "%" PRId64 " positions need argmax in int64; int32 holds less than 2^31", positions);

@@ -120,7 +120,8 @@ def boxes(op, is_update):
     one = np.array((1, 1), I32)
     fit = "does not fit input of 2 dimensions; as many dimensions and starts as input has are accepted"
     r.our_error("starts_too_few", inputs(F32, (3, 5), (2, 3), one[:1]), contains=fit)
-    r.our_error("starts_a_scalar", inputs(F32, (3, 5), (2, 3), one[0]), contains=fit)
+    if is_update:   # TensorFlow's CPU ends the process for a slice
+        r.our_error("starts_a_scalar", inputs(F32, (3, 5), (2, 3), one[0]), contains=fit)
     r.our_error("starts_a_matrix", inputs(F32, (3, 5), (2, 3), one.reshape(1, 2)), contains=fit)
     r.our_error("starts_of_a_float", inputs(F32, (3, 5), (2, 3), one.astype(F32)), contains="Tindices")
     r.our_error("box_of_rank_3", inputs(F32, (3, 5), (2, 3, 1), one), contains=fit)

@@ -67,12 +67,18 @@ def arg_sort_reference(inputs, attrs):
     return order(inputs[0], attrs.get("direction") == "DESCENDING", attrs.get("axis", -1), is_total(attrs))
 
 
+def sorted_by(function, inputs, attrs):
+    if "order" in attrs:
+        raise ValueError("TensorFlow has no order")
+    return [function(inputs[0], **attrs)]
+
+
 def tf_sort(inputs, attrs):
-    return [tf.sort(inputs[0], **attrs)]
+    return sorted_by(tf.sort, inputs, attrs)
 
 
 def tf_argsort(inputs, attrs):
-    return [tf.argsort(inputs[0], **attrs)]
+    return sorted_by(tf.argsort, inputs, attrs)
 
 
 def sort_cases(op, function, reference):

@@ -17,6 +17,7 @@ def find_makers():
     """The makers of all golden_*.py that list cases: build() gives {op: function that records its cases}. Also the makers
     that add to the cases of any op: extend(op, recorder)."""
     makers, further = {}, []
+    importlib.import_module("golden_case")  # before TensorFlow, which others import: sets its options
     for path in sorted(glob.glob(os.path.join(HERE, "golden_*.py"))):
         module = importlib.import_module(os.path.basename(path)[:-3])
         for op, maker in getattr(module, "build", dict)().items():

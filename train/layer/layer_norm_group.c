@@ -34,8 +34,8 @@ static gantry_shape_t split_shape(const norm_t *n, const gantry_shape_t *x, bool
     return shape;
 }
 
-/* Channels are the second dimension or the last one: the op, except for 16-bit types, whose gradient
- * is computed in float32 without it. */
+/* Channels are the second dimension or the last one: the op, except for 16-bit types, whose
+ * gradient is computed in float32 without it. */
 static tensor *group_op(const gantry_layer_call_t *call, const norm_t *n, int64_t groups,
                         const char *format) {
     const gantry_attr_value_t attrs[] = {

@@ -295,28 +295,79 @@ static void rule_scatter_nd(gantry__rule_call_t *c) {
         c->dx[1] = pick_named(c, c->dy[0], 0);
 }
 
-/* ---- sorting ---- */
+/* ---- sorting: back to the places from which the elements come ---- */
 
-/* Adds dy to zeros at the positions along the axis from which the elements come. */
-static void put_along_axis(gantry__rule_call_t *c, tensor *positions) {
+/* positions [.., k] in the rows of x, as positions among all elements */
+static tensor *in_all_rows(gantry__rule_call_t *c, tensor *positions, tensor *x) {
     gantry_scope_t *s = c->scope;
-    const gantry_attr_value_t attrs[] = {
-        *gantry__rule_attr(c, "axis"),
-        {.name = "bad_indices_policy", .kind = GANTRY_ATTR_STRING, .s = "IGNORE"},
-        {.name = "reduction", .kind = GANTRY_ATTR_STRING, .s = adding.reduction}};
-    tensor *inputs[] = {gantry_zeros_like(s, c->x[0]), positions, c->dy[0]};
-    c->dx[0] = gantry__rule_op(c, "ScatterElements", inputs, 3, attrs, 3);
+    if (!positions || !x) return NULL;
+    const int32_t last = gantry_tensor_shape(x)->rank - 1;
+    const gantry__rule_size_t rows = gantry__rule_sizes(c, x, 0, last),
+                              size = gantry__rule_sizes(c, x, last, last + 1);
+    gantry__rule_size_t column[GANTRY_MAX_RANK];
+    if (rows.known == 1) return positions;
+    if (rows.known < 0 || size.known < 0) positions = gantry_cast(s, positions, GANTRY_INT64);
+    if (!positions) return NULL;
+    tensor *first = begins_of(c, rows, size, gantry_tensor_dtype(positions));
+    for (int32_t d = 0; d < last; ++d) column[d] = gantry__rule_sizes(c, x, d, d + 1);
+    column[last] = (gantry__rule_size_t){.known = 1};
+    return gantry_add(s, positions, gantry__rule_reshape_by(c, first, column, last + 1));
+}
+
+static bool has_few_elements(gantry__rule_call_t *c) {
+    if (gantry_tensor_elements(c->x[0]) <= INT32_MAX) return true; /* or they are not known */
+    gantry__rule_lacks(c, "takes at most 2^31 - 1 elements");
+    return false;
+}
+
+/* Exchanges an axis and the last one. */
+static tensor *exchange_last(gantry__rule_call_t *c, tensor *x, int32_t axis) {
+    int32_t perm[GANTRY_MAX_RANK];
+    const int32_t rank = gantry_tensor_shape(c->x[0])->rank;
+    if (axis == rank - 1 || !x) return x;
+    for (int32_t d = 0; d < rank; ++d) perm[d] = d;
+    perm[axis] = rank - 1;
+    perm[rank - 1] = axis;
+    return gantry_transpose(c->scope, x, perm);
+}
+
+static int32_t sorted_axis(gantry__rule_call_t *c) {
+    const int32_t axis = (int32_t)gantry__rule_attr_int(c, "axis");
+    return axis < 0 ? axis + gantry_tensor_shape(c->x[0])->rank : axis;
+}
+
+/* Adds dy to the elements of x at the positions along the axis. like: of x's sizes, with the axis
+ * and the last one exchanged. */
+static void put_sorted_back(gantry__rule_call_t *c, tensor *dy, tensor *positions, tensor *like) {
+    const int32_t axis = sorted_axis(c);
+    if (!dy || !positions || !like) return;
+    positions = exchange_last(c, positions, axis);
+    c->dx[0] =
+        exchange_last(c, gantry__rule_put_back(c, dy, in_all_rows(c, positions, like), like), axis);
 }
 
 static void rule_top_k(gantry__rule_call_t *c) {
+    const int32_t axis = sorted_axis(c);
+    if (!c->dy[0] || !has_few_elements(c)) return;
+    if (gantry_tensor_elements(c->x[0]) == 0) {
+        c->dx[0] = gantry_zeros_like(c->scope, c->x[0]);
+        return;
+    }
     const bool is_short = gantry_tensor_dtype(c->y[1]) == GANTRY_INT16;
-    if (!c->dy[0]) return;
-    put_along_axis(c, is_short ? gantry_cast(c->scope, c->y[1], GANTRY_INT32) : c->y[1]);
+    put_sorted_back(c, exchange_last(c, c->dy[0], axis),
+                    is_short ? gantry_cast(c->scope, c->y[1], GANTRY_INT32) : c->y[1],
+                    exchange_last(c, c->x[0], axis));
 }
 
 static void rule_sort(gantry__rule_call_t *c) {
     static const char *const attrs[] = {"axis", "direction", "order"};
-    put_along_axis(c, gantry__rule_again(c, "ArgSort", (tensor *[4]){c->x[0]}, attrs, 3));
+    if (!has_few_elements(c)) return;
+    if (gantry_tensor_elements(c->x[0]) == 0) {
+        c->dx[0] = c->dy[0];
+        return;
+    }
+    tensor *dy = exchange_last(c, c->dy[0], sorted_axis(c));
+    put_sorted_back(c, dy, gantry__rule_again(c, "ArgSort", (tensor *[4]){c->x[0]}, attrs, 3), dy);
 }
 
 const gantry__rule_t gantry__rules_index[] = {{"BooleanMask", rule_boolean_mask},

@@ -34,14 +34,16 @@ static size_t count_saved(const gantry__gradient_block_t *block) {
     return count;
 }
 
-static bool is_deep(tensor *value) { return gantry_tensor_shape(value)->rank == GANTRY_MAX_RANK; }
+static bool loop_is_deep(tensor *value) {
+    return gantry_tensor_shape(value)->rank == GANTRY_MAX_RANK;
+}
 
 /* A value of the most dimensions has its first two as one, because rows have one more. */
 static gantry_shape_t shape_of_rows(tensor *value, int64_t rows) {
     const gantry_shape_t *shape = gantry_tensor_shape(value);
     gantry_shape_t all = {.rank = 1, .dims = {rows}};
     for (int32_t d = 0; d < shape->rank; ++d) {
-        if (d == 1 && is_deep(value))
+        if (d == 1 && loop_is_deep(value))
             all.dims[1] *= shape->dims[1];
         else
             all.dims[all.rank++] = shape->dims[d];
@@ -49,15 +51,15 @@ static gantry_shape_t shape_of_rows(tensor *value, int64_t rows) {
     return all;
 }
 
-static tensor *as_row(gantry_scope_t *scope, tensor *value) {
-    return value && is_deep(value) ? gantry_reshape(scope, value, shape_of_rows(value, 1))
-                                   : gantry_expand_dims(scope, value, 0);
+static tensor *loop_as_row(gantry_scope_t *scope, tensor *value) {
+    return value && loop_is_deep(value) ? gantry_reshape(scope, value, shape_of_rows(value, 1))
+                                        : gantry_expand_dims(scope, value, 0);
 }
 
 /* A row of rows, which has the shape of like. */
-static tensor *take_row(gantry_scope_t *scope, tensor *rows, tensor *row, tensor *like) {
+static tensor *loop_take_row(gantry_scope_t *scope, tensor *rows, tensor *row, tensor *like) {
     tensor *value = gantry_gather(scope, rows, row, 0);
-    return is_deep(like) ? gantry_reshape(scope, value, *gantry_tensor_shape(like)) : value;
+    return loop_is_deep(like) ? gantry_reshape(scope, value, *gantry_tensor_shape(like)) : value;
 }
 
 static void chunk_goes_on(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
@@ -76,7 +78,7 @@ static tensor *rule_loop_put_row(gantry_scope_t *scope, tensor *rows, tensor *ro
     tensor *numbers = gantry_range(scope, gantry_scalar_i32(scope, 0),
                                    gantry_scalar_i32(scope, CHUNK), gantry_scalar_i32(scope, 1));
     tensor *is_row = gantry_reshape(scope, gantry_equal(scope, numbers, row), column);
-    return gantry_select(scope, is_row, as_row(scope, value), rows);
+    return gantry_select(scope, is_row, loop_as_row(scope, value), rows);
 }
 
 static void chunk_step(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs, void *user) {
@@ -205,7 +207,7 @@ static void find_values(const gantry__gradient_block_t *block, gantry_scope_t *s
     for (size_t i = 0; i < block->input_count; ++i) {
         values[i] = block->tensors[i];
         if (block->is_saved[i])
-            values[i] = take_row(scope, block->history[i], step, block->tensors[i]);
+            values[i] = loop_take_row(scope, block->history[i], step, block->tensors[i]);
         else if (block->wants[i])
             values[i] = gantry_identity(scope, block->tensors[i]);
     }
@@ -220,8 +222,8 @@ static tensor *gradient_before(const gantry__gradient_block_t *block, const gant
                                gantry_scope_t *scope, size_t i, tensor *step) {
     tensor *gradient = run->gradients[i];
     if (block->injected[i])
-        gradient =
-            add_if(scope, gradient, take_row(scope, block->injected[i], step, block->tensors[i]));
+        gradient = add_if(scope, gradient,
+                          loop_take_row(scope, block->injected[i], step, block->tensors[i]));
     return gradient ? gantry__block_settle(scope, gradient, block->tensors[i])
                     : gantry_zeros_like(scope, block->tensors[i]);
 }

@@ -226,7 +226,8 @@ static tensor *without_spaces(gantry__rule_call_t *c, const gantry_attr_value_t 
     const gantry_strided_slice_options_t all = {
         .struct_size = sizeof all, .begin_mask = 0xff, .end_mask = 0xff};
     int64_t steps[GANTRY_MAX_RANK];
-    for (int64_t d = 0; d < interior->i; ++d) steps[d] = interior->list[d] + 1;
+    for (int64_t d = 0; d < interior->i; ++d)
+        steps[d] = interior->list[d] < INT64_MAX ? interior->list[d] + 1 : INT64_MAX;
     return interior->i == 0 ? uncut(c)
                             : gantry_strided_slice(c->scope, uncut(c), NULL, NULL, steps,
                                                    (size_t)interior->i, &all);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Every call that would take or make a tensor of more than 8 dimensions is refused with the
- * call or the op, the rank and the limit.
+/* Promise: Every call that would take or make a tensor of more than 8 dimensions is refused with
+ * the call or the op, the rank and the limit.
  * Promise: Ops of tensors of 8 dimensions work, whatever they need inside. */
 #define _XOPEN_SOURCE 700
 

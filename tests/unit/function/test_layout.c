@@ -152,6 +152,24 @@ static void shuffled(images_net_t *net, const gantry_tensor_t *const *inputs,
     outputs[0] = x;
 }
 
+/* Two units of a ShuffleNet: grouped convolutions of pixels around a depthwise one. */
+static void grouped(images_net_t *net, const gantry_tensor_t *const *inputs,
+                    const gantry_tensor_t **outputs) {
+    const gantry_tensor_t *x = gantry_relu(net->scope, convolve(net, inputs[0], 3, 8, 1));
+    for (int i = 0; i < 2; ++i) {
+        const gantry_tensor_t *y = gantry_relu(net->scope, convolve(net, x, 1, 8, 2));
+        y = images_bias(net, images_depthwise(net, images_shuffle(net, y)));
+        x = gantry_relu(net->scope, gantry_add(net->scope, x, convolve(net, y, 1, 8, 2)));
+    }
+    outputs[0] = x;
+}
+
+TEST(a_net_of_shuffles_is_four_transposes) {
+    static const char *const ops[] = {"Transpose", "_GroupedMatMul", "_FusedConvolveImages"};
+    static const uint32_t counts[] = {4, 4, 1};
+    expect_counts(grouped, GANTRY_SHAPE(2, 4, 6, 5), 12, ops, counts, 3);
+}
+
 TEST(a_shuffle_is_one_transpose) {
     static const char *const ops[] = {"Transpose"};
     static const uint32_t counts[] = {4};

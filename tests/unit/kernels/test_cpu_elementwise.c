@@ -252,6 +252,8 @@ static int wanted_bool(size_t op, int32_t dtype, const void *x, const void *y) {
     if (IS(LogicalAnd)) return load_int(dtype, x) && load_int(dtype, y);
     if (IS(LogicalOr)) return load_int(dtype, x) || load_int(dtype, y);
     if (IS(LogicalNot)) return !load_int(dtype, x);
+    if (dtype == GANTRY_BOOL && IS(Maximum)) return load_int(dtype, x) || load_int(dtype, y);
+    if (dtype == GANTRY_BOOL && IS(Minimum)) return load_int(dtype, x) && load_int(dtype, y);
     if (in_set(dtype, GANTRY_DTYPES_FLOATING))
         return compare_f(op, load_float(dtype, x), load_float(dtype, y));
     if (in_set(dtype, GANTRY_DTYPES_UNSIGNED)) {

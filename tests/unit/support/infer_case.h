@@ -28,7 +28,7 @@
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 #define INFER_CASE_NUMBERS 24
-#define INFER_CASE_ATTRS 8
+#define INFER_CASE_ATTRS GANTRY__MAX_ATTRS
 
 typedef struct infer_case_t {
     const char *op, *inputs, *attrs, *expected;

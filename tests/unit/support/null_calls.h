@@ -542,7 +542,8 @@ static inline const char *given_text(const null_call_t *c, const char *name) {
                  {"equation", "i,i->"}, {"op", "MatMul"},   {"data_format", "NHWC"},
                  {"what", "test.none"}, {"text", "text"},   {"values", "of=no"},
                  {"tag", "tag"},        {"key", "AddN"},    {"monitor", "loss"},
-                 {"command", "test"},   {"detail", "text"}, {"weight", "kernel"}};
+                 {"command", "test"},   {"detail", "text"}, {"weight", "kernel"},
+                 {"reduction", "ADD"}};
     if (strcmp(name, "name") == 0 && strcmp(c->function->name, "gantry_find_logical_device") == 0)
         return "CPU:0";
     if (strcmp(c->function->name, "gantry_variable_update") == 0) return "ResourceApplyMomentum";

@@ -186,6 +186,45 @@ static inline const gantry_tensor_t *images_pad(images_net_t *net, const gantry_
                       &options);
 }
 
+/* A pool whose padding is given, and counts, with windows that reach over the end. */
+static inline const gantry_tensor_t *images_wide_pool(images_net_t *net, const gantry_tensor_t *x) {
+    static const int64_t sizes[] = {1, 1, 2, 3}, steps[] = {1, 1, 2, 1}, spreads[] = {1, 1, 1, 2},
+                         pads[] = {0, 0, 0, 0, 1, 0, 2, 2};
+    const bool is_mean = images_below(net, 2);
+    const gantry_attr_value_t attrs[] = {
+        {.name = "ksize", .kind = GANTRY_ATTR_INTS, .i = 4, .list = sizes},
+        {.name = "strides", .kind = GANTRY_ATTR_INTS, .i = 4, .list = steps},
+        {.name = "dilations", .kind = GANTRY_ATTR_INTS, .i = 4, .list = spreads},
+        {.name = "explicit_paddings", .kind = GANTRY_ATTR_INTS, .i = 8, .list = pads},
+        {.name = "padding", .kind = GANTRY_ATTR_STRING, .s = "EXPLICIT"},
+        {.name = "data_format", .kind = GANTRY_ATTR_STRING, .s = "NCHW"},
+        {.name = "ceil_mode", .kind = GANTRY_ATTR_BOOL, .i = 1},
+        {.name = "count_include_pad", .kind = GANTRY_ATTR_BOOL, .i = 1}};
+    const gantry_tensor_t *made = NULL;
+    size_t one = 1;
+    (void)gantry_op_call(net->scope, is_mean ? "AvgPool" : "MaxPool", &x, 1, attrs, is_mean ? 8 : 7,
+                         &made, &one);
+    return made;
+}
+
+/* A border of the image's own elements, or elements between those of its rows and fewer columns. */
+static inline const gantry_tensor_t *images_interior(images_net_t *net, const gantry_tensor_t *x) {
+    static const int64_t amounts[2][8] = {{0, 0, 0, 0, 1, 2, 0, 1}, {0, 0, 1, 0, 0, 0, -1, 0}},
+                         between[] = {0, 0, 1, 0};
+    const bool is_edge = gantry_tensor_shape(x)->dims[3] < 2 || images_below(net, 2);
+    const gantry_attr_value_t attrs[] = {
+        {.name = "mode", .kind = GANTRY_ATTR_STRING, .s = is_edge ? "EDGE" : "CONSTANT"},
+        {.name = "crop", .kind = GANTRY_ATTR_BOOL, .i = !is_edge},
+        {.name = "interior", .kind = GANTRY_ATTR_INTS, .i = is_edge ? 0 : 4, .list = between}};
+    const gantry_tensor_t *inputs[] = {x,
+                                       gantry_constant(net->scope, GANTRY_INT64, GANTRY_SHAPE(4, 2),
+                                                       amounts[!is_edge], sizeof amounts[0])},
+                          *made = NULL;
+    size_t one = 1;
+    (void)gantry_op_call(net->scope, "Pad", inputs, 2, attrs, is_edge ? 1 : 3, &made, &one);
+    return made;
+}
+
 static inline const gantry_tensor_t *images_shuffle(images_net_t *net, const gantry_tensor_t *x) {
     const int64_t *d = gantry_tensor_shape(x)->dims;
     if (d[1] % 2 != 0) return gantry_relu(net->scope, x);
@@ -265,8 +304,9 @@ static inline const gantry_tensor_t *images_step(images_net_t *net, const gantry
         images_convolve, images_convolve, images_convolve, images_bias,      images_constant,
         images_unary,    images_unary,    images_join,     images_concat,    images_slice,
         images_pad,      images_shuffle,  images_pool,     images_depthwise, images_reduce,
-        images_norm,     images_softmax,  images_along,    images_along,     images_flat};
-    return steps[images_below(net, net->only_windows ? 14 : 20)](net, x);
+        images_norm,     images_softmax,  images_along,    images_along,     images_flat,
+        images_interior, images_wide_pool};
+    return steps[images_below(net, net->only_windows ? 14 : 22)](net, x);
 }
 
 /* ---- the net ---- */

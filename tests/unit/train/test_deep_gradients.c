@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Gradients of tensors of 8 dimensions, also of a loop's variable, have the bits of those of
- * the same elements in fewer dimensions. */
+/* Promise: Gradients of tensors of 8 dimensions, also of a loop's variable, have the bits of those
+ * of the same elements in fewer dimensions. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <gantry_train/tape.h>
