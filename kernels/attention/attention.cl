@@ -73,7 +73,11 @@ GANTRY_LOOSE_TYPE(V, C, loose_t);
 #endif
 #define DIM GANTRY_A_DIM
 #define VALUE_DIM GANTRY_A_VALUE_DIM
-#define LOWEST (-INFINITY)
+#if GANTRY_T_IS(f64)
+#define LOWEST NUMBER(((ulong)0xfff00000u) << 32)
+#else
+#define LOWEST NUMBER(0xff800000u)
+#endif
 
 /* Must have the same fields as the host's struct. */
 typedef struct {

@@ -311,4 +311,36 @@ GANTRY_SHARED_FN int gantry__list_taps(const gantry__windows_t *p, const gantry_
     return count;
 }
 
+/* For each of the places whose windows share the pixels of a row: window_sum.cl. */
+#define GANTRY_EACH_PLACE(DO, ...) \
+    DO(0, __VA_ARGS__);            \
+    DO(1, __VA_ARGS__);            \
+    DO(2, __VA_ARGS__);            \
+    DO(3, __VA_ARGS__);            \
+    DO(4, __VA_ARGS__);            \
+    DO(5, __VA_ARGS__);            \
+    DO(6, __VA_ARGS__);            \
+    DO(7, __VA_ARGS__);
+/* For each pixel of a row under 8 windows of up to 5 columns, with steps of up to 2. */
+#define GANTRY_EACH_PIXEL(DO, ...) \
+    DO(0, __VA_ARGS__);            \
+    DO(1, __VA_ARGS__);            \
+    DO(2, __VA_ARGS__);            \
+    DO(3, __VA_ARGS__);            \
+    DO(4, __VA_ARGS__);            \
+    DO(5, __VA_ARGS__);            \
+    DO(6, __VA_ARGS__);            \
+    DO(7, __VA_ARGS__);            \
+    DO(8, __VA_ARGS__);            \
+    DO(9, __VA_ARGS__);            \
+    DO(10, __VA_ARGS__);           \
+    DO(11, __VA_ARGS__);           \
+    DO(12, __VA_ARGS__);           \
+    DO(13, __VA_ARGS__);           \
+    DO(14, __VA_ARGS__);           \
+    DO(15, __VA_ARGS__);           \
+    DO(16, __VA_ARGS__);           \
+    DO(17, __VA_ARGS__);           \
+    DO(18, __VA_ARGS__);
+
 #endif

@@ -328,20 +328,6 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(add_places)(
  * registers. Each of its pixels is read once: pixel j is in the windows of the places n that begin
  * at most COLUMNS - 1 pixels before it. */
 #define GANTRY_ROW_PLACES 8
-#define GANTRY_EACH_PLACE(DO, ...) \
-    DO(0, __VA_ARGS__)             \
-    DO(1, __VA_ARGS__)             \
-    DO(2, __VA_ARGS__)             \
-    DO(3, __VA_ARGS__) DO(4, __VA_ARGS__) DO(5, __VA_ARGS__) DO(6, __VA_ARGS__) DO(7, __VA_ARGS__)
-#define GANTRY_EACH_PIXEL(DO, K, S)                                                        \
-    DO(0, K, S)                                                                            \
-    DO(1, K, S)                                                                            \
-    DO(2, K, S)                                                                            \
-    DO(3, K, S)                                                                            \
-    DO(4, K, S)                                                                            \
-    DO(5, K, S)                                                                            \
-    DO(6, K, S) DO(7, K, S) DO(8, K, S) DO(9, K, S) DO(10, K, S) DO(11, K, S) DO(12, K, S) \
-        DO(13, K, S) DO(14, K, S) DO(15, K, S) DO(16, K, S) DO(17, K, S) DO(18, K, S)
 #if defined(__OPENCL_VERSION__)
 #define GANTRY_ROW_SUMS GANTRY_FEW_SUMS
 #define GANTRY_NO_ROW ((gantry__row_sums_t)((C)0))
@@ -574,16 +560,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
 #undef GANTRY_DEPTHWISE_DIRECT
 #undef GANTRY_ROW_PLACES
 #undef GANTRY_ROW_SUMS
-#undef GANTRY_ADD_ROW
-#undef GANTRY_EACH_PLACE
-#undef GANTRY_EACH_PIXEL
 #undef GANTRY_NO_ROW
-#undef GANTRY_ROW_CLEAR
-#undef GANTRY_ROW_WEIGHTS
-#undef GANTRY_ROW_ADD
-#undef GANTRY_ROW_PIXEL
-#undef GANTRY_ROW_STORE
-#undef GANTRY_DEFINE_ROW
 #undef GANTRY_REPEAT
 #endif
 GANTRY_ITEMS_2_1(depthwise, T, T, T, gantry__windows_t)

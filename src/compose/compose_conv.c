@@ -16,9 +16,8 @@
  *
  * Patches are rows * columns times as large as the images, so PATCH_BYTES limits the images that
  * are processed at a time. A window of one element that skips nothing needs no patches. With
- * groups, the product is a batch of one per group; the CPU backend reads the groups of single pixels
- * where they are (_GroupedMatMul). If channels come first, they are moved to the
- * end before, and back after. */
+ * groups, the product is a batch of one per group, on the CPU backend in place for single pixels
+ * (_GroupedMatMul). Channels that come first are moved to the end before, and back after. */
 #include <gantry/op.h>
 #include <gantry/ops.h>
 
@@ -229,6 +228,7 @@ static const gantry_logical_device_t *compose_conv_find_device(const conv_t *con
 /* Whether ConvolveImages would run on a processor. A processor that imitates a card, or makes lanes
  * from work-items, does not count. */
 static bool is_for_processor(const conv_t *conv, gantry_dtype_t dtype) {
+    if (dtype != GANTRY_FLOAT32 && dtype != GANTRY_FLOAT64) return false;
     const gantry_logical_device_t *device =
         compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype);
     return device && device->info.type == GANTRY_DEVICE_TYPE_CPU &&
@@ -237,22 +237,20 @@ static bool is_for_processor(const conv_t *conv, gantry_dtype_t dtype) {
 
 /* Whether the part, of the processors' own, runs where ConvolveImages would. */
 static bool is_at_once(const conv_t *conv, gantry__op_id_t id, gantry_dtype_t dtype) {
-    return (dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64) && is_for_processor(conv, dtype) &&
+    return is_for_processor(conv, dtype) &&
            compose_conv_find_device(conv, id, dtype) ==
                compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype);
 }
 
 static bool goes_without_patches(const conv_t *conv, gantry_dtype_t dtype) {
-    return conv->groups == 1 && !sees_each_pixel_once(conv) &&
-           (dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64) && is_for_processor(conv, dtype);
+    return conv->groups == 1 && !sees_each_pixel_once(conv) && is_for_processor(conv, dtype);
 }
 
 /* The product of pixels and a filter of one pixel, without moving the groups. */
 static tensor *multiply_pixels(const conv_t *conv, tensor *images, tensor *filter, int64_t places) {
-    const int64_t groups = conv->groups, each = conv->outputs / groups;
     tensor *inputs[] = {
-        gantry_reshape(conv->scope, images, GANTRY_SHAPE(places, groups, conv->channels)),
-        gantry_reshape(conv->scope, filter, GANTRY_SHAPE(conv->channels, groups, each))};
+        gantry_reshape(conv->scope, images, GANTRY_SHAPE(places, conv->groups, conv->channels)),
+        gantry_reshape(conv->scope, filter, GANTRY_SHAPE(conv->channels, conv->groups, -1))};
     return gantry__call_op(conv->scope, GANTRY__OP_ID__GroupedMatMul, inputs, 2, NULL, 0, NULL);
 }
 
@@ -440,13 +438,17 @@ static tensor *compose_conv_transposed(const conv_t *conv, tensor *filter, tenso
     return sees_each_pixel_once(conv) ? patches : fold(conv, patches);
 }
 
+/* Whether a shape is empty: then every sum is 0. */
+static bool is_void(const gantry__compose_t *c, const gantry_shape_t *a, const gantry_shape_t *b) {
+    if (gantry_shape_elements(a) != 0 && gantry_shape_elements(b) != 0) return false;
+    c->outputs[0] = gantry_zeros(c->scope, c->call->out_dtypes[0], c->call->out_shapes[0]);
+    return true;
+}
+
 static void compose_transposed(const gantry__compose_t *c, tensor *filter, tensor *result) {
     const gantry_shape_t *image = &c->call->out_shapes[0];
     conv_t conv = read_conv(c, image, &filter->shape, &result->shape);
-    if (gantry_shape_elements(image) == 0 || gantry_shape_elements(&result->shape) == 0) {
-        c->outputs[0] = gantry_zeros(c->scope, result->dtype, *image);
-        return;
-    }
+    if (is_void(c, image, &result->shape)) return;
     c->outputs[0] = to_first(&conv, compose_conv_transposed(&conv, filter, to_last(&conv, result)));
 }
 
@@ -516,10 +518,7 @@ void gantry__compose_conv_2d_backprop_filter(const gantry__compose_t *c) {
     const gantry_shape_t *filter = &c->call->out_shapes[0];
     tensor *images = c->inputs[0], *result = c->inputs[2];
     const conv_t conv = read_conv(c, &images->shape, filter, &result->shape);
-    if (gantry_shape_elements(&images->shape) == 0 || gantry_shape_elements(&result->shape) == 0) {
-        c->outputs[0] = gantry_zeros(c->scope, images->dtype, *filter);
-        return;
-    }
+    if (is_void(c, &images->shape, &result->shape)) return;
     c->outputs[0] = gantry_reshape(
         c->scope, compose_conv_filter(&conv, to_last(&conv, images), to_last(&conv, result)),
         *filter);
@@ -559,10 +558,7 @@ void gantry__compose_depthwise_backprop_input(const gantry__compose_t *c) {
     tensor *filter = c->inputs[1], *result = c->inputs[2];
     const gantry_shape_t *image = &c->call->out_shapes[0];
     conv_t conv = read_conv(c, image, &filter->shape, &result->shape);
-    if (gantry_shape_elements(image) == 0 || gantry_shape_elements(&result->shape) == 0) {
-        c->outputs[0] = gantry_zeros(c->scope, result->dtype, *image);
-        return;
-    }
+    if (is_void(c, image, &result->shape)) return;
     compose_conv_repeat_channels(&conv);
     const int64_t *d = conv.image.dims;
     tensor *own = gantry_reshape(c->scope, gantry__compose_widen(c, filter),
@@ -590,10 +586,7 @@ void gantry__compose_depthwise_backprop_filter(const gantry__compose_t *c) {
     tensor *images = c->inputs[0], *result = c->inputs[2];
     const gantry_shape_t *filter = &c->call->out_shapes[0];
     conv_t conv = read_conv(c, &images->shape, filter, &result->shape);
-    if (gantry_shape_elements(&images->shape) == 0 || gantry_shape_elements(&result->shape) == 0) {
-        c->outputs[0] = gantry_zeros(c->scope, images->dtype, *filter);
-        return;
-    }
+    if (is_void(c, &images->shape, &result->shape)) return;
     compose_conv_repeat_channels(&conv);
     static const int32_t axis = 0;
     const gantry_shape_t own = GANTRY_SHAPE(conv.rows, conv.columns, conv.image.dims[3], 1);
@@ -693,10 +686,7 @@ void gantry__compose_avg_pool_grad(const gantry__compose_t *c) {
     const gantry_shape_t filter = GANTRY_SHAPE(size->list[first ? 2 : 1], size->list[first ? 3 : 2],
                                                image->dims[first ? 1 : 3], 1);
     conv_t conv = read_conv(c, image, &filter, &grad->shape);
-    if (gantry_shape_elements(image) == 0 || gantry_shape_elements(&grad->shape) == 0) {
-        c->outputs[0] = gantry_zeros(c->scope, grad->dtype, *image);
-        return;
-    }
+    if (is_void(c, image, &grad->shape)) return;
     tensor *wide = gantry__compose_widen(c, to_last(&conv, grad));
     const gantry_dtype_t dtype = grad->dtype == GANTRY_FLOAT64 ? GANTRY_FLOAT64 : GANTRY_FLOAT32;
     tensor *padded =
