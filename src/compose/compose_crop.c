@@ -96,13 +96,19 @@ static void crop_read_axis(crop_t *crop, int d) {
         crop->is_nearest ? axis->low : gantry_cast(s, gantry_ceil(s, inside), GANTRY_INT32);
 }
 
+/* The numbers of the boxes' images. Gather refuses those that are outside, because sums at pixels
+ * would leave out what is below 0. */
+static tensor *crop_which(const gantry__compose_t *c, tensor *which, int64_t images) {
+    return gantry_gather(c->scope, gantry__compose_range(c, 0, images, 1), which, 0);
+}
+
 /* Reads a call with boxes at this input, images of a shape, and crops of another one. */
 static crop_t crop_read(const gantry__compose_t *c, uint32_t boxes, const gantry_shape_t *image,
                         const gantry_shape_t *crops) {
     crop_t crop = {.c = c,
                    .scope = c->scope,
                    .boxes = c->inputs[boxes],
-                   .which = c->inputs[boxes + 1],
+                   .which = crop_which(c, c->inputs[boxes + 1], image->dims[0]),
                    .image = image,
                    .count = crops->dims[0],
                    .by_ratio = c->call->op->id == GANTRY__OP_ID_CropAndResizeGradBoxes,

@@ -210,8 +210,8 @@ def crop_and_resize():
     r.error("float32_two_numbers", [x, BOXES[:1], ints(0, 0), ints(3, 4)])
     r.error("float32_size_0", [x, BOXES[:1], one, ints(3, 0)])
     r.error("float32_method", [x, BOXES[:1], one, ints(3, 4)], {"method": "cubic"})
-    r.our_error("float32_image_2", [x, BOXES[:1], ints(2), ints(3, 4)])
-    r.our_error("float32_image_below_0", [x, BOXES[:1], ints(-1), ints(3, 4)])
+    r.our_error("float32_image_2", [x, BOXES[:1], ints(2), ints(3, 4)], contains="indices[0] = 2 is not in [0, 1)")
+    r.our_error("float32_image_below_0", [x, BOXES[:1], ints(-1), ints(3, 4)], contains="indices[0] = -1 is not in [0, 1)")
     return r
 
 
@@ -232,6 +232,8 @@ def crop_grad_image():
     r.error("float32_two_boxes", [dy, BOXES[:2], ints(0, 0), size], {"T": F32})
     r.error("float32_three_sizes", [dy, BOXES[:1], one, size[:3]], {"T": F32})
     r.error("float32_depth", [dy, BOXES[:1], one, ints(2, 5, 6, 4)], {"T": F32})
+    for image in (2, -1):
+        r.our_error(f"float32_image_{image}", [dy, BOXES[:1], ints(image), size], {"T": F32}, f"indices[0] = {image} is not in [0, 2)")
     return r
 
 
@@ -253,6 +255,8 @@ def crop_grad_boxes():
     r.error("float32_boxes_of_3", [dy, x, BOXES[:1, :3], one])
     r.error("float32_depth", [dy, x[..., :2], BOXES[:1], one])
     r.error("float32_nearest", [dy, x, BOXES[:1], one], {"method": "nearest"})
+    for image in (2, -1):
+        r.our_error(f"float32_image_{image}", [dy, x, BOXES[:1], ints(image)], {}, f"indices[0] = {image} is not in [0, 2)")
     return r
 
 
