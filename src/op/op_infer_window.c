@@ -176,6 +176,11 @@ static gantry_status_t check_image(const gantry_shape_t *image, const char *what
 
 /* ---- pooling ---- */
 
+/* A window may begin in the padding, but has an element of the image. */
+static bool padding_is_within(int64_t padding, int64_t window, int64_t spread) {
+    return padding / spread + (padding % spread != 0) < window;
+}
+
 static gantry_status_t pool_shape(const gantry__infer_t *call, const gantry_shape_t *image,
                                   const char *what, gantry_shape_t *out) {
     static const gantry__window_attrs_t names = {.size = "ksize", .spread = "dilations"};
@@ -184,10 +189,13 @@ static gantry_status_t pool_shape(const gantry__infer_t *call, const gantry_shap
     GANTRY__TRY(check_image(image, what));
     GANTRY__TRY(gantry__window_read(call, &names, &w));
     for (int d = 0; d < 2; ++d) {
-        if (w.before[d] < w.window[d] && w.after[d] < w.window[d]) continue;
+        if (padding_is_within(w.before[d], w.window[d], w.spread[d]) &&
+            padding_is_within(w.after[d], w.window[d], w.spread[d]))
+            continue;
         return gantry__refuse("padding %" PRId64 " and %" PRId64
-                              " needs to be smaller than the window size %" PRId64,
-                              w.before[d], w.after[d], w.window[d]);
+                              " needs to be smaller than the window size %" PRId64
+                              ", whose dilation is %" PRId64,
+                              w.before[d], w.after[d], w.window[d], w.spread[d]);
     }
     GANTRY__TRY(gantry__window_places(&w, image, places));
     *out = *image;

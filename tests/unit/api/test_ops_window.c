@@ -150,6 +150,28 @@ TEST(pools_take_onnxs_attributes) {
     check(f, gantry_max_pool1d(f->scope, sequence, 2, &line), GANTRY_SHAPE(1, 3, 1), most_1d);
 }
 
+/* The padding of SAME under a window of 3 with a dilation of 3. */
+TEST(padding_may_reach_as_far_as_a_dilated_window) {
+    const cpu_scope_t *f = *state;
+    gantry_window_options_t options = {.struct_size = sizeof options,
+                                       .dilations = {3, 3},
+                                       .padding = GANTRY_PADDING_EXPLICIT,
+                                       .explicit_paddings = {3, 3, 3, 3}};
+    const gantry_tensor_t *image = counted(f, GANTRY_SHAPE(1, 7, 7, 1));
+    float explicit_most[49], same_most[49];
+    assert_int_equal(gantry_tensor_read(gantry_max_pool2d(f->scope, image, 3, 3, &options),
+                                        explicit_most, sizeof explicit_most),
+                     GANTRY_OK);
+    options.padding = GANTRY_PADDING_SAME;
+    assert_int_equal(gantry_tensor_read(gantry_max_pool2d(f->scope, image, 3, 3, &options),
+                                        same_most, sizeof same_most),
+                     GANTRY_OK);
+    assert_memory_equal(explicit_most, same_most, sizeof same_most);
+    options.padding = GANTRY_PADDING_EXPLICIT;
+    options.explicit_paddings[0] = 7;
+    assert_null(gantry_max_pool2d(f->scope, image, 3, 3, &options));
+}
+
 TEST(max_pool2d_with_argmax_counts_positions) {
     const cpu_scope_t *f = *state;
     const gantry_window_options_t first = {
