@@ -48,7 +48,8 @@ TEST(without_the_option_rows_may_differ) {
 
 /* ---- the list of ops ---- */
 
-/* Ops that move, choose or compare elements, or that are made from the shape. */
+/* Ops that move, choose or compare elements, that are made from the shape, or whose integers are
+ * exact. */
 static const char *const exact[] = {"All",
                                     "Any",
                                     "ArgSort",
@@ -65,6 +66,7 @@ static const char *const exact[] = {"All",
                                     "ClipByValue",
                                     "Concat",
                                     "Const",
+                                    "ConvInteger",
                                     "DepthToSpace",
                                     "EmbeddingLookup",
                                     "ExpandDims",
@@ -77,6 +79,7 @@ static const char *const exact[] = {"All",
                                     "InvertPermutation",
                                     "LinSpace",
                                     "LowerBound",
+                                    "MatMulInteger",
                                     "MatrixBandPart",
                                     "MatrixDiag",
                                     "MatrixDiagPart",

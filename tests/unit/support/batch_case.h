@@ -71,6 +71,39 @@ static inline void batch_attention_body(gantry_scope_t *scope, const gantry_tens
     outputs[1] = gantry_sum(scope, gantry_tanh(scope, at), &over);
 }
 
+/* Calls an op of images whose sizes are numbers of int64. */
+static inline void batch_call_resize(gantry_scope_t *scope, const char *op,
+                                     const gantry_tensor_t *x, const gantry_tensor_t *of_shape,
+                                     const char *mode, const gantry_tensor_t **outputs) {
+    static const int64_t sizes[] = {10, 9}, axes[] = {1, 2};
+    const gantry_attr_value_t attrs[] = {
+        {.name = "mode", .kind = GANTRY_ATTR_STRING, .s = mode},
+        {.name = "axes", .kind = GANTRY_ATTR_INTS, .i = 2, .list = axes}};
+    const gantry_tensor_t *inputs[3] = {x}, *to;
+    size_t count = 1, results = 1;
+    if (of_shape) inputs[count++] = of_shape;
+    to = gantry_constant(scope, GANTRY_INT64, GANTRY_SHAPE(2), sizes, sizeof sizes);
+    inputs[count++] = to;
+    (void)gantry_op_call(scope, op, inputs, count, attrs, 2, outputs, &results);
+}
+
+static inline void batch_resize_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                                     const gantry_tensor_t **outputs, void *user) {
+    (void)user;
+    batch_call_resize(scope, "Resize", inputs[0], NULL, "LINEAR", &outputs[0]);
+    batch_call_resize(scope, "Resize", inputs[0], NULL, "CUBIC", &outputs[1]);
+}
+
+static inline void batch_resize_grad_body(gantry_scope_t *scope,
+                                          const gantry_tensor_t *const *inputs,
+                                          const gantry_tensor_t **outputs, void *user) {
+    const int64_t shape[] = {gantry_tensor_shape(inputs[0])->dims[0], 7, 6, 5};
+    const gantry_tensor_t *of_shape =
+        gantry_constant(scope, GANTRY_INT64, GANTRY_SHAPE(4), shape, sizeof shape);
+    (void)user;
+    batch_call_resize(scope, "ResizeGrad", inputs[0], of_shape, "CUBIC", &outputs[0]);
+}
+
 #define BATCH_TAKES(types) (GANTRY_MASK_##types & GANTRY_DTYPE_BIT(GANTRY_FLOAT32) ? BATCH_ALL : 0)
 #define BATCH_ONE(name, types) {#name, BATCH_TAKES(types), "+:B,37", "", "0", NULL},
 #define BATCH_TWO(name, types) {#name, BATCH_TAKES(types), "+:B,37 +:B,37", "", "0", NULL},
@@ -110,6 +143,8 @@ static const batch_case_t batch_cases[] = {
 #undef GANTRY_REDUCTION
     {"image", BATCH_FLOATS, "B,6,6,8 3,3,8,16 16 144,33 33 33 33", "", "00", batch_image_body},
     {"image", BATCH_F32, "B,6,6,80 3,3,80,16 16 144,33 33 33 33", "", "00", batch_image_body},
+    {"Resize", BATCH_ALL, "B,7,6,5", "", "00", batch_resize_body},
+    {"ResizeGrad", BATCH_FLOATS, "B,10,9,5", "", "0", batch_resize_grad_body},
     {"attention", BATCH_FLOATS, "B,12,40 40,40 40,40 40,40", "", "00", batch_attention_body},
 };
 #define BATCH_CASES (sizeof batch_cases / sizeof batch_cases[0])
