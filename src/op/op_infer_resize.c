@@ -149,8 +149,12 @@ static gantry_status_t resize_keep_ratio(gantry__infer_t *call, gantry__resize_c
     }
     for (int32_t i = 0; i < count; ++i) {
         gantry__resize_axis_t *axis = &out->axes[order[i]];
+        const float size = is_open ? -1.0f : roundf((float)scale * (float)axis->source);
+        if (!(size < 0x1p62f))
+            return gantry__refuse("sizes ask for %g elements of dimension %d: there are too many",
+                                  (double)size, (int)order[i]);
         axis->scale = scale;
-        axis->result = is_open ? -1 : (int64_t)roundf((float)scale * (float)axis->source);
+        axis->result = (int64_t)size;
     }
     return GANTRY_OK;
 }

@@ -282,7 +282,7 @@ TEST(bash_completes_commands_options_and_values) {
                 {"gantry tune --device=/CPU", "/CPU:0\n"},
                 {"gantry tune --device cpu:0 --sec", "--seconds\n"},
                 {"gantry help tu", "tune\n"},
-                {"gantry ops MatMu", "MatMul\n"},
+                {"gantry ops MatMu", "MatMul MatMulInteger\n"},
                 {"gantry devices ", "\n"},
                 {"gantry devices --h", "--help\n"},
                 {"gantry --ver", "--version\n"}};

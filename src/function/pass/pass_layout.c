@@ -17,12 +17,16 @@
  * connected, by such nodes, to a convolution or a pool; so do those with control inputs,
  * colocations, or unlike requests. Constants are transposed by the fold pass, which runs again.
  *
+ * The walk chooses node by node. Where it moves more bytes in all than the graph did before, the
+ * graph stays as it was (layout_before.h).
+ *
  * Linear in the number of nodes. A graph without a transpose and without NCHW costs one look at
  * each node. */
 #include "function/pass/pass.h"
 
 #include <string.h>
 
+#include "function/pass/layout_before.h"
 #include "function/pass/layout_node.h"
 
 /* ---- which nodes ---- */
@@ -265,17 +269,33 @@ static gantry_status_t note_cancelled(const gantry__layout_t *layout) {
 
 static gantry_status_t layout_walk(gantry__layout_t *layout) {
     gantry__graph_t *graph = layout->graph;
-    find_candidates_of_layout(layout);
-    GANTRY__TRY(find_free(layout));
-    find_wanted(layout);
     for (uint32_t i = 0; i < layout->node_count; ++i) GANTRY__TRY(layout_visit(layout, i));
     for (uint32_t i = 0; i < graph->output_count; ++i) {
         const uint32_t maker = graph->values[graph->outputs[i]].node;
         GANTRY__TRY(gantry__layout_get(layout, maker, graph->outputs[i], GANTRY__ORDER_SAME,
                                        &graph->outputs[i]));
     }
-    GANTRY__TRY(note_cancelled(layout));
+    return GANTRY_OK;
+}
+
+static gantry_status_t layout_walk_or_stay(gantry__layout_t *layout,
+                                           const gantry__layout_before_t *before) {
+    gantry__graph_t *graph = layout->graph;
+    find_candidates_of_layout(layout);
+    GANTRY__TRY(find_free(layout));
+    find_wanted(layout);
+    GANTRY__TRY(layout_walk(layout));
+    GANTRY__TRY(gantry__layout_moves_more(layout, before) ? gantry__layout_restore(layout, before)
+                                                          : note_cancelled(layout));
     return gantry__graph_rebuild(graph, layout->order, layout->order_count);
+}
+
+static gantry_status_t layout_run(gantry__layout_t *layout) {
+    gantry__layout_before_t before;
+    gantry_status_t status = gantry__layout_remember(layout, &before);
+    if (status == GANTRY_OK) status = layout_walk_or_stay(layout, &before);
+    gantry__layout_before_deinit(layout, &before);
+    return status;
 }
 
 gantry_status_t gantry__pass_layout(gantry_runtime_t *runtime, gantry__graph_t *graph,
@@ -299,7 +319,7 @@ gantry_status_t gantry__pass_layout(gantry_runtime_t *runtime, gantry__graph_t *
     gantry_status_t status = layout.is_free && layout.is_placed && layout.wanted &&
                                      layout.is_wanted_same && layout.needed &&
                                      layout.is_needed_same && layout.named && layout.firsts
-                                 ? layout_walk(&layout)
+                                 ? layout_run(&layout)
                                  : GANTRY_RESOURCE_EXHAUSTED;
     *out_is_changed = true;
     gantry__heap_free(heap, layout.is_free, nodes);

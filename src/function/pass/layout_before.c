@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "function/pass/layout_before.h"
+
+#include <string.h>
+
+static size_t count_lists(const gantry__layout_t *layout) {
+    size_t count = layout->graph->output_count;
+    for (size_t i = 0; i < layout->node_count; ++i) count += layout->graph->nodes[i].input_count;
+    return count;
+}
+
+/* Transposes of constants are folded. */
+static uint64_t moved_by(const gantry__graph_t *graph, const gantry__node_t *node) {
+    if (node->kind != GANTRY__NODE_OP) return 0;
+    const gantry__value_t *operand = node->input_count > 0 ? &graph->values[node->inputs[0]] : NULL;
+    const uint64_t bytes = graph->values[node->first_output].bytes;
+    if (node->op->id == GANTRY__OP_ID_Transpose)
+        return graph->nodes[operand->node].kind == GANTRY__NODE_CONST ? 0 : bytes;
+    if (!operand || !gantry__layout_is_window(node)) return 0;
+    const gantry_attr_t *format = gantry__layout_attr(node, "data_format");
+    return format && strcmp(format->s, "NCHW") == 0 ? operand->bytes + bytes : 0;
+}
+
+gantry_status_t gantry__layout_remember(const gantry__layout_t *layout,
+                                        gantry__layout_before_t *out) {
+    const gantry__graph_t *graph = layout->graph;
+    const gantry__heap_t *heap = graph->heap;
+    const size_t nodes = layout->node_count, values = layout->value_count;
+    out->moved = 0;
+    out->list_count = count_lists(layout);
+    out->nodes = gantry__heap_zalloc(heap, nodes * sizeof *out->nodes);
+    out->values = gantry__heap_zalloc(heap, values * sizeof *out->values);
+    out->lists = gantry__heap_zalloc(heap, out->list_count * sizeof *out->lists);
+    if (!out->nodes || !out->values || !out->lists) return GANTRY_RESOURCE_EXHAUSTED;
+    memcpy(out->nodes, graph->nodes, nodes * sizeof *out->nodes);
+    memcpy(out->values, graph->values, values * sizeof *out->values);
+    uint32_t *list = out->lists;
+    for (size_t i = 0; i < nodes; list += graph->nodes[i++].input_count) {
+        if (graph->nodes[i].input_count > 0)
+            memcpy(list, graph->nodes[i].inputs, graph->nodes[i].input_count * sizeof *list);
+        out->moved += moved_by(graph, &graph->nodes[i]);
+    }
+    if (graph->output_count > 0) memcpy(list, graph->outputs, graph->output_count * sizeof *list);
+    return GANTRY_OK;
+}
+
+void gantry__layout_before_deinit(const gantry__layout_t *layout, gantry__layout_before_t *before) {
+    const gantry__heap_t *heap = layout->graph->heap;
+    gantry__heap_free(heap, before->nodes, layout->node_count * sizeof *before->nodes);
+    gantry__heap_free(heap, before->values, layout->value_count * sizeof *before->values);
+    gantry__heap_free(heap, before->lists, before->list_count * sizeof *before->lists);
+}
+
+bool gantry__layout_moves_more(const gantry__layout_t *layout,
+                               const gantry__layout_before_t *before) {
+    const gantry__graph_t *graph = layout->graph;
+    uint64_t moved = 0;
+    for (size_t i = 0; i < layout->order_count; ++i)
+        moved += moved_by(graph, &graph->nodes[layout->order[i]]);
+    return moved > before->moved;
+}
+
+gantry_status_t gantry__layout_restore(gantry__layout_t *layout,
+                                       const gantry__layout_before_t *before) {
+    gantry__graph_t *graph = layout->graph;
+    const uint32_t *list = before->lists;
+    layout->order_count = 0;
+    memcpy(graph->values, before->values, layout->value_count * sizeof *graph->values);
+    for (uint32_t i = 0; i < layout->node_count; list += graph->nodes[i++].input_count) {
+        graph->nodes[i] = before->nodes[i];
+        if (graph->nodes[i].input_count > 0)
+            memcpy(graph->nodes[i].inputs, list, graph->nodes[i].input_count * sizeof *list);
+        GANTRY__TRY(gantry__layout_place(layout, i));
+    }
+    if (graph->output_count > 0) memcpy(graph->outputs, list, graph->output_count * sizeof *list);
+    return GANTRY_OK;
+}
