@@ -45,8 +45,10 @@ GANTRY_FN ulong gantry__leading_zeros_u64(ulong x) {
     return gantry__bit_count_u64(~x);
 }
 
+/* y is 16 times the bits of the fraction, plus those of the exponent or 0; other numbers have no
+ * meaning. */
 GANTRY_FN float gantry__reduce_precision_f32(float x, float y) {
-    const uint code = (uint)y;
+    const uint code = (uint)((y >= 0.0f) & (y < 384.0f) ? y : 0.0f);
     const uint kept = code >> 4, exponent = code & 15u;
     const uint shift = 23u - kept;
     const uint last = 1u << shift;
@@ -68,7 +70,7 @@ GANTRY_FN float gantry__reduce_precision_f32(float x, float y) {
 
 #if GANTRY_HAS_FLOAT64
 GANTRY_FN double gantry__reduce_precision_f64(double x, double y) {
-    const uint code = (uint)y;
+    const uint code = (uint)((y >= 0.0) & (y < 848.0) ? y : 0.0);
     const uint exponent = code & 15u;
     const uint shift = 52u - (code >> 4);
     const ulong one = 1;

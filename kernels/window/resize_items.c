@@ -8,7 +8,7 @@ GANTRY_K_ITEM_TEXTS(resize, GANTRY_RESIZE_ITEMS, gantry__text_resize);
 
 static int32_t resize_run(gantry_op_call_t *call, uint32_t item) {
     const gantry_arg_t *x = call->inputs[0], *out = call->outputs[0];
-    const int64_t axis = call->attrs[1]->i;
+    const int64_t axis = gantry__k_attr(call, "axis")->i;
     gantry__resize_t p = {.source = x->dims[axis], .inner = 1};
     gantry__k_item_launch_t launch = {
         .item = item, .t = x->dtype, .parameters = &p, .parameter_bytes = sizeof p};

@@ -312,35 +312,35 @@ GANTRY_SHARED_FN int gantry__list_taps(const gantry__windows_t *p, const gantry_
 }
 
 /* For each of the places whose windows share the pixels of a row: window_sum.cl. */
-#define GANTRY_EACH_PLACE(DO, ...) \
-    DO(0, __VA_ARGS__);            \
-    DO(1, __VA_ARGS__);            \
-    DO(2, __VA_ARGS__);            \
-    DO(3, __VA_ARGS__);            \
-    DO(4, __VA_ARGS__);            \
-    DO(5, __VA_ARGS__);            \
-    DO(6, __VA_ARGS__);            \
-    DO(7, __VA_ARGS__);
+#define GANTRY_EACH_PLACE(DO, A, B, C) \
+    DO(0, A, B, C);                    \
+    DO(1, A, B, C);                    \
+    DO(2, A, B, C);                    \
+    DO(3, A, B, C);                    \
+    DO(4, A, B, C);                    \
+    DO(5, A, B, C);                    \
+    DO(6, A, B, C);                    \
+    DO(7, A, B, C);
 /* For each pixel of a row under 8 windows of up to 5 columns, with steps of up to 2. */
-#define GANTRY_EACH_PIXEL(DO, ...) \
-    DO(0, __VA_ARGS__);            \
-    DO(1, __VA_ARGS__);            \
-    DO(2, __VA_ARGS__);            \
-    DO(3, __VA_ARGS__);            \
-    DO(4, __VA_ARGS__);            \
-    DO(5, __VA_ARGS__);            \
-    DO(6, __VA_ARGS__);            \
-    DO(7, __VA_ARGS__);            \
-    DO(8, __VA_ARGS__);            \
-    DO(9, __VA_ARGS__);            \
-    DO(10, __VA_ARGS__);           \
-    DO(11, __VA_ARGS__);           \
-    DO(12, __VA_ARGS__);           \
-    DO(13, __VA_ARGS__);           \
-    DO(14, __VA_ARGS__);           \
-    DO(15, __VA_ARGS__);           \
-    DO(16, __VA_ARGS__);           \
-    DO(17, __VA_ARGS__);           \
-    DO(18, __VA_ARGS__);
+#define GANTRY_EACH_PIXEL(DO, A, B) \
+    DO(0, A, B);                    \
+    DO(1, A, B);                    \
+    DO(2, A, B);                    \
+    DO(3, A, B);                    \
+    DO(4, A, B);                    \
+    DO(5, A, B);                    \
+    DO(6, A, B);                    \
+    DO(7, A, B);                    \
+    DO(8, A, B);                    \
+    DO(9, A, B);                    \
+    DO(10, A, B);                   \
+    DO(11, A, B);                   \
+    DO(12, A, B);                   \
+    DO(13, A, B);                   \
+    DO(14, A, B);                   \
+    DO(15, A, B);                   \
+    DO(16, A, B);                   \
+    DO(17, A, B);                   \
+    DO(18, A, B);
 
 #endif

@@ -342,9 +342,9 @@ typedef gantry__few_sums_t gantry__row_sums_t;
 typedef float gantry__row_sums_t
     __attribute__((vector_size(4 * GANTRY_ROW_SUMS), aligned(4), may_alias));
 #endif
-#define GANTRY_ROW_CLEAR(n, unused) sums[n] = weights[n] = GANTRY_NO_ROW;
-#define GANTRY_ROW_WEIGHTS(n, COLUMNS) \
-    if (n < COLUMNS)                   \
+#define GANTRY_ROW_CLEAR(n, a, b, c) sums[n] = weights[n] = GANTRY_NO_ROW;
+#define GANTRY_ROW_WEIGHTS(n, COLUMNS, b, c) \
+    if (n < COLUMNS)                         \
         weights[n] = *(GANTRY_GLOBAL const gantry__row_sums_t *)(own + n * weights_apart);
 #define GANTRY_ROW_ADD(n, j, COLUMNS, STEP) \
     if (j - n * STEP >= 0 && j - n * STEP < COLUMNS) sums[n] += pixel * weights[(j - n * STEP) & 7];
@@ -354,7 +354,7 @@ typedef float gantry__row_sums_t
             *(GANTRY_GLOBAL const gantry__row_sums_t *)(from + j * apart); \
         GANTRY_EACH_PLACE(GANTRY_ROW_ADD, j, COLUMNS, STEP)                \
     }
-#define GANTRY_ROW_STORE(n, unused) \
+#define GANTRY_ROW_STORE(n, a, b, c) \
     *(GANTRY_GLOBAL gantry__row_sums_t *)(out + n * weights_apart) = sums[n];
 #define GANTRY_DEFINE_ROW(name, COLUMNS, STEP)                                                \
     GANTRY_SHARED_FN void GANTRY_ITEM_FN(name)(                                               \
@@ -362,14 +362,14 @@ typedef float gantry__row_sums_t
         const GANTRY_LONG apart, GANTRY_GLOBAL const T *GANTRY_APART own,                     \
         const GANTRY_LONG weights_apart, const int rows, GANTRY_GLOBAL T *GANTRY_APART out) { \
         gantry__row_sums_t sums[GANTRY_ROW_PLACES], weights[GANTRY_ROW_PLACES];               \
-        GANTRY_EACH_PLACE(GANTRY_ROW_CLEAR, )                                                 \
+        GANTRY_EACH_PLACE(GANTRY_ROW_CLEAR, 0, 0, 0)                                          \
         for (int row = 0; row < rows; ++row) {                                                \
-            GANTRY_EACH_PLACE(GANTRY_ROW_WEIGHTS, COLUMNS)                                    \
+            GANTRY_EACH_PLACE(GANTRY_ROW_WEIGHTS, COLUMNS, 0, 0)                              \
             GANTRY_EACH_PIXEL(GANTRY_ROW_PIXEL, COLUMNS, STEP)                                \
             from += row_apart;                                                                \
             own += COLUMNS * weights_apart;                                                   \
         }                                                                                     \
-        GANTRY_EACH_PLACE(GANTRY_ROW_STORE, )                                                 \
+        GANTRY_EACH_PLACE(GANTRY_ROW_STORE, 0, 0, 0)                                          \
     }
 GANTRY_DEFINE_ROW(add_row_3, 3, 1)
 GANTRY_DEFINE_ROW(add_row_3_by_2, 3, 2)

@@ -245,7 +245,7 @@ static gantry_status_t check_caches(const gantry__infer_t *call, int64_t size, i
     const gantry_shape_t *cos = call->shapes[1];
     const int64_t pairs = cos->rank > 0 ? cos->dims[cos->rank - 1] : 0;
     const bool fits =
-        half >= 0 ? gantry__sizes_fit(pairs, half) : size < 0 || pairs < 0 || 2 * pairs <= size;
+        half >= 0 ? gantry__sizes_fit(pairs, half) : size < 0 || pairs < 0 || pairs <= size / 2;
     if (!fits) return refuse_cache(call, 1, "a last size of half the elements that are turned");
     if (gantry__shapes_fit(cos, call->shapes[2])) return GANTRY_OK;
     return refuse_cache(call, 2, "the shape of cos_cache");
