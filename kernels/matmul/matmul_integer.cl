@@ -146,14 +146,15 @@ GANTRY_KERNEL matmul_integer_tile(SPANS) {
     GANTRY_GLOBAL const S *y = GANTRY_IN(S, b) + batch_offset(&plan, plan.b_batch, batch);
     GANTRY_GLOBAL RESULT *z = GANTRY_OUT(RESULT, c) + batch * plan.m * plan.n;
     const int item = (int)GANTRY_LOCAL_ID(0);
-    const int down = item / 16;
-    const int across = item % 16;
+    const int down = item / 16, across = item % 16;
     uint sums[GANTRY_EACH * GANTRY_EACH];
-    uint of_a[GANTRY_EACH]; /* the sums of rows and columns */
-    uint of_b[GANTRY_EACH];
+#if GROUP == 4
+    uint of_a[GANTRY_EACH], of_b[GANTRY_EACH]; /* the sums of rows and columns */
+#endif
     GANTRY_UNROLLED for (int i = 0; i < GANTRY_EACH; ++i) {
-        of_a[i] = 0;
-        of_b[i] = 0;
+#if GROUP == 4
+        of_a[i] = of_b[i] = 0;
+#endif
         GANTRY_UNROLLED for (int j = 0; j < GANTRY_EACH; ++j) { sums[i * GANTRY_EACH + j] = 0; }
     }
     for (GANTRY_LONG first = 0; first < plan.k; first += DEPTH * GROUP) {
@@ -196,8 +197,7 @@ GANTRY_KERNEL matmul_integer_tile(SPANS) {
     }
     GANTRY_UNROLLED for (int i = 0; i < GANTRY_EACH; ++i) {
         GANTRY_UNROLLED for (int j = 0; j < GANTRY_EACH; ++j) {
-            GANTRY_LONG to_row = row + down + 16 * i;
-            GANTRY_LONG to_column = column + across + 16 * j;
+            GANTRY_LONG to_row = row + down + 16 * i, to_column = column + across + 16 * j;
             if (to_row < plan.m && to_column < plan.n) {
                 uint sum = sums[i * GANTRY_EACH + j];
 #if GROUP == 4
