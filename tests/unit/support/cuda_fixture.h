@@ -4,6 +4,8 @@
 #ifndef GANTRY_CUDA_FIXTURE_H
 #define GANTRY_CUDA_FIXTURE_H
 
+#include <gantry/gantry.h>
+
 #include "backend_fixture.h"
 
 #include <dlfcn.h>
@@ -51,6 +53,25 @@ static inline void fixture_expect_nothing_lives(void) {
         if (control->live(kind) != 0)
             fail_msg("%ld objects of kind %d still live", control->live(kind), kind);
     }
+}
+
+/* A runtime of the CPU and the stand-in's devices. */
+static inline gantry_runtime_t *fixture_open_runtime(gantry_choice_t soft_placement) {
+    static const char *const libraries[][2] = {{"GANTRY_CUDA_LIBRARY", STAND_IN("libcuda")},
+                                               {"GANTRY_CUDA_NVRTC", STAND_IN("libnvrtc")},
+                                               {"GANTRY_CUDA_CUBLAS", STAND_IN("libcublas")},
+                                               {"GANTRY_CUDA_NVML", STAND_IN("libnvml")}};
+    const gantry_runtime_options_t options = {.struct_size = sizeof options,
+                                              .backend_path = GANTRY_TEST_MODULES "/../gantry",
+                                              .backends = "cpu,cuda",
+                                              .soft_placement = soft_placement,
+                                              .kernel_cache = ""};
+    gantry_runtime_t *runtime;
+    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; ++i)
+        assert_int_equal(setenv(libraries[i][0], libraries[i][1], 1), 0);
+    if (gantry_runtime_create(&options, &runtime) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    return runtime;
 }
 
 #endif
