@@ -42,6 +42,7 @@ C_SETS["NUMERIC"] = C_SETS["FLOATING"] | C_SETS["INTEGERS"]
 C_SETS["NUMERIC_BOOL"] = C_SETS["NUMERIC"] | {10}
 C_SETS["ANY"] = C_SETS["NUMERIC_BOOL"] | {8}
 INT32, RESOURCE = 3, 20
+EACH_TYPE = -128  # in gantry_op_info_t.types: each tensor of the list has a type of its own
 KINDS = {"bool": "BOOL", "int": "INT", "float": "FLOAT", "type": "TYPE", "shape": "SHAPE", "list(int)": "INTS",
          "string": "STRING"}
 
@@ -67,8 +68,9 @@ class GantryOp:
         self.attrs = dict(info.attrs[i].decode().split(": ", 1) for i in range(info.attr_count))
         self.host = {name.rstrip("?") for i, name in enumerate(self.inputs) if info.host_inputs >> i & 1}
         names = list(self.attrs)
-        self.fixed_types = [-t if -128 < t < 0 else None for t in info.types[:len(self.inputs) + len(self.outputs)]]
-        self.type_attrs = [names[t] if t >= 0 else None for t in info.types[:len(self.fixed_types)]]
+        types = info.types[:len(self.inputs) + len(self.outputs)]
+        self.fixed_types = [-t if EACH_TYPE < t < 0 else None for t in types]
+        self.type_attrs = [names[t] if t >= 0 else None for t in types]
         self.is_callable = info.is_callable
 
     def types(self, attr):

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Promise: Every page has prose of at most 120 columns and table cells of at most 200 characters, and its links lead to
-# files and headings.
+# Promise: Every page has prose of at most 120 columns, table cells of at most 200 characters and no line of more than
+# 400, and its links lead to files and headings.
 #
 # page_form.sh SOURCE_DIR.
 #
-# Code blocks and generated tables are not checked; a web address may make a line longer. In a clone the pages are
-# git's files, otherwise those of the tree.
+# Of code blocks and generated tables only the 400 are checked; a web address may make prose longer. In a clone the
+# pages are git's files, otherwise those of the tree.
 set -eu
 cd "$1"
 LC_ALL=C
@@ -23,6 +23,7 @@ for page in $pages; do
     [ -f "$page" ] || continue
     awk -v page="$page" '
         { gsub(/[\200-\277]/, "") } # a character counts once
+        length($0) > 400 { print page ":" FNR ": a line of " length($0) " characters; at most 400"; next }
         /^<!-- (table|tests)/ { made = 1 }
         /^<!-- end of the / { made = 0 }
         /^ *```/ { code = !code; next }

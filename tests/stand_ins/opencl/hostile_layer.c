@@ -20,7 +20,8 @@
  *   alloc=N         bytes of the largest allocation
  *   vector=N        the native width of a vector of float
  *   intel=N         the platform is Intel's; N > 0 execution units make a sub-slice
- *   dots=1          cl_khr_integer_dot_product, with the product that Gantry uses, in OpenCL C 3.0
+ *   dots=1          cl_khr_integer_dot_product, with the product that Gantry uses, in OpenCL C 3.0;
+ *                   a program of such products in another version of the language is refused
  *   dry=1           launches are logged and not run
  *   log=1           launches are logged
  *   withhold=1      commands start at a flush or at a blocking wait, not before
@@ -302,6 +303,10 @@ static CL_API_ENTRY cl_int CL_API_CALL layer_clBuildProgram(
     cl_program program, cl_uint count, const cl_device_id *devices, const char *options,
     void(CL_CALLBACK *notify)(cl_program, void *), void *user) {
     keep_text(program, options);
+    /* a program that would not use the products that this device claims to have */
+    if (options && is_on("dots") && strstr(options, "-DGANTRY_DOTS=1") &&
+        !strstr(options, "-cl-std=CL3.0"))
+        return CL_BUILD_PROGRAM_FAILURE;
     return target->clBuildProgram(program, count, devices, options, notify, user);
 }
 
