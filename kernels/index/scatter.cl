@@ -116,16 +116,19 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(find_element)(GANTRY_GLOBAL const uchar *
                                                      GANTRY_PARAMETERS(gantry__elements_t) p,
                                                      const GANTRY_LONG i) {
     const GANTRY_LONG index = GANTRY_GET_INDEX(indices, p->is_wide, i);
-    GANTRY_LONG rest = i, place = index * p->axis_stride;
+    GANTRY_LONG rest = i, place;
 
+    if (index < 0 || index >= p->limit) {
+        return -1;
+    }
+    place = index * p->axis_stride;
     for (GANTRY_LONG d = p->rank - 1; d > 0; --d) {
         const GANTRY_LONG outer = gantry__divide_position(rest, p->sizes[d]);
 
         place += (rest - outer * p->sizes[d]) * p->strides[d];
         rest = outer;
     }
-    place += rest * p->strides[0];
-    return index >= 0 && index < p->limit ? place : -1;
+    return place + rest * p->strides[0];
 }
 
 GANTRY_ITEM void GANTRY_ITEM_FN(gather_elements)(GANTRY_GLOBAL const T *data,

@@ -58,16 +58,19 @@ static gantry_fault_words_t slice_words(const gantry_op_call_t *call, uint32_t i
     return words;
 }
 
+static bool ignores_bad_indices(const gantry_op_call_t *call) {
+    return strcmp(gantry__k_attr_text(call, "bad_indices_policy", ""), "IGNORE") == 0;
+}
+
 /* The slices of a tensor of `shape` which rows of the op's input name; *out_slices is their
  * number. */
 static gantry__slices_t slices_of(const gantry_op_call_t *call, uint32_t input,
                                   const gantry_arg_t *shape, int64_t *out_slices) {
     const gantry_arg_t *indices = call->inputs[input];
-    const gantry_attr_t *policy = gantry__k_attr(call, "bad_indices_policy");
     gantry__slices_t out = {.depth = indices->dims[indices->rank - 1],
                             .inner = 1,
                             .is_wide = indices->dtype == GANTRY_INT64,
-                            .ignores_bad = policy && strcmp(policy->s, "IGNORE") == 0,
+                            .ignores_bad = ignores_bad_indices(call),
                             .input = input};
 
     *out_slices = 1;
@@ -107,14 +110,13 @@ static void explain_element(const gantry_op_call_t *call, int64_t position, char
 static gantry__elements_t named_elements_of(const gantry_op_call_t *call,
                                             const gantry_arg_t *shape) {
     const gantry_arg_t *indices = call->inputs[1];
-    const gantry_attr_t *policy = gantry__k_attr(call, "bad_indices_policy");
     const int64_t axis = axis_of(call);
     gantry__elements_t out = {.rank = 1,
                               .sizes = {1},
                               .limit = shape->dims[axis],
                               .axis_stride = gantry__k_extent(shape->dims, axis + 1, shape->rank),
                               .is_wide = indices->dtype == GANTRY_INT64,
-                              .ignores_bad = policy && strcmp(policy->s, "IGNORE") == 0};
+                              .ignores_bad = ignores_bad_indices(call)};
 
     for (int64_t d = 0; d < indices->rank; ++d) {
         const int64_t size = indices->dims[d],

@@ -40,16 +40,18 @@ static const way_t ways[] = {
     {"DenseBincount", ITEM_combine_sum, ITEM_direct_sum, FROM_ZERO},
 };
 
-/* The op whose way the call's attribute `reduction` names; the call's own if it has no such. */
+/* The op whose way the call's attribute `reduction` names; the call's own if it has no such. NONE
+ * combines nothing: only the zeros from which it begins count. */
 static const char *combining_op(const gantry_op_call_t *call) {
-    static const char *const names[][2] = {{"ADD", "TensorScatterAdd"},
+    static const char *const names[][2] = {{"NONE", "TensorScatterAdd"},
+                                           {"ADD", "TensorScatterAdd"},
                                            {"MUL", "TensorScatterMul"},
                                            {"MAX", "TensorScatterMax"},
                                            {"MIN", "TensorScatterMin"}};
-    const gantry_attr_t *reduction = gantry__k_attr(call, "reduction");
+    const char *reduction = gantry__k_attr_text(call, "reduction", "");
 
-    for (size_t k = 0; reduction && k < GANTRY_K_COUNT_OF(names); ++k) {
-        if (strcmp(reduction->s, names[k][0]) == 0) return names[k][1];
+    for (size_t k = 0; k < GANTRY_K_COUNT_OF(names); ++k) {
+        if (strcmp(reduction, names[k][0]) == 0) return names[k][1];
     }
     return call->op;
 }
@@ -246,8 +248,7 @@ static int32_t combine(gantry_op_call_t *call, const way_t *way, const gantry__k
 
 static int32_t compute_scatter(gantry_op_call_t *call) {
     const bool is_new = strcmp(call->op, "ScatterNd") == 0;
-    const gantry_attr_t *reduction = gantry__k_attr(call, "reduction");
-    const bool replaces = reduction && strcmp(reduction->s, "NONE") == 0;
+    const bool replaces = strcmp(gantry__k_attr_text(call, "reduction", ""), "NONE") == 0;
     const gantry_arg_t *values = call->inputs[is_new ? 1 : 2], *out = call->outputs[0];
     const way_t *way = way_of(call);
     gantry__k_updates_t updates = {.stay = replaces ? gantry__k_is_serial(call)

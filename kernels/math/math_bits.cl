@@ -9,8 +9,8 @@
  * one, ties to even, on the bits, so that a carry goes into the exponent; a denormal's places are
  * those of its type. A value beyond the smaller range then becomes infinite, and one below its
  * least normal number 0 of its sign; a NaN stays one. y is gantry__precision_code of
- * ops/type_rows.h. The denormals of float16 are normal numbers here: a
- * sum with the power of two whose last place is theirs rounds them.
+ * ops/type_rows.h. The denormals of float16 are normal numbers here: a sum with the power of two
+ * whose last place is theirs rounds them.
  */
 GANTRY_FN uint gantry__bit_count_u32(uint x) {
     x -= (x >> 1) & 0x55555555u;

@@ -108,7 +108,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(spaced)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL 
     for (GANTRY_LONG e = first; e < end; ++e) {
         outs[e] = value;
     }
-    for (GANTRY_LONG at = from < 0 ? 0 : gantry__divide_position(from + apart - 1, apart);
+    for (GANTRY_LONG at = from <= 0 ? 0 : gantry__divide_position(from - 1, apart) + 1;
          is_inside && at < row_size && at * apart - offset < end; ++at) {
         outs[at * apart - offset] = x[row + at];
     }

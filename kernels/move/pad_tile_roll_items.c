@@ -77,9 +77,15 @@ static int32_t pad_tile_roll_run(gantry_op_call_t *call, uint32_t item, gantry__
     return gantry__k_run_runs(call, &launch, &remap->runs);
 }
 
+/* Offsets that leave no element of the input inside are one, which merged blocks can multiply. */
 static void set_paddings(const gantry_op_call_t *call, gantry__remap_t *remap) {
-    for (int64_t d = 0; d < remap->rank; ++d)
-        remap->offsets[d] = -gantry__k_host_int(call->inputs[1], 2 * d);
+    for (int64_t d = 0; d < remap->rank; ++d) {
+        const int64_t before = gantry__k_host_int(call->inputs[1], 2 * d), size = remap->sizes[d],
+                      own = size > 0 ? (size - 1) * remap->apart[d] + 1 : 0;
+        remap->offsets[d] = before < -own             ? own
+                            : before > remap->dims[d] ? -remap->dims[d]
+                                                      : -before;
+    }
 }
 
 static int64_t pad_cut(int64_t padding) { return padding < 0 ? -padding : 0; }
@@ -106,9 +112,9 @@ static int32_t compute_pad(gantry_op_call_t *call) {
     const char *mode = gantry__k_attr_text(call, "mode", "CONSTANT");
     const bool is_spaced = interior && interior->i > 0;
     if (strcmp(mode, "CONSTANT") != 0) return run_extended(call, &remap, mode);
-    set_paddings(call, &remap);
     for (int64_t d = 0; is_spaced && d < remap.rank; ++d)
         remap.apart[d] = remap.sizes[d] > 1 ? interior->list[d] + 1 : 1;
+    set_paddings(call, &remap);
     if (call->input_count > 2) gantry__k_host_two(call->inputs[2], remap.value);
     return pad_tile_roll_run(call, is_spaced ? ITEM_spaced : ITEM_border, &remap);
 }

@@ -216,13 +216,13 @@ static int32_t sort_take(gantry_op_call_t *call, const gantry__k_sort_t *sort,
  * attribute `order` names. */
 static gantry__k_sort_t sort_of(const gantry_op_call_t *call) {
     const gantry_arg_t *input = call->inputs[0];
-    const gantry_attr_t *order = gantry__k_attr(call, "order");
     const int64_t axis = gantry__k_from_end(gantry__k_attr_int(call, "axis", -1), input->rank);
-    gantry__k_sort_t sort = {.source = input->span,
-                             .dtype = input->dtype,
-                             .is_total = order && strcmp(order->s, "TOTAL") == 0,
-                             .length = 1,
-                             .inner = 1};
+    gantry__k_sort_t sort = {
+        .source = input->span,
+        .dtype = input->dtype,
+        .is_total = strcmp(gantry__k_attr_text(call, "order", ""), "TOTAL") == 0,
+        .length = 1,
+        .inner = 1};
 
     sort.length = sort.kept = input->dims[axis];
     for (int64_t d = axis + 1; d < input->rank; ++d) {

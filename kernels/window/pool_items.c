@@ -5,12 +5,6 @@
 
 GANTRY_K_ITEM_TEXTS(pool, GANTRY_POOL_ITEMS, gantry__text_window, gantry__text_pool);
 
-/* Whether an attribute of this name is there and true. */
-static bool pool_is_on(const gantry_op_call_t *call, const char *name) {
-    const gantry_attr_t *attr = gantry__k_attr(call, name);
-    return attr && attr->i != 0;
-}
-
 static void pool_fill(const gantry_op_call_t *call, gantry__windows_t *out) {
     static const gantry__window_names_t names = {"strides", "dilations"};
     int64_t rows, columns;
@@ -21,7 +15,8 @@ static void pool_fill(const gantry_op_call_t *call, gantry__windows_t *out) {
 static int32_t pool_run(gantry_op_call_t *call, uint32_t item) {
     gantry__windows_t window;
     pool_fill(call, &window);
-    if (pool_is_on(call, "count_include_pad")) gantry__window_count_padding(call, &window);
+    if (gantry__k_attr_int(call, "count_include_pad", 0) != 0)
+        gantry__window_count_padding(call, &window);
     return gantry__window_run(call, item, call->inputs[0], NULL, &window, window.out_width);
 }
 
@@ -34,8 +29,8 @@ static int32_t compute_max_pool_argmax(gantry_op_call_t *call) {
     gantry__windows_t window;
     pool_fill(call, &window);
     window.is_wide = positions->dtype == GANTRY_INT64;
-    window.is_by_columns = pool_is_on(call, "storage_order");
-    window.has_batch = pool_is_on(call, "include_batch_in_index");
+    window.is_by_columns = gantry__k_attr_int(call, "storage_order", 0);
+    window.has_batch = gantry__k_attr_int(call, "include_batch_in_index", 0);
     gantry__k_item_launch_t launch = {.item = ITEM_max_pool_argmax,
                                       .t = out->dtype,
                                       .count = out->element_count,

@@ -22,6 +22,15 @@ typedef struct gantry__resize_t {
 
 #ifdef GANTRY_ITEM_TEXT
 
+/* Sets x and out to the item's line, and finds the slice and its element with which the item
+ * begins. */
+#define GANTRY_FIND_SLICE                                         \
+    GANTRY_FIND_RUN(p->runs)                                      \
+    GANTRY_LONG place = gantry__divide_position(first, p->inner); \
+    GANTRY_LONG c = first - place * p->inner;                     \
+    x += line * p->source * p->inner;                             \
+    out += line * p->runs.size;
+
 GANTRY_ITEM void GANTRY_ITEM_FN(resize_between)(GANTRY_GLOBAL const T *low,
                                                 GANTRY_GLOBAL const T *high, const T part,
                                                 GANTRY_GLOBAL T *GANTRY_APART out,
@@ -36,12 +45,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(resize_linear)(GANTRY_GLOBAL const T *x,
                                                GANTRY_GLOBAL const T *parts, GANTRY_GLOBAL T *out,
                                                GANTRY_PARAMETERS(gantry__resize_t) p,
                                                const GANTRY_LONG i) {
-    GANTRY_FIND_RUN(p->runs)
-    GANTRY_LONG place = gantry__divide_position(first, p->inner);
-    GANTRY_LONG c = first - place * p->inner;
-
-    x += line * p->source * p->inner;
-    out += line * p->runs.size;
+    GANTRY_FIND_SLICE
     if (p->inner == 1) {
         for (GANTRY_LONG e = first; e < end; ++e) {
             const T low = x[places[2 * e]];
@@ -91,12 +95,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(resize_weighted)(
     GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const int *starts, GANTRY_GLOBAL const int *places,
     GANTRY_GLOBAL const T *weights, GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry__resize_t) p,
     const GANTRY_LONG i) {
-    GANTRY_FIND_RUN(p->runs)
-    GANTRY_LONG place = gantry__divide_position(first, p->inner);
-    GANTRY_LONG c = first - place * p->inner;
-
-    x += line * p->source * p->inner;
-    out += line * p->runs.size;
+    GANTRY_FIND_SLICE
     for (GANTRY_LONG e = first; e < end;) {
         const GANTRY_LONG count = end - e < p->inner - c ? end - e : p->inner - c;
 
@@ -109,4 +108,5 @@ GANTRY_ITEM void GANTRY_ITEM_FN(resize_weighted)(
 }
 GANTRY_ITEMS_4_1(resize_weighted, T, int, int, T, T, gantry__resize_t)
 
+#undef GANTRY_FIND_SLICE
 #endif

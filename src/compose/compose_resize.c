@@ -210,8 +210,9 @@ static gantry_status_t resize_sum_back(resize_run_t *run, const gantry_shape_t *
     if (resize_repeats(run, source, &by)) {
         const gantry_reduce_options_t over = {
             .struct_size = sizeof over, .axes = by.axes, .axis_count = by.count};
-        if (by.count > 0) dy = gantry_sum(s, gantry_reshape(s, dy, by.wide), &over);
-        *out = dy && by.count > 0 ? gantry_reshape(s, dy, *source) : dy;
+        if (by.count > 0)
+            dy = gantry_reshape(s, gantry_sum(s, gantry_reshape(s, dy, by.wide), &over), *source);
+        *out = dy;
         return GANTRY_OK;
     }
     const bool is_floating = GANTRY__TYPE_IS(dtype, FLOATING);

@@ -33,8 +33,8 @@ typedef struct gantry__resize_table_t {
     int32_t *starts; /* the first tap of each place, and the number of all */
     gantry__resize_tap_t *taps;
     size_t count, capacity; /* of taps */
-    unsigned char
-        *outside; /* 1 for places that have the extrapolated value; NULL: there are none */
+    /* 1 for places that have the extrapolated value; NULL: there are none */
+    unsigned char *outside;
 } gantry__resize_table_t;
 
 /* Opens a table without taps; it must be closed also after a failure. */

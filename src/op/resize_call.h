@@ -46,8 +46,8 @@ typedef struct gantry__resize_call_t {
     bool excludes_outside;
     bool antialias;
     int32_t rank;
-    bool
-        resizes[GANTRY_MAX_RANK]; /* whether the dimension is one of axes; else it stays as it is */
+    /* whether the dimension is one of axes; else it stays as it is */
+    bool resizes[GANTRY_MAX_RANK];
     gantry__resize_axis_t axes[GANTRY_MAX_RANK];
 } gantry__resize_call_t;
 

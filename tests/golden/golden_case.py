@@ -245,7 +245,7 @@ class Recorder:
 
         Exact: records TensorFlow's output, which must equal the reference's if one exists. With a tolerance: records
         the reference's output; TensorFlow's must lie within tf_tolerance (default: the same) of it. keep_tf records
-        TensorFlow's instead. numpy_only: TensorFlow is known to differ (denormals). The reference alone gives the
+        TensorFlow's instead. numpy_only: TensorFlow is known to differ (denormals). Only the reference gives the
         cases that TensorFlow does not implement (broadcasts of many dimensions)."""
         attrs = attrs or {}
         case = self._begin(name, inputs, attrs)

@@ -2,8 +2,8 @@
 """The edges of every type in the ops that compute with rows, windows and products: NaN, infinities, zeros of both signs, denormals, the
 ends of integers.
 
-A row has one such number among ordinary ones, so that one result shows its effect. Denormals are separate cases by the
-reference alone: TensorFlow flushes them to zero."""
+A row has one such number among ordinary ones, so that one result shows its effect. Denormals are separate cases that
+only the reference gives: TensorFlow flushes them to zero."""
 import ml_dtypes
 import numpy as np
 
@@ -122,7 +122,7 @@ ROWS = {
     "MaxPool1D": {"rows": lambda m: ([m[:, :, None]], {"ksize": 3, "strides": 1, "padding": "VALID"})},
     "AvgPool1D": {"rows": lambda m: ([m[:, :, None]], {"ksize": 3, "strides": 1, "padding": "VALID"})},
 }
-# Recorded from the reference alone: types without a TensorFlow kernel, ops composed in Python, and ops that differ
+# Recorded only from the reference: types without a TensorFlow kernel, ops composed in Python, and ops that differ
 # for NaN (README.md).
 ALONE = {"LogSumExp", "Var", "Std", "Conv1D", "ConvolveImages", "MaxPool1D", "AvgPool1D", "FoldImagePatches",
          "Conv2DTranspose", "MaxPool", "MaxPoolWithArgmax", "DepthwiseFilterParts", "MaxPoolGradGrad",

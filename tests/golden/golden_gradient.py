@@ -2,7 +2,7 @@
 """TensorFlow's gradient ops: elementwise ones, BiasAddGrad, StridedSliceGrad, MirrorPadGrad, BroadcastGradientArgs, StopGradient.
 
 An elementwise reference does TensorFlow's operations in its order, each rounded to the type. TensorFlow flushes denormals: pairs
-of which an operation meets one are cases of the reference alone."""
+of which an operation meets one are cases that only the reference gives."""
 import ml_dtypes
 import numpy as np
 import tensorflow as tf

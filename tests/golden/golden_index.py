@@ -201,6 +201,7 @@ def bools_of(r, reduction):
 ELEMENTS = (((5,), (3,), 0), ((4, 3), (4, 2), 1), ((4, 3), (6, 3), 0), ((4, 3), (2, 5), -1), ((2, 3, 4), (2, 7, 4), 1),
             ((2, 3, 4), (1, 2, 3), 1), ((2, 3, 4), (2, 3, 1), 2), ((3, 2, 5), (4, 2, 5), -3), ((4, 3), (0, 3), 0),
             ((0, 3), (0, 3), 0), ((1,), (1,), 0), ((2, 1, 2, 1, 2, 1, 2, 3), (2, 1, 2, 1, 2, 1, 2, 4), 7), ((3, 1, 60), (3, 1, 70), 2))
+FAR = np.array([[2**62], [-(2**63)], [1]], I64)     # times a stride beyond 64 bits
 
 
 def elements_into(dims, shape, axis, dtype, *name):
@@ -253,6 +254,8 @@ def gather_elements():
         add_reference(r, along_axis, dtype.name, [edge_values(dtype).reshape(4, 4), elements_into((4, 4), (3, 4), 0, I64)])
     r.reference = lambda x, a: np.array([5, 0, 0], F32)
     r.add("ignored", [np.array([4, 5], F32), np.array([1, 2, -1], I32)], {"bad_indices_policy": "IGNORE"}, numpy_only=True)
+    r.reference = lambda x, a: np.array([[0], [0], [6]], F32)
+    r.add("ignored_far", [np.array([[4, 5], [6, 7]], F32), FAR], {"bad_indices_policy": "IGNORE"}, numpy_only=True)
     r.reference = None
     element_errors(r, lambda shape: [])
     return r
@@ -276,6 +279,9 @@ def scatter_elements():
                                values_for(reduction, dtype, (2, 9), "updates")], {"axis": 1, "reduction": reduction})
     r.reference = lambda x, a: np.array([4, 7], F32)
     r.add("ignored", [np.array([4, 5], F32), np.array([1, 2, -1], I32), np.array([2, 8, 9], F32)],
+          {"bad_indices_policy": "IGNORE", "reduction": "ADD"}, numpy_only=True)
+    r.reference = lambda x, a: np.array([[4, 5], [15, 7]], F32)
+    r.add("ignored_far", [np.array([[4, 5], [6, 7]], F32), FAR, np.array([[1], [2], [9]], F32)],
           {"bad_indices_policy": "IGNORE", "reduction": "ADD"}, numpy_only=True)
     r.reference = None
     element_errors(r, lambda shape: [np.zeros(shape, F32)])

@@ -131,7 +131,7 @@ def gelu_of_python(inputs, attrs):
 
 
 def add_function(r, name, function, x, attrs, tolerance):
-    """The reference alone for values that TensorFlow flushes as denormal. TensorFlow's float64 erf of infinity is NaN, and its
+    """Only the reference for values that TensorFlow flushes as denormal. TensorFlow's float64 erf of infinity is NaN, and its
     gelu uses float32 constants. Where a function of mpmath has no value, TensorFlow may give an infinity."""
     with np.errstate(all="ignore"):
         y = np.abs(function(x).astype(F64))

@@ -6,11 +6,11 @@ import numpy as np
 import onnx
 from onnx.reference import ReferenceEvaluator
 
-from golden_case import (EXACT, F16, F32, F64, FLOATING, FLOATS, HALVES, I32, I64, I8, I16, INTEGERS, MOVED_TYPES, NUMERIC, U8, U16, U32, U64, Recorder,
-                         random_values, run_tensorflow)
+from golden_case import (BF16, EXACT, F16, F32, F64, FLOATING, FLOATS, HALVES, I32, I64, I8, I16, INTEGERS, MOVED_TYPES,
+                         NUMERIC, U8, U16, U32, U64, Recorder, random_values, run_tensorflow)
 
 # TensorFlow's kernels for images
-TF_TYPES = (F32, F64, F16, HALVES[1], I8, I16, I32, I64, U8, U16)
+TF_TYPES = (F32, F64, F16, BF16, I8, I16, I32, I64, U8, U16)
 
 
 def values(dtype, shape, *name):
@@ -130,7 +130,7 @@ def images_grad(op, types, tolerance):
 
 
 def bilinear_grad():
-    return images_grad("ResizeBilinearGrad", FLOATING, {F32: close(9), F64: close(9), HALVES[0]: {"abs": 0.1}, HALVES[1]: {"abs": 0.1}})
+    return images_grad("ResizeBilinearGrad", FLOATING, {F32: close(9), F64: close(9), F16: {"abs": 0.1}, BF16: {"abs": 0.1}})
 
 
 def bicubic_grad():
@@ -196,10 +196,10 @@ def crop_and_resize():
     for method, size in itertools.product(("bilinear", "nearest"), ((3, 4), (1, 1), (1, 5), (7, 2))):
         inputs = [values(F32, (2, 5, 6, 3)), BOXES, which, ints(*size)]
         r.add(f"float32_{method}_{size[0]}x{size[1]}", inputs, {"method": method, "extrapolation_value": -2.5})
-    for dtype in (F64, *HALVES[:1], I8, I16, I32, I64, U8, U16):
+    for dtype in (F64, F16, I8, I16, I32, I64, U8, U16):
         r.add(f"{dtype.name}_types", [values(dtype, (2, 5, 6, 3), dtype.name), BOXES, which, ints(3, 4)])
     r.reference = lambda inputs, attrs: run_tensorflow(r.op, [inputs[0].astype(F32), *inputs[1:]], attrs)
-    for dtype in (HALVES[0], HALVES[1], U32, U64):
+    for dtype in (*HALVES, U32, U64):
         x = values(dtype, (2, 5, 6, 3)) if dtype in HALVES else np.abs(values(I32, (2, 5, 6, 3))).astype(dtype)
         r.add(f"{dtype.name}_as_float32", [x, BOXES, which, ints(3, 4)], numpy_only=True)
     r.reference = None
@@ -223,7 +223,7 @@ def crop_grad_image():
     for dtype in (F64, F16):
         r.add(f"{dtype.name}_types", [values(F32, (6, 3, 4, 3)), BOXES, which, size], {"T": dtype}, {"abs": 2e-5 if dtype == F64 else 0.05})
     r.reference = lambda inputs, attrs: run_tensorflow(r.op, inputs, {**attrs, "T": F32})[0].astype(attrs["T"])
-    r.add("bfloat16_types", [values(F32, (6, 3, 4, 3)), BOXES, which, size], {"T": HALVES[0] if HALVES[0] != F16 else HALVES[1]}, {"abs": 0.2}, numpy_only=True)
+    r.add("bfloat16_types", [values(F32, (6, 3, 4, 3)), BOXES, which, size], {"T": BF16}, {"abs": 0.2}, numpy_only=True)
     r.reference = None
     r.add("float32_no_boxes", [values(F32, (0, 3, 4, 3)), BOXES[:0], which[:0], size], {"T": F32})
     dy, one = values(F32, (1, 3, 4, 3)), ints(0)
@@ -245,7 +245,7 @@ def crop_grad_boxes():
     for dtype in (F64, F16, I8, I16, I32, I64, U8, U16):
         r.add(f"{dtype.name}_types", [values(F32, (6, 3, 4, 3)), values(dtype, (2, 5, 6, 3), dtype.name), BOXES, which], {}, {"abs": 1e-3, "rel": 2e-5})
     r.reference = lambda inputs, attrs: run_tensorflow(r.op, [inputs[0], inputs[1].astype(F32), *inputs[2:]], attrs)
-    for dtype in (HALVES[0], HALVES[1], U32, U64):
+    for dtype in (*HALVES, U32, U64):
         x = values(dtype, (2, 5, 6, 3)) if dtype in HALVES else np.abs(values(I32, (2, 5, 6, 3))).astype(dtype)
         r.add(f"{dtype.name}_as_float32", [values(F32, (6, 3, 4, 3)), x, BOXES, which], {}, {"abs": 0.02, "rel": 2e-5}, numpy_only=True)
     r.reference = None

@@ -120,8 +120,11 @@ def pad_beyond_tensorflow(r):
     for shape, pairs, interior in SPACED:
         add(f"interior_{text(shape)}_by_{named(np.ravel(pairs))}_and_{named(interior)}", values(F32, shape), pairs,
             {"interior": list(interior)}, np.array(2.5, F32))
-    for shape, pairs in (((5,), ((-1, -2),)), ((5,), ((-4, 3),)), ((5,), ((-9, 12),)), ((3, 4), ((-1, 2), (3, -2))), ((3,), ((-3, 0),))):
+    for shape, pairs in (((5,), ((-1, -2),)), ((5,), ((-4, 3),)), ((5,), ((-9, 12),)), ((3, 4), ((-1, 2), (3, -2))), ((3,), ((-3, 0),)),
+                         ((3, 4), ((-(2**62), 2**62), (0, 0))), ((3, 4), ((2**62, -(2**62)), (0, 0)))):
         add(f"crop_{text(shape)}_by_{named(np.ravel(pairs))}", values(F32, shape), pairs, {})
+    add("interior_far", values(F32, (2, 5)), ((-1, 2 - 2**40), (0, 0)), {"interior": [2**40, 0]})
+    add("interior_far_end", values(F32, (2, 5)), ((-1 - 2**40, 1), (0, 0)), {"interior": [2**40, 0]})
     for dtype in FURTHER_TYPES:
         add(f"{dtype.name}_edge", values(dtype, (2, 3)), ((0, 1), (2, 1)), {"mode": "EDGE"})
         add(f"{dtype.name}_wrap", values(dtype, (2, 3)), ((0, 1), (4, 1)), {"mode": "WRAP"})

@@ -87,10 +87,10 @@ def unsigned_powers(r):
         ours(r, f"{dtype.name}_edges", [x, y], wrapped(x, y, power), {})
 
 
-def ours(r, name, inputs, output, attrs, source="reference"):
-    """A case that the reference alone gives."""
+def ours(r, name, inputs, output, attrs):
+    """A case whose outputs are the reference's; TensorFlow does not run."""
     case = r._begin(name, inputs, attrs)
-    case.update(outputs=[canonical(output)], source=source)
+    case.update(outputs=[canonical(output)], source="reference")
     r.cases.append(case)
 
 

@@ -141,7 +141,7 @@ TEST(pools_take_onnxs_attributes) {
                                           .padding = GANTRY_PADDING_EXPLICIT,
                                           .explicit_paddings = {1, 0},
                                           .ceil_mode = true};
-    /* rows -1 and 0, then 1 alone; columns 0 and 2, 2 and 4, of which only the padding is there */
+    /* rows -1 and 0, then only row 1; columns 0 and 2, then 2 and 4, which is padding */
     const float most[] = {3, 3, 7, 7}, mean[] = {1, 0.75f, 6, 3.5f}, most_1d[] = {1, 3, 4};
     const gantry_tensor_t *image = counted(f, GANTRY_SHAPE(1, 2, 4, 1)),
                           *sequence = counted(f, GANTRY_SHAPE(1, 4, 1));
