@@ -100,7 +100,35 @@ typedef struct {
 #define NUMBER(bits) GANTRY_AS_FLOAT((uint)(bits))
 #endif
 
+#define MASK_BYTES (GANTRY_LONG)(GANTRY_A_MASK == 2 ? sizeof(T) : sizeof(uchar))
+
 /* ---- blocks ---- */
+
+/* SIDE queries of a head. */
+typedef struct {
+    GANTRY_LONG first; /* of the head's queries */
+    int queries;
+    GANTRY_LONG row;     /* of the first query, among all heads' */
+    GANTRY_LONG key_row; /* of the first key of the head, likewise */
+    GANTRY_LONG seen;    /* the keys that at least one of the queries sees */
+    GANTRY_LONG mask;    /* the place of the head's mask, in bytes */
+} block_t;
+
+GANTRY_FN block_t block_of(const attention_t *p, GANTRY_LONG group) {
+    const GANTRY_LONG blocks = (p->queries + SIDE - 1) / SIDE;
+    const GANTRY_LONG head = gantry__divide_position(group, blocks);
+    const GANTRY_LONG batch = gantry__divide_position(head, p->heads);
+    const GANTRY_LONG own = head - batch * p->heads;
+    block_t b;
+    b.first = (group - head * blocks) * SIDE;
+    b.queries = (int)(p->queries - b.first < SIDE ? p->queries - b.first : SIDE);
+    b.row = head * p->queries + b.first;
+    b.key_row = (batch * p->key_heads + own / (p->heads / p->key_heads)) * p->keys;
+    const GANTRY_LONG all = b.first + b.queries + p->offset;
+    b.seen = all < 0 ? 0 : all < p->keys ? all : p->keys;
+    b.mask = (batch * p->mask_batch + own * p->mask_head) * MASK_BYTES;
+    return b;
+}
 
 /* to[i * width + d] = from[i * size + d] * scale for i below count and d below size; 0 elsewhere in
  * SIDE rows. */
@@ -179,8 +207,6 @@ AT_FN void multiply(const AT_POINTER(C) a, int row, int column, const AT_POINTER
 }
 
 /* ---- masks ---- */
-
-#define MASK_BYTES (GANTRY_LONG)(GANTRY_A_MASK == 2 ? sizeof(T) : sizeof(uchar))
 
 /* Applies softcap, the mask and the order to scores [keys, queries], where `query` and `key` are
  * the first ones. Keys beyond the last have no weight. caps, if not NULL, takes the factors of
@@ -265,19 +291,10 @@ GANTRY_KERNEL attention_rows(GANTRY_SPAN_IN(query), GANTRY_SPAN_IN(key), GANTRY_
     AT_ARRAY(C, largest, SIDE);
     AT_ARRAY(C, sum, SIDE);
     AT_ARRAY(C, factor, SIDE);
-    const GANTRY_LONG blocks = (p.queries + SIDE - 1) / SIDE;
-    const GANTRY_LONG head = gantry__divide_position(GANTRY_GROUP_ID(0), blocks);
-    const GANTRY_LONG first = (GANTRY_GROUP_ID(0) - head * blocks) * SIDE;
-    const GANTRY_LONG batch = gantry__divide_position(head, p.heads);
-    const GANTRY_LONG own = head - batch * p.heads;
-    const GANTRY_LONG key_head = batch * p.key_heads + own / (p.heads / p.key_heads);
-    const int queries = (int)(p.queries - first < SIDE ? p.queries - first : SIDE);
-    const GANTRY_LONG all = first + queries + p.offset;
-    const GANTRY_LONG seen = all < 0 ? 0 : all < p.keys ? all : p.keys;
-    GANTRY_GLOBAL const uchar *masks =
-        GANTRY_IN(uchar, mask) + (batch * p.mask_batch + own * p.mask_head) * MASK_BYTES;
-    load_rows(GANTRY_IN(T, query) + (head * p.queries + first) * p.dim, queries, (int)p.dim, DIM,
-              NUMBER(p.scale), rows);
+    const block_t b = block_of(&p, GANTRY_GROUP_ID(0));
+    GANTRY_GLOBAL const uchar *masks = GANTRY_IN(uchar, mask) + b.mask;
+    load_rows(GANTRY_IN(T, query) + b.row * p.dim, b.queries, (int)p.dim, DIM, NUMBER(p.scale),
+              rows);
     AT_SYNC();
     transpose(rows, (int)p.dim, DIM, turned);
     for (int i = AT_OWN; i < SIDE; i += ITEMS) {
@@ -285,27 +302,25 @@ GANTRY_KERNEL attention_rows(GANTRY_SPAN_IN(query), GANTRY_SPAN_IN(key), GANTRY_
         sum[i] = 0;
     }
     clear(result, SIDE * VALUE_DIM);
-    AT_SYNC();
-    for (GANTRY_LONG at = 0; at < seen; at += SIDE) {
-        const int keys = (int)(seen - at < SIDE ? seen - at : SIDE);
-        load_rows(GANTRY_IN(T, key) + (key_head * p.keys + at) * p.dim, keys, (int)p.dim, DIM, (C)1,
-                  rows);
+    for (GANTRY_LONG at = 0; at < b.seen; at += SIDE) {
+        const int keys = (int)(b.seen - at < SIDE ? b.seen - at : SIDE);
+        load_rows(GANTRY_IN(T, key) + (b.key_row + at) * p.dim, keys, (int)p.dim, DIM, (C)1, rows);
         AT_SYNC();
         multiply(rows, DIM, 1, turned, scores, SIDE, SIDE, (int)p.dim, 0);
-        mask_scores(&p, masks, first, queries, at, keys, scores, 0);
+        mask_scores(&p, masks, b.first, b.queries, at, keys, scores, 0);
         weigh(scores, largest, sum, factor);
         for (int i = 0; i < SIDE; ++i) {
             for (int d = AT_OWN; d < VALUE_DIM; d += ITEMS) {
                 result[i * VALUE_DIM + d] = result[i * VALUE_DIM + d] * factor[i];
             }
         }
-        load_rows(GANTRY_IN(T, value) + (key_head * p.keys + at) * p.value_dim, keys,
-                  (int)p.value_dim, VALUE_DIM, (C)1, rows);
+        load_rows(GANTRY_IN(T, value) + (b.key_row + at) * p.value_dim, keys, (int)p.value_dim,
+                  VALUE_DIM, (C)1, rows);
         AT_SYNC();
         multiply(scores, 1, SIDE, rows, result, SIDE, VALUE_DIM, keys, 1);
     }
-    GANTRY_GLOBAL T *to = GANTRY_OUT(T, out) + (head * p.queries + first) * p.value_dim;
-    for (int i = 0; i < queries; ++i) {
+    GANTRY_GLOBAL T *to = GANTRY_OUT(T, out) + b.row * p.value_dim;
+    for (int i = 0; i < b.queries; ++i) {
         for (int d = AT_OWN; d < (int)p.value_dim; d += ITEMS) {
             to[i * p.value_dim + d] =
                 GANTRY_NARROW(sum[i] == 0 ? (C)0 : result[i * VALUE_DIM + d] / sum[i]);
@@ -316,8 +331,8 @@ GANTRY_KERNEL attention_rows(GANTRY_SPAN_IN(query), GANTRY_SPAN_IN(key), GANTRY_
         AT_STORE(total == (V)(0) ? (V)(LOWEST) : AT_LOAD(largest + i) + AT_LOG(total), factor + i);
     }
     AT_SYNC();
-    for (int i = AT_OWN; i < queries; i += ITEMS) {
-        GANTRY_OUT(C, sums)[head * p.queries + first + i] = factor[i];
+    for (int i = AT_OWN; i < b.queries; i += ITEMS) {
+        GANTRY_OUT(C, sums)[b.row + i] = factor[i];
     }
 }
 
@@ -448,26 +463,17 @@ GANTRY_KERNEL attention_queries(GANTRY_SPAN_IN(query), GANTRY_SPAN_IN(key), GANT
     AT_ARRAY(keys_t, k, 1);
     AT_ARRAY(scores_t, scores, 1);
     AT_ARRAY(C, query_sums, SIDE * DIM);
-    const GANTRY_LONG blocks = (p.queries + SIDE - 1) / SIDE;
-    const GANTRY_LONG head = gantry__divide_position(GANTRY_GROUP_ID(0), blocks);
-    const GANTRY_LONG first = (GANTRY_GROUP_ID(0) - head * blocks) * SIDE;
-    const GANTRY_LONG batch = gantry__divide_position(head, p.heads);
-    const GANTRY_LONG own = head - batch * p.heads;
-    const GANTRY_LONG key_head = batch * p.key_heads + own / (p.heads / p.key_heads);
-    const int queries = (int)(p.queries - first < SIDE ? p.queries - first : SIDE);
-    const GANTRY_LONG all = first + queries + p.offset;
-    const GANTRY_LONG seen = all < 0 ? 0 : all < p.keys ? all : p.keys;
-    GANTRY_GLOBAL const uchar *masks =
-        GANTRY_IN(uchar, mask) + (batch * p.mask_batch + own * p.mask_head) * MASK_BYTES;
+    const block_t b = block_of(&p, GANTRY_GROUP_ID(0));
+    GANTRY_GLOBAL const uchar *masks = GANTRY_IN(uchar, mask) + b.mask;
     load_queries(&p, GANTRY_IN(T, query), GANTRY_IN(T, slope), GANTRY_IN(T, out),
-                 GANTRY_IN(C, sums), head * p.queries + first, queries, q);
+                 GANTRY_IN(C, sums), b.row, b.queries, q);
     clear(query_sums, SIDE * DIM);
-    for (GANTRY_LONG at = 0; at < seen; at += SIDE) {
-        const int keys = (int)(seen - at < SIDE ? seen - at : SIDE);
-        load_keys(&p, GANTRY_IN(T, key), GANTRY_IN(T, value), key_head * p.keys + at, keys, k);
-        slope_scores(&p, masks, first, queries, at, keys, q, k, scores);
+    for (GANTRY_LONG at = 0; at < b.seen; at += SIDE) {
+        const int keys = (int)(b.seen - at < SIDE ? b.seen - at : SIDE);
+        load_keys(&p, GANTRY_IN(T, key), GANTRY_IN(T, value), b.key_row + at, keys, k);
+        slope_scores(&p, masks, b.first, b.queries, at, keys, q, k, scores);
         multiply(scores->slopes, 1, SIDE, k->key, query_sums, SIDE, DIM, keys, 1);
     }
-    store_rows(query_sums, queries, (int)p.dim, DIM, NUMBER(p.scale),
-               GANTRY_OUT(T, query_slope) + (head * p.queries + first) * p.dim);
+    store_rows(query_sums, b.queries, (int)p.dim, DIM, NUMBER(p.scale),
+               GANTRY_OUT(T, query_slope) + b.row * p.dim);
 }

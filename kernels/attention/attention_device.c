@@ -12,7 +12,7 @@
 #define SIDE_ON_CPU 64
 #define SIDE_ON_CPU_OF_LARGE 32 /* heads of more than 256 elements */
 #define SIDE_SHARED_MOST 16
-#define SIDE_ALONE 8
+#define SIDE_OF_ITEM 8
 #define SHARED_ITEMS 64
 #define SHARED_BYTES 30720 /* of local memory, of which every device has 32 KiB */
 /* Matrices of rows of a block that the kernels hold. */
@@ -41,7 +41,7 @@ static int64_t shared_bytes(const gantry_op_call_t *call, const gantry__attentio
 static attention_form_t attention_form(const gantry_op_call_t *call, const gantry__attention_t *a,
                                        int64_t matrices) {
     const uint32_t lanes = gantry__k_math_lanes(call), vectors = TILE_VECTORS * lanes;
-    attention_form_t form = {.items = 1, .lanes = lanes, .side = SIDE_ALONE};
+    attention_form_t form = {.items = 1, .lanes = lanes, .side = SIDE_OF_ITEM};
     form.tile = vectors < LEAST_PADDED ? LEAST_PADDED : vectors;
     if (gantry__k_is_serial(call)) {
         form.side = a->dim > 256 || a->value_dim > 256 ? SIDE_ON_CPU_OF_LARGE : SIDE_ON_CPU;
@@ -79,7 +79,7 @@ static int32_t attention_launch(gantry_op_call_t *call, const gantry__attention_
     GANTRY__TRY(find_attention(call, a, &form, name, &kernel));
     if (form.items > gantry__k_group_limit(call, kernel)) {
         form.items = 1;
-        form.side = SIDE_ALONE;
+        form.side = SIDE_OF_ITEM;
         GANTRY__TRY(find_attention(call, a, &form, name, &kernel));
     }
     const uint64_t groups = (uint64_t)(heads * ((rows + form.side - 1) / form.side));

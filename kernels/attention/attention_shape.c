@@ -2,21 +2,9 @@
 /* The numbers of a call of attention. */
 #include "kernels/attention/attention_shape.h"
 
-#include <string.h>
-
 #include "kernels/common/kernel_types.h"
 
 enum { ALIGNED_FIRST = 1, ALIGNED_LAST = 2 };
-
-static uint64_t sum_bits(int32_t dtype, double value) {
-    const float single = (float)value;
-    uint64_t bits = 0;
-    if (dtype == GANTRY_FLOAT64)
-        memcpy(&bits, &value, sizeof value);
-    else
-        memcpy(&bits, &single, sizeof single);
-    return bits;
-}
 
 /* The mask's strides over [batch, heads, queries, keys]: 0 along a size of 1. */
 static void set_mask(gantry__attention_t *a, const gantry_arg_t *mask, int32_t rank) {
@@ -44,8 +32,8 @@ gantry__attention_t gantry__attention_of(const gantry_op_call_t *call) {
                              .dim = query->dims[rank - 1],
                              .value_dim = value->dims[rank - 1]};
     a.offset = causal == ALIGNED_FIRST ? 0 : causal == ALIGNED_LAST ? a.keys - a.queries : a.keys;
-    a.scale = sum_bits(query->dtype, gantry__k_attr(call, "scale")->f);
-    a.softcap = sum_bits(query->dtype, gantry__k_attr(call, "softcap")->f);
+    a.scale = gantry__k_wide_bits(query->dtype, gantry__k_attr(call, "scale")->f);
+    a.softcap = gantry__k_wide_bits(query->dtype, gantry__k_attr(call, "softcap")->f);
     if (gantry__k_attr(call, "has_mask")->i != 0) set_mask(&a, call->inputs[3], rank);
     return a;
 }

@@ -105,6 +105,19 @@ static inline const char *gantry__k_attr_text(const gantry_op_call_t *call, cons
     return attr && attr->s ? attr->s : fallback;
 }
 
+/* The bits of an attribute's number in the type in which dtype is computed: float64 for itself,
+ * float32 for the other floating types. */
+static inline uint64_t gantry__k_wide_bits(int32_t dtype, double value) {
+    const float single = (float)value;
+    uint64_t bits = 0;
+
+    if (dtype == GANTRY_FLOAT64)
+        memcpy(&bits, &value, sizeof value);
+    else
+        memcpy(&bits, &single, sizeof single);
+    return bits;
+}
+
 /* The bits of a scalar of 8 bytes at most in host memory. */
 static inline uint64_t gantry__k_host_bits(const gantry_arg_t *arg) {
     uint64_t bits = 0;

@@ -15,6 +15,8 @@
  *
  * A bias and a Relu are computed from the finished element, as BiasAdd and Relu compute them.
  *
+ * It must follow matmul_plan.cl.
+ *
  * Options: GANTRY_T; GANTRY_MATMUL_EACH 1, 4 or 8; GANTRY_EPILOGUE 1 for a bias, 2 for a Relu, 3
  * for both; GANTRY_SERIAL 1 for the form of CPUs, 0 for those of GPUs. */
 
@@ -35,25 +37,6 @@
 #else
 #define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
 #endif
-
-/* Must have the same fields as the host's struct. Strides are in elements; a broadcast operand has
- * batch strides of 0. */
-typedef struct {
-    GANTRY_LONG m;
-    GANTRY_LONG n;
-    GANTRY_LONG k;
-    GANTRY_LONG a_row;
-    GANTRY_LONG a_column;
-    GANTRY_LONG b_row;
-    GANTRY_LONG b_column;
-    GANTRY_LONG blocks_down;
-    GANTRY_LONG blocks_across;
-    GANTRY_LONG elements; /* elements of C, in the whole batch */
-    GANTRY_LONG batch_rank;
-    GANTRY_LONG batch_dims[6];
-    GANTRY_LONG a_batch[6];
-    GANTRY_LONG b_batch[6];
-} matmul_t;
 
 #if GANTRY_EPILOGUE & 1
 #define BIAS_SPAN GANTRY_SPAN_IN(bias),
@@ -77,12 +60,6 @@ GANTRY_FN T finished(const U sum, const T bias) {
     return x;
 }
 
-/* The offset in an operand of the batch's element `index`. */
-GANTRY_FN GANTRY_LONG batch_offset(const matmul_t *plan, const GANTRY_LONG *strides,
-                                   GANTRY_LONG index) {
-    return gantry__offset(6, plan->batch_rank, plan->batch_dims, strides, index);
-}
-
 #if !GANTRY_SERIAL
 
 #define SIDE (16 * GANTRY_MATMUL_EACH)
@@ -95,11 +72,9 @@ GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
     /* [depth][row]; the padding keeps work-items that write a column of it in different banks */
     GANTRY_LOCAL_ARRAY(U, a_tile, DEPTH * A_SIDE);
     GANTRY_LOCAL_ARRAY(U, b_tile, DEPTH * SIDE); /* [depth][column] */
-    const GANTRY_LONG group = GANTRY_GROUP_ID(0);
-    const GANTRY_LONG down_all = gantry__divide_position(group, plan.blocks_across);
-    const GANTRY_LONG batch = gantry__divide_position(down_all, plan.blocks_down);
-    const GANTRY_LONG row = (down_all - batch * plan.blocks_down) * SIDE;
-    const GANTRY_LONG column = (group - down_all * plan.blocks_across) * SIDE;
+    const matmul_place_t at =
+        matmul_place(GANTRY_GROUP_ID(0), plan.blocks_down, plan.blocks_across);
+    const GANTRY_LONG batch = at.batch, row = at.row * SIDE, column = at.column * SIDE;
     GANTRY_GLOBAL const T *x = GANTRY_IN(T, a) + batch_offset(&plan, plan.a_batch, batch);
     GANTRY_GLOBAL const T *y = GANTRY_IN(T, b) + batch_offset(&plan, plan.b_batch, batch);
     GANTRY_GLOBAL T *z = GANTRY_OUT(T, c) + batch * plan.m * plan.n;
@@ -152,10 +127,8 @@ GANTRY_KERNEL matmul_item(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
                           BIAS_SPAN GANTRY_VALUE(matmul_t, plan)) {
     GANTRY_TAKE(matmul_t, plan)
     const GANTRY_LONG place = GANTRY_GLOBAL_ID(0);
-    const GANTRY_LONG down_all = gantry__divide_position(place, plan.n);
-    const GANTRY_LONG batch = gantry__divide_position(down_all, plan.m);
-    const GANTRY_LONG row = down_all - batch * plan.m;
-    const GANTRY_LONG column = place - down_all * plan.n;
+    const matmul_place_t at = matmul_place(place, plan.m, plan.n);
+    const GANTRY_LONG batch = at.batch, row = at.row, column = at.column;
     U sum = 0;
     if (place >= plan.elements) {
         return;
@@ -222,11 +195,10 @@ GANTRY_KERNEL matmul_rows(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
     GANTRY_TAKE(matmul_t, plan)
     U sums[ROWS * COLUMNS];
     U piece[STEP * COLUMNS]; /* a piece of B with 16-bit floats or strided columns */
-    const GANTRY_LONG group = GANTRY_GROUP_ID(0);
-    const GANTRY_LONG across_all = gantry__divide_position(group, plan.blocks_down);
-    const GANTRY_LONG batch = gantry__divide_position(across_all, plan.blocks_across);
-    const GANTRY_LONG row = (group - across_all * plan.blocks_down) * ROWS;
-    const GANTRY_LONG column = (across_all - batch * plan.blocks_across) * COLUMNS;
+    /* rows first: the work-groups that a thread takes one after another share columns of B */
+    const matmul_place_t at =
+        matmul_place(GANTRY_GROUP_ID(0), plan.blocks_across, plan.blocks_down);
+    const GANTRY_LONG batch = at.batch, row = at.column * ROWS, column = at.row * COLUMNS;
     const int rows = (int)(plan.m - row < ROWS ? plan.m - row : ROWS);
     const int columns = (int)(plan.n - column < COLUMNS ? plan.n - column : COLUMNS);
     GANTRY_GLOBAL const T *x =

@@ -3,67 +3,20 @@
  * kernels/matmul/matmul.cl. Kernels of a backend's own have a higher priority. */
 
 #include "kernels/matmul/matmul_epilogue.h"
-#include "kernels/matmul/matmul_shape.h"
-#include "kernels/common/device_kernel.h"
+#include "kernels/matmul/matmul_plan.h"
 #include "host/try.h"
 
-/* Must have the same fields as the struct of kernels/matmul/matmul.cl. */
-typedef struct {
-    int64_t m;
-    int64_t n;
-    int64_t k;
-    int64_t a_row;
-    int64_t a_column;
-    int64_t b_row;
-    int64_t b_column;
-    int64_t blocks_down;
-    int64_t blocks_across;
-    int64_t elements;
-    int64_t batch_rank;
-    int64_t batch_dims[GANTRY_MATMUL_BATCH_RANK];
-    int64_t a_batch[GANTRY_MATMUL_BATCH_RANK];
-    int64_t b_batch[GANTRY_MATMUL_BATCH_RANK];
-} matmul_t;
-
-#define TILE_ITEMS 256u
-#define TILE_DEPTH 16u
 #define EACH_MOST 8
-#define ROWS 4
-#define COLUMNS 64
 
-GANTRY_K_PROGRAM(matmul_source, "portable/matmul", gantry__text_half, gantry__text_matmul);
-
-static matmul_t plan_product(const gantry__matmul_shape_t *shape) {
-    matmul_t plan = {.m = shape->m,
-                     .n = shape->n,
-                     .k = shape->k,
-                     .a_row = shape->a_row,
-                     .a_column = shape->a_column,
-                     .b_row = shape->b_row,
-                     .b_column = shape->b_column,
-                     .elements = shape->m * shape->n * shape->batches,
-                     .batch_rank = shape->batch_rank};
-    for (int32_t i = 0; i < shape->batch_rank; ++i) {
-        plan.batch_dims[i] = shape->batch_dims[i];
-        plan.a_batch[i] = shape->a_batch[i];
-        plan.b_batch[i] = shape->b_batch[i];
-    }
-    return plan;
-}
-
-/* Cuts C into blocks of this many rows and columns; returns their number in the batch. */
-static uint64_t matmul_device_cut(matmul_t *plan, int64_t rows, int64_t columns, int64_t batches) {
-    plan->blocks_down = (plan->m + rows - 1) / rows;
-    plan->blocks_across = (plan->n + columns - 1) / columns;
-    return (uint64_t)(plan->blocks_down * plan->blocks_across * batches);
-}
+GANTRY_K_PROGRAM(matmul_source, "portable/matmul", gantry__text_half, gantry__text_matmul_plan,
+                 gantry__text_matmul);
 
 /* The side of the square of C that a work-item computes, in elements, at most `most`. A larger
  * square reads local memory less often. But on small products it leaves a large device idle, and it
  * has to fit into registers and local memory. Devices whose local memory is global have few
  * registers, too (Mali). */
-static int items_each(const gantry_op_call_t *call, const matmul_t *plan, int64_t batches,
-                      int most) {
+static int items_each(const gantry_op_call_t *call, const gantry__matmul_plan_t *plan,
+                      int64_t batches, int most) {
     const int32_t dtype = call->outputs[0]->dtype;
     /* bytes of the type in which sums are made */
     const uint64_t size = gantry__k_is_half(dtype) ? sizeof(float) : gantry__k_size(dtype);
@@ -74,7 +27,7 @@ static int items_each(const gantry_op_call_t *call, const matmul_t *plan, int64_
         const int64_t side = 16 * each;
         const int64_t groups =
             (plan->m + side - 1) / side * ((plan->n + side - 1) / side) * batches;
-        const uint64_t tiles_bytes = TILE_DEPTH * (2 * (uint64_t)side + 1) * size;
+        const uint64_t tiles_bytes = GANTRY__MATMUL_TILE_DEPTH * (2 * (uint64_t)side + 1) * size;
         if (each != 2 && groups >= enough && tiles_bytes <= call->device_info->local_memory_bytes)
             return each;
     }
@@ -92,21 +45,21 @@ typedef struct {
 
 /* Chooses a form. A group has at most `most` work-items, and a work-item's square a side of at most
  * `each`. */
-static form_t matmul_device_choose_form(const gantry_op_call_t *call, matmul_t *plan,
+static form_t matmul_device_choose_form(const gantry_op_call_t *call, gantry__matmul_plan_t *plan,
                                         int64_t batches, uint32_t most, int each) {
-    form_t form = {.name = "matmul_tile", .each = 1, .local = TILE_ITEMS};
+    form_t form = {.name = "matmul_tile", .each = 1, .local = GANTRY__MATMUL_TILE_ITEMS};
     if (gantry__k_is_serial(call)) {
         form = (form_t){.name = "matmul_rows",
                         .each = 1,
                         .local = 1,
-                        .groups = matmul_device_cut(plan, ROWS, COLUMNS, batches)};
-    } else if (most < TILE_ITEMS) {
+                        .groups = gantry__matmul_cut(plan, GANTRY__MATMUL_ROWS,
+                                                     GANTRY__MATMUL_COLUMNS, batches)};
+    } else if (most < GANTRY__MATMUL_TILE_ITEMS) {
         form.name = "matmul_item";
-        for (form.local = GANTRY_K_LOCAL; form.local > most && form.local > 1;) form.local /= 2;
-        form.groups = ((uint64_t)plan->elements + form.local - 1) / form.local;
+        form.local = gantry__matmul_item_group(plan, most, &form.groups);
     } else {
         form.each = items_each(call, plan, batches, each);
-        form.groups = matmul_device_cut(plan, 16 * form.each, 16 * form.each, batches);
+        form.groups = gantry__matmul_cut(plan, 16 * form.each, 16 * form.each, batches);
     }
     return form;
 }
@@ -121,8 +74,9 @@ static int32_t matmul_device_find_kernel(gantry_op_call_t *call, const form_t *f
 
 /* Finds a form whose kernel may have groups of its size: with fewer elements per work-item, which
  * need fewer registers, or without tiles. */
-static int32_t matmul_device_find_form(gantry_op_call_t *call, matmul_t *plan, int64_t batches,
-                                       form_t *out_form, gantry_backend_kernel_t **out_kernel) {
+static int32_t matmul_device_find_form(gantry_op_call_t *call, gantry__matmul_plan_t *plan,
+                                       int64_t batches, form_t *out_form,
+                                       gantry_backend_kernel_t **out_kernel) {
     uint32_t most = call->device_info->max_work_group_size;
     for (int each = EACH_MOST;;) {
         const uint32_t epilogue = out_form->epilogue;
@@ -138,7 +92,7 @@ static int32_t matmul_device_find_form(gantry_op_call_t *call, matmul_t *plan, i
 
 static int32_t launch_product(gantry_op_call_t *call, const gantry__matmul_shape_t *shape,
                               const gantry__epilogue_t *epilogue) {
-    matmul_t plan = plan_product(shape);
+    gantry__matmul_plan_t plan = gantry__matmul_plan_of(shape);
     form_t form = {.epilogue = (epilogue->bias ? 1u : 0u) | (epilogue->has_relu ? 2u : 0u)};
     gantry_backend_kernel_t *kernel = NULL;
     gantry_launch_arg_t args[5];

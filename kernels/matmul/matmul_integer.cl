@@ -14,6 +14,8 @@
  *
  *     sum (a - y)(b - z) = sum a b - y sum b - z (sum a - k y)
  *
+ * It must follow matmul_plan.cl.
+ *
  * Options: GANTRY_T, A's type; GANTRY_S, B's; GANTRY_FLAGS, the sum of 1 for zero points of A, 2 of
  * B and 4 for a result of bool; GANTRY_EACH 1 or 4; GANTRY_DOTS 1 for types of 8 bits, which the
  * device may add as products of bytes; GANTRY_SERIAL 1 for the form of CPUs, 0 for those of
@@ -41,41 +43,21 @@
 #define T_IS_MOVED (GROUP == 4 && GANTRY_T_IS_UNSIGNED)
 #define S_IS_MOVED (GROUP == 4 && GANTRY_CLASS_OF(GANTRY_S) == GANTRY_CLASS_UNSIGNED)
 
-/* Must have the same fields as the host's struct. Strides are in elements; a broadcast operand has
- * batch strides of 0. */
+/* Strides of zero points, in elements; 0: the lines, or the matrices, share them. Must have the
+ * same fields as the host's struct. */
 typedef struct {
-    GANTRY_LONG m;
-    GANTRY_LONG n;
-    GANTRY_LONG k;
-    GANTRY_LONG a_row;
-    GANTRY_LONG a_column;
-    GANTRY_LONG b_row;
-    GANTRY_LONG b_column;
     GANTRY_LONG a_line;
     GANTRY_LONG b_line;
-    GANTRY_LONG blocks_down;
-    GANTRY_LONG blocks_across;
-    GANTRY_LONG elements; /* elements of C, in the whole batch */
-    GANTRY_LONG batch_rank;
-    GANTRY_LONG batch_dims[6];
     GANTRY_LONG a_batch[6];
     GANTRY_LONG b_batch[6];
-    GANTRY_LONG a_zero_batch[6];
-    GANTRY_LONG b_zero_batch[6];
-} matmul_integer_t;
-
-/* The offset in an operand of the batch's element `index`. */
-GANTRY_FN GANTRY_LONG batch_offset(const matmul_integer_t *plan, const GANTRY_LONG *strides,
-                                   GANTRY_LONG index) {
-    return gantry__offset(6, plan->batch_rank, plan->batch_dims, strides, index);
-}
+} zeros_t;
 
 /* The zero points of a row of A and of a column of B, as the words have the elements. `first` is
  * the place of the matrix's own. */
 #if GANTRY_FLAGS & 1
 #define A_ZERO_SPAN GANTRY_SPAN_IN(a_zero),
 #define A_ZERO(first, row) \
-    ((uint)GANTRY_IN(T, a_zero)[(first) + (row)*plan.a_line] - (T_IS_MOVED ? 128u : 0u))
+    ((uint)GANTRY_IN(T, a_zero)[(first) + (row)*zeros.a_line] - (T_IS_MOVED ? 128u : 0u))
 #else
 #define A_ZERO_SPAN
 #define A_ZERO(first, row) (T_IS_MOVED ? 0u - 128u : 0u)
@@ -83,7 +65,7 @@ GANTRY_FN GANTRY_LONG batch_offset(const matmul_integer_t *plan, const GANTRY_LO
 #if GANTRY_FLAGS & 2
 #define B_ZERO_SPAN GANTRY_SPAN_IN(b_zero),
 #define B_ZERO(first, column) \
-    ((uint)GANTRY_IN(S, b_zero)[(first) + (column)*plan.b_line] - (S_IS_MOVED ? 128u : 0u))
+    ((uint)GANTRY_IN(S, b_zero)[(first) + (column)*zeros.b_line] - (S_IS_MOVED ? 128u : 0u))
 #else
 #define B_ZERO_SPAN
 #define B_ZERO(first, column) (S_IS_MOVED ? 0u - 128u : 0u)
@@ -99,7 +81,7 @@ GANTRY_FN GANTRY_LONG batch_offset(const matmul_integer_t *plan, const GANTRY_LO
 
 #define SPANS                                                 \
     GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(c), \
-        A_ZERO_SPAN B_ZERO_SPAN GANTRY_VALUE(matmul_integer_t, plan)
+        A_ZERO_SPAN B_ZERO_SPAN GANTRY_VALUE(matmul_t, plan), GANTRY_VALUE(zeros_t, zeros)
 
 #if !GANTRY_SERIAL
 
@@ -131,17 +113,16 @@ DEFINE_WORD(word_of_a, T, T_IS_MOVED)
 DEFINE_WORD(word_of_b, S, S_IS_MOVED)
 
 GANTRY_KERNEL matmul_integer_tile(SPANS) {
-    GANTRY_TAKE(matmul_integer_t, plan)
+    GANTRY_TAKE(matmul_t, plan)
+    GANTRY_TAKE(zeros_t, zeros)
     /* [depth][row]; the padding keeps work-items that write a column of it in different banks */
     GANTRY_LOCAL_ARRAY(uint, a_tile, DEPTH * A_SIDE);
     GANTRY_LOCAL_ARRAY(uint, b_tile, DEPTH * SIDE); /* [depth][column] */
-    const GANTRY_LONG group = GANTRY_GROUP_ID(0);
-    const GANTRY_LONG down_all = gantry__divide_position(group, plan.blocks_across);
-    const GANTRY_LONG batch = gantry__divide_position(down_all, plan.blocks_down);
-    const GANTRY_LONG row = (down_all - batch * plan.blocks_down) * SIDE;
-    const GANTRY_LONG column = (group - down_all * plan.blocks_across) * SIDE;
-    const GANTRY_LONG a_first = batch_offset(&plan, plan.a_zero_batch, batch);
-    const GANTRY_LONG b_first = batch_offset(&plan, plan.b_zero_batch, batch);
+    const matmul_place_t at =
+        matmul_place(GANTRY_GROUP_ID(0), plan.blocks_down, plan.blocks_across);
+    const GANTRY_LONG batch = at.batch, row = at.row * SIDE, column = at.column * SIDE;
+    const GANTRY_LONG a_first = batch_offset(&plan, zeros.a_batch, batch);
+    const GANTRY_LONG b_first = batch_offset(&plan, zeros.b_batch, batch);
     GANTRY_GLOBAL const T *x = GANTRY_IN(T, a) + batch_offset(&plan, plan.a_batch, batch);
     GANTRY_GLOBAL const S *y = GANTRY_IN(S, b) + batch_offset(&plan, plan.b_batch, batch);
     GANTRY_GLOBAL RESULT *z = GANTRY_OUT(RESULT, c) + batch * plan.m * plan.n;
@@ -212,20 +193,19 @@ GANTRY_KERNEL matmul_integer_tile(SPANS) {
 }
 
 GANTRY_KERNEL matmul_integer_item(SPANS) {
-    GANTRY_TAKE(matmul_integer_t, plan)
+    GANTRY_TAKE(matmul_t, plan)
+    GANTRY_TAKE(zeros_t, zeros)
     const GANTRY_LONG place = GANTRY_GLOBAL_ID(0);
-    const GANTRY_LONG down_all = gantry__divide_position(place, plan.n);
-    const GANTRY_LONG batch = gantry__divide_position(down_all, plan.m);
-    const GANTRY_LONG row = down_all - batch * plan.m;
-    const GANTRY_LONG column = place - down_all * plan.n;
+    const matmul_place_t at = matmul_place(place, plan.m, plan.n);
+    const GANTRY_LONG batch = at.batch, row = at.row, column = at.column;
     uint sum = 0;
     if (place >= plan.elements) {
         return;
     }
     const uint a_less =
-        A_ZERO(batch_offset(&plan, plan.a_zero_batch, batch), row) + (T_IS_MOVED ? 128u : 0u);
+        A_ZERO(batch_offset(&plan, zeros.a_batch, batch), row) + (T_IS_MOVED ? 128u : 0u);
     const uint b_less =
-        B_ZERO(batch_offset(&plan, plan.b_zero_batch, batch), column) + (S_IS_MOVED ? 128u : 0u);
+        B_ZERO(batch_offset(&plan, zeros.b_batch, batch), column) + (S_IS_MOVED ? 128u : 0u);
     GANTRY_GLOBAL const T *x =
         GANTRY_IN(T, a) + batch_offset(&plan, plan.a_batch, batch) + row * plan.a_row;
     GANTRY_GLOBAL const S *y =
@@ -261,19 +241,18 @@ GANTRY_FN void read_piece(uint *piece, GANTRY_GLOBAL const S *b, GANTRY_LONG row
 }
 
 GANTRY_KERNEL matmul_integer_rows(SPANS) {
-    GANTRY_TAKE(matmul_integer_t, plan)
+    GANTRY_TAKE(matmul_t, plan)
+    GANTRY_TAKE(zeros_t, zeros)
     uint sums[ROWS * COLUMNS];
     uint piece[STEP * COLUMNS];
     uint a_less[ROWS];
     uint b_less[COLUMNS];
     /* rows first: the work-groups that a thread takes one after another share columns of B */
-    const GANTRY_LONG group = GANTRY_GROUP_ID(0);
-    const GANTRY_LONG across_all = gantry__divide_position(group, plan.blocks_down);
-    const GANTRY_LONG batch = gantry__divide_position(across_all, plan.blocks_across);
-    const GANTRY_LONG row = (group - across_all * plan.blocks_down) * ROWS;
-    const GANTRY_LONG column = (across_all - batch * plan.blocks_across) * COLUMNS;
-    const GANTRY_LONG a_first = batch_offset(&plan, plan.a_zero_batch, batch);
-    const GANTRY_LONG b_first = batch_offset(&plan, plan.b_zero_batch, batch);
+    const matmul_place_t at =
+        matmul_place(GANTRY_GROUP_ID(0), plan.blocks_across, plan.blocks_down);
+    const GANTRY_LONG batch = at.batch, row = at.column * ROWS, column = at.row * COLUMNS;
+    const GANTRY_LONG a_first = batch_offset(&plan, zeros.a_batch, batch);
+    const GANTRY_LONG b_first = batch_offset(&plan, zeros.b_batch, batch);
     const int rows = (int)(plan.m - row < ROWS ? plan.m - row : ROWS);
     const int columns = (int)(plan.n - column < COLUMNS ? plan.n - column : COLUMNS);
     GANTRY_GLOBAL const T *x =

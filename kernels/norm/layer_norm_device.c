@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LayerNormRows on devices. The source is kernels/norm/layer_norm.cl. */
 #include <stdbool.h>
-#include <string.h>
 
 #include "kernels/common/device_kernel.h"
 #include "host/try.h"
@@ -20,24 +19,13 @@ GANTRY_K_PROGRAM(source, "portable/layer_norm", gantry__text_math_float32,
                  gantry__text_math_float64, gantry__text_fold_lanes, gantry__text_row_tile,
                  gantry__text_layer_norm);
 
-/* Returns the bits of `value`, rounded to dtype as a scalar of the single ops would be. */
-static uint64_t bits_of(int32_t dtype, double value) {
-    const float single = (float)value;
-    uint64_t bits = 0;
-    if (dtype == GANTRY_FLOAT64)
-        memcpy(&bits, &value, sizeof value);
-    else
-        memcpy(&bits, &single, sizeof single);
-    return bits;
-}
-
 static norm_t norm_of(const gantry_op_call_t *call) {
     const gantry_arg_t *x = call->inputs[0];
     const int64_t groups = (int64_t)call->device_info->compute_units * GROUPS_PER_UNIT;
     norm_t norm = {.length = call->inputs[1]->element_count, .lanes = GANTRY_REDUCE_LANES};
     norm.rows = x->element_count / norm.length;
     norm.each = groups > 0 ? (norm.rows + groups - 1) / groups : 1;
-    norm.epsilon = bits_of(x->dtype, gantry__k_attr(call, "epsilon")->f);
+    norm.epsilon = gantry__k_wide_bits(x->dtype, gantry__k_attr(call, "epsilon")->f);
     while (norm.lanes / 2 >= norm.length) norm.lanes /= 2;
     return norm;
 }

@@ -319,6 +319,25 @@ static int64_t compose_conv_padding_before(const conv_t *conv, int d, int64_t re
     return conv->has_pads ? conv->pads[2 * d] : strcmp(conv->padding, "SAME") == 0 ? reach / 2 : 0;
 }
 
+/* How far the windows of the last place reach along dimension d, from the first window's begin. */
+static int64_t windows_end(const conv_t *conv, int d) {
+    const int64_t size = d == 1 ? conv->rows : conv->columns;
+    return (conv->places.dims[d] - 1) * conv->strides[d] + (size - 1) * conv->rates[d] + 1;
+}
+
+/* The padding that the windows cover, in numbers: what ceil_mode adds is padding, too. */
+static void set_pads(conv_t *conv) {
+    const bool is_same = strcmp(conv->padding, "SAME") == 0;
+    for (int d = 1; d <= 2; ++d) {
+        const int64_t beyond = windows_end(conv, d) - conv->image.dims[d];
+        if (is_same) conv->pads[2 * d] = beyond > 0 ? beyond / 2 : 0;
+        const int64_t after = beyond - conv->pads[2 * d];
+        conv->pads[2 * d + 1] = after > 0 ? after : 0;
+    }
+    conv->padding = "EXPLICIT";
+    conv->has_pads = true;
+}
+
 /* `count` lines of zero points along dimension d of the images, which `shape` describes. */
 static tensor *zero_lines(const conv_t *conv, gantry_shape_t shape, int d, int64_t count) {
     shape.dims[d] = count;
@@ -330,16 +349,12 @@ static tensor *zero_lines(const conv_t *conv, gantry_shape_t shape, int d, int64
 
 /* The images with their padding, which is the zero point: patches would be padded with 0. */
 static tensor *pad_with_zero_point(conv_t *conv, tensor *images) {
+    set_pads(conv);
     for (int d = 1; d <= 2; ++d) {
-        const int64_t reach = ((d == 1 ? conv->rows : conv->columns) - 1) * conv->rates[d];
-        const int64_t seen = (conv->places.dims[d] - 1) * conv->strides[d] + reach + 1;
-        const int64_t missing = seen > conv->image.dims[d] ? seen - conv->image.dims[d] : 0;
-        const int64_t before = compose_conv_padding_before(conv, d, missing);
-        const int64_t after = conv->has_pads ? conv->pads[2 * d + 1] : missing - before;
+        const int64_t before = conv->pads[2 * d], after = conv->pads[2 * d + 1];
         tensor *parts[3];
         size_t count = 0;
-        if (before + after == 0 || (!conv->has_pads && strcmp(conv->padding, "VALID") == 0))
-            continue;
+        if (before + after == 0) continue;
         if (before > 0) parts[count++] = zero_lines(conv, conv->image, d, before);
         parts[count++] = images;
         if (after > 0) parts[count++] = zero_lines(conv, conv->image, d, after);
@@ -602,25 +617,6 @@ void gantry__compose_depthwise_backprop_filter(const gantry__compose_t *c) {
     c->outputs[0] = gantry_reshape(
         c->scope, gantry__compose_narrow(c, gantry_sum(c->scope, parts, &over), images->dtype),
         *filter);
-}
-
-/* How far the windows of the last place reach along dimension d, from the first window's begin. */
-static int64_t windows_end(const conv_t *conv, int d) {
-    const int64_t size = d == 1 ? conv->rows : conv->columns;
-    return (conv->places.dims[d] - 1) * conv->strides[d] + (size - 1) * conv->rates[d] + 1;
-}
-
-/* The padding that the windows cover, in numbers: what ceil_mode adds is padding, too. */
-static void set_pads(conv_t *conv) {
-    const bool is_same = strcmp(conv->padding, "SAME") == 0;
-    for (int d = 1; d <= 2; ++d) {
-        const int64_t beyond = windows_end(conv, d) - conv->image.dims[d];
-        if (is_same) conv->pads[2 * d] = beyond > 0 ? beyond / 2 : 0;
-        const int64_t after = beyond - conv->pads[2 * d];
-        conv->pads[2 * d + 1] = after > 0 ? after : 0;
-    }
-    conv->padding = "EXPLICIT";
-    conv->has_pads = true;
 }
 
 /* The number of elements that each window has inside the image: a scalar, or [1, y, x, 1]. */

@@ -160,6 +160,12 @@ def attention_masks(dtype):
             "bool_scalar": np.array(True), "added": added, "added_heads": added[:1], "added_keys": added[0, 0, 0]}
 
 
+def long_masks(dtype, queries, keys):
+    """Masks for 2 heads of more queries and keys than a block has: of pairs, and one added to the keys of each head."""
+    pairs = (np.arange(queries)[:, None] * 7 + np.arange(keys) * 3) % 5 != 0
+    return {"pairs": pairs, "added": random_values(dtype, (2, 1, keys), "mask")}
+
+
 def attention():
     r = Recorder("ScaledDotProductAttention", tf_op=tf_attention, reference=attention_reference)
     for dtype in FLOATING:
@@ -182,6 +188,9 @@ def attention():
             for causal in (False, True):
                 r.add(f"{dtype.name}_{q[0]}x{q[1]}_{k[0]}x{k[1]}_{dim}_{value_dim}_{int(causal)}", triple(dtype, q, k, dim, value_dim),
                       {"is_causal": causal, "scale": 0.0625}, tolerance={k: 4 * v for k, v in NEAR[dtype].items()})
+        for name, mask in long_masks(dtype, 70, 200).items():
+            r.add(f"{dtype.name}_long_mask_{name}", [*triple(dtype, (2, 70), (1, 200), 8), mask],
+                  tolerance={k: 4 * v for k, v in NEAR[dtype].items()})
     for name, q, k in (("batch", (0, 2, 3), (0, 2, 5)), ("queries", (1, 2, 0), (1, 2, 5)), ("keys", (1, 2, 3), (1, 2, 0)), ("heads", (1, 0, 3), (1, 0, 5))):
         r.add(f"float32_empty_{name}", [np.zeros((*q, 4), F32), np.ones((*k, 4), F32), np.ones((*k, 2), F32)], numpy_only=True)
     attention_errors(r)
@@ -280,6 +289,8 @@ def attention_grad():
     for dtype in FLOATS:
         add(f"{dtype.name}_long", triple(dtype, (2, 100), (1, 200), 16, 8), {"is_causal": True})
         add(f"{dtype.name}_odd", triple(dtype, (3, 17), (1, 66), 33, 5))
+        for name, mask in long_masks(dtype, 100, 200).items():
+            add(f"{dtype.name}_long_mask_{name}", triple(dtype, (2, 100), (1, 200), 8), mask=mask)
     for dtype in FLOATING:
         for k, value in enumerate(special_values(dtype)):
             x = [*triple(dtype, (7, 3), (7, 5), 4), random_values(dtype, (2, 7, 3, 4), "out"), np.ones((2, 7, 3), F64 if dtype == F64 else F32),

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gradients of attention and of rotary embeddings. */
 #include <math.h>
-#include <string.h>
 
 #include "train/base/fail.h"
+#include "train/base/inner_scope.h"
 #include "train/tape/rule_help.h"
 
 typedef const gantry_tensor_t tensor;
@@ -69,15 +69,27 @@ static tensor *attention_seen(const gantry__rule_call_t *c) {
                                 attention_places(c, c->y[ALL_KEYS], axis));
 }
 
+/* The attribute scale, or 1 / sqrt(dim). A dim that depends on data is computed in float64, as a
+ * known one is. */
+static tensor *attention_scale(const gantry__rule_call_t *c, tensor *query) {
+    const double given = gantry__rule_attr(c, "scale")->f;
+    const gantry_shape_t *shape = gantry_tensor_shape(query);
+    const int64_t dim = shape->dims[shape->rank - 1];
+    if (given < 0 || given > 0) return gantry__rule_scalar(c, query, given);
+    if (dim >= 0) return gantry__rule_scalar(c, query, 1 / sqrt((double)dim));
+    tensor *open = gantry__rule_size(c, query, shape->rank - 1);
+    gantry_scope_t *host = gantry__train_begin_on(c->scope, "/CPU:0");
+    tensor *root = gantry_sqrt(host, gantry_cast(host, open, GANTRY_FLOAT64));
+    tensor *scale = gantry_div(host, gantry__train_constant(host, GANTRY_FLOAT64, 1), root);
+    scale = gantry_cast(host, scale, gantry_tensor_dtype(query));
+    return gantry__train_end(c->scope, host, scale);
+}
+
 /* The scores before the mask. */
 static tensor *attention_raw_scores(const gantry__rule_call_t *c, tensor *query, tensor *keys) {
     gantry_scope_t *s = c->scope;
-    const double given = gantry__rule_attr(c, "scale")->f, cap = gantry__rule_attr(c, "softcap")->f;
-    const gantry_shape_t *shape = gantry_tensor_shape(query);
-    const double scale =
-        given < 0 || given > 0 ? given : 1 / sqrt((double)shape->dims[shape->rank - 1]);
-    tensor *scores =
-        attention_scores(c, gantry_mul(s, query, gantry__rule_scalar(c, query, scale)), keys);
+    const double cap = gantry__rule_attr(c, "softcap")->f;
+    tensor *scores = attention_scores(c, gantry_mul(s, query, attention_scale(c, query)), keys);
     if (!(cap > 0)) return scores;
     tensor *limit = gantry__rule_scalar(c, query, cap);
     return gantry_mul(s, gantry_tanh(s, gantry_div(s, scores, limit)), limit);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A depthwise convolution of any size has the bits of plain loops: rows of a window that
- * stay in registers, places in groups, channels in vectors that overlap, and borders. */
+ * stay in registers, places in groups, channels in vectors that overlap, and borders.
+ * Promise: A convolution of single pixels in groups of channels equals plain loops. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -115,6 +116,63 @@ TEST(any_size_has_the_bits_of_plain_loops) {
         make_numbers(filter, d.rows * d.columns * d.channels, &seed);
         check_depthwise(scope, &d);
     }
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+/* ---- pixels in groups ---- */
+
+typedef struct groups_t {
+    int pixels, groups, depth, columns; /* channels and outputs of a group */
+} groups_t;
+
+static void call_groups(gantry_scope_t *scope, const groups_t *g, gantry_dtype_t dtype) {
+    const gantry_tensor_t *x =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1, 1, g->pixels, g->groups * g->depth),
+                        image, (size_t)(g->pixels * g->groups * g->depth) * sizeof *image);
+    const gantry_tensor_t *w =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1, 1, g->depth, g->groups * g->columns),
+                        filter, (size_t)(g->depth * g->groups * g->columns) * sizeof *filter);
+    const gantry_tensor_t *y =
+        gantry_conv2d(scope, gantry_cast(scope, x, dtype), gantry_cast(scope, w, dtype), NULL);
+    y = gantry_cast(scope, y, GANTRY_FLOAT32);
+    const size_t bytes = (size_t)(g->pixels * g->groups * g->columns) * sizeof *got;
+    if (!y || gantry_tensor_read(y, got, bytes) != GANTRY_OK)
+        fail_msg("%s", gantry_scope_message(scope));
+}
+
+/* The numbers are small integers, so that sums are exact in any order. */
+static void check_groups(gantry_scope_t *scope, const groups_t *g, uint32_t *seed) {
+    const int channels = g->groups * g->depth, outputs = g->groups * g->columns;
+    for (int i = 0; i < g->pixels * channels; ++i) image[i] = (float)(next_number(seed) % 9) - 4;
+    for (int i = 0; i < g->depth * outputs; ++i) filter[i] = (float)(next_number(seed) % 9) - 4;
+    for (int i = 0; i < g->pixels * outputs; ++i) {
+        const int pixel = i / outputs, output = i % outputs, group = output / g->columns;
+        expected[i] = 0;
+        for (int d = 0; d < g->depth; ++d)
+            expected[i] +=
+                image[pixel * channels + group * g->depth + d] * filter[d * outputs + output];
+    }
+    static const gantry_dtype_t types[] = {GANTRY_FLOAT32, GANTRY_FLOAT64};
+    for (int t = 0; t < 2; ++t) {
+        call_groups(scope, g, types[t]);
+        for (int i = 0; i < g->pixels * outputs; ++i) {
+            if (got[i] != expected[i])
+                fail_msg("%s, %d pixels, %d groups of %d to %d: element %d is %g, expected %g",
+                         gantry_dtype_name(types[t]), g->pixels, g->groups, g->depth, g->columns, i,
+                         (double)got[i], (double)expected[i]);
+        }
+    }
+}
+
+TEST(pixels_in_groups_equal_plain_loops) {
+    static const groups_t cases[] = {{1, 2, 1, 1},  {7, 3, 5, 2},   {50, 4, 8, 16},
+                                     {3, 2, 40, 9}, {97, 8, 3, 17}, {200, 2, 64, 33}};
+    runtime_fixture_t f;
+    uint32_t seed = 7;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) check_groups(scope, &cases[i], &seed);
     expect_ended_well(scope);
     runtime_fixture_close(&f);
 }

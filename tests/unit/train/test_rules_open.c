@@ -97,6 +97,15 @@ static tensor *op_tile(gantry_scope_t *s, tensor *rows) {
 }
 static tensor *op_sort(gantry_scope_t *s, tensor *rows) { return gantry_sort(s, rows, 0, false); }
 static tensor *op_prod_all(gantry_scope_t *s, tensor *rows) { return gantry_prod(s, rows, NULL); }
+/* The size of a head depends on data, and the mask has a gradient. */
+static tensor *op_attention(gantry_scope_t *s, tensor *rows) {
+    const gantry_matmul_options_t turned = {.transpose_a = true};
+    tensor *x = gantry_expand_dims(s, gantry_transpose(s, rows, NULL), 0);
+    tensor *inputs[] = {x, x, x, gantry_matmul(s, rows, rows, &turned)}, *outputs[4] = {NULL};
+    size_t count = 4;
+    (void)gantry_op_call(s, "ScaledDotProductAttention", inputs, 4, NULL, 0, outputs, &count);
+    return outputs[0];
+}
 
 typedef struct open_op_t {
     const char *name;
@@ -133,6 +142,7 @@ static const open_op_t open_ops[] = {
     {"tile", op_tile},
     {"sort", op_sort},
     {"prod_all", op_prod_all},
+    {"attention", op_attention},
 };
 
 /* The gradient of the sum of squares of what the op makes of the rows that a mask takes. */
