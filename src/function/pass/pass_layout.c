@@ -56,11 +56,8 @@ static bool layout_has_work(const gantry__graph_t *graph) {
         const gantry__node_t *node = &graph->nodes[i];
         if (node->kind != GANTRY__NODE_OP) continue;
         is_wanted |= gantry__layout_wants_last(node);
-        is_first |= node->op->id == GANTRY__OP_ID_Transpose;
-        if (!is_first) {
-            const gantry_attr_t *format = gantry__layout_attr(node, "data_format");
-            is_first = format && strcmp(format->s, "NCHW") == 0;
-        }
+        is_first = is_first || node->op->id == GANTRY__OP_ID_Transpose ||
+                   gantry__layout_is_channels_first(node);
         if (is_wanted && is_first) return true;
     }
     return false;
@@ -204,7 +201,7 @@ static void want_of_free(const gantry__layout_t *layout, const gantry__node_t *n
         wanted = GANTRY__ORDER_LAST;
     for (uint32_t i = 0; i < node->input_count; ++i) {
         const gantry_shape_t *operand = &graph->values[node->inputs[i]].shape;
-        if (!gantry__layout_is_operand(graph, node, &op, i)) {
+        if (!gantry__layout_is_operand(node, &op, i)) {
             layout_want(layout, node->inputs[i], GANTRY__ORDER_SAME);
         } else if (op.kind != GANTRY__AXES_RESHAPE && operand->rank != result->rank) {
             continue; /* any order will do */
