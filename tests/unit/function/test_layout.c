@@ -5,8 +5,8 @@
  * each; none between transposes of the body; a channel shuffle is one.
  * Promise: The explanation of a function names the transposes that cancel; graphs without a
  * convolution or a pool, and nodes that other nodes wait for, keep theirs.
- * Promise: Between convolutions, an op may have a scalar as its first operand, and a Roll any number
- * of shifts. */
+ * Promise: Between convolutions, an op may have a scalar as its first operand, and a Roll any
+ * number of shifts. */
 #define _XOPEN_SOURCE 700
 
 #include "random_images.h"
