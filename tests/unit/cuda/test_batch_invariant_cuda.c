@@ -8,23 +8,6 @@
 
 #include "batch_case.h"
 
-static gantry_runtime_t *open_runtime(void) {
-    static const char *const libraries[][2] = {{"GANTRY_CUDA_LIBRARY", STAND_IN("libcuda")},
-                                               {"GANTRY_CUDA_NVRTC", STAND_IN("libnvrtc")},
-                                               {"GANTRY_CUDA_CUBLAS", STAND_IN("libcublas")},
-                                               {"GANTRY_CUDA_NVML", STAND_IN("libnvml")}};
-    const gantry_runtime_options_t options = {.struct_size = sizeof options,
-                                              .backend_path = GANTRY_TEST_MODULES "/../gantry",
-                                              .backends = "cpu,cuda",
-                                              .kernel_cache = ""};
-    gantry_runtime_t *runtime;
-    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; ++i)
-        assert_int_equal(setenv(libraries[i][0], libraries[i][1], 1), 0);
-    if (gantry_runtime_create(&options, &runtime) != GANTRY_OK)
-        fail_msg("%s", gantry_last_message());
-    return runtime;
-}
-
 static gantry_placement_record_t newest(gantry_runtime_t *runtime) {
     gantry_placement_record_t record = {.struct_size = sizeof record};
     size_t count;
@@ -47,7 +30,7 @@ static uint64_t products_of_library(gantry_runtime_t *runtime, gantry_choice_t c
 }
 
 TEST(own_products_take_the_place_of_the_library) {
-    gantry_runtime_t *runtime = open_runtime();
+    gantry_runtime_t *runtime = fixture_runtime(GANTRY_DEFAULT);
     assert_true(products_of_library(runtime, GANTRY_OFF) > 0);
     assert_int_equal(products_of_library(runtime, GANTRY_ON), 0);
     gantry_runtime_release(runtime);
@@ -55,7 +38,7 @@ TEST(own_products_take_the_place_of_the_library) {
 
 TEST(rows_of_products_keep_their_bits) {
     static const int64_t batches[] = {33};
-    gantry_runtime_t *runtime = open_runtime();
+    gantry_runtime_t *runtime = fixture_runtime(GANTRY_DEFAULT);
     const batch_caller_t caller = {runtime, "GPU:0", GANTRY_ON};
     batch_check_all(&caller, batches, 1, BATCH_PRODUCTS);
     gantry_runtime_release(runtime);

@@ -11,27 +11,8 @@
 
 #include "epilogue_case.h"
 
-#define MODULES GANTRY_TEST_MODULES "/../gantry"
-
-static gantry_runtime_t *open_runtime(void) {
-    static const char *const libraries[][2] = {{"GANTRY_CUDA_LIBRARY", STAND_IN("libcuda")},
-                                               {"GANTRY_CUDA_NVRTC", STAND_IN("libnvrtc")},
-                                               {"GANTRY_CUDA_CUBLAS", STAND_IN("libcublas")},
-                                               {"GANTRY_CUDA_NVML", STAND_IN("libnvml")}};
-    const gantry_runtime_options_t options = {.struct_size = sizeof options,
-                                              .backend_path = MODULES,
-                                              .backends = "cpu,cuda",
-                                              .kernel_cache = ""};
-    gantry_runtime_t *runtime;
-    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; ++i)
-        assert_int_equal(setenv(libraries[i][0], libraries[i][1], 1), 0);
-    if (gantry_runtime_create(&options, &runtime) != GANTRY_OK)
-        fail_msg("%s", gantry_last_message());
-    return runtime;
-}
-
 TEST(products_take_bias_and_relu_with_the_bits_of_ops) {
-    gantry_runtime_t *runtime = open_runtime();
+    gantry_runtime_t *runtime = fixture_runtime(GANTRY_DEFAULT);
     const epilogue_count_t count = epilogue_check_forms(runtime, "GPU:0", GANTRY_FLOAT32, 0);
     assert_int_equal(count.joined, count.cases);
     assert_int_equal(fixture_control()->calls("epilogue"), (long)count.cases);
@@ -41,7 +22,7 @@ TEST(products_take_bias_and_relu_with_the_bits_of_ops) {
 /* The stand-in has epilogues of float32 alone; halves are never asked about. */
 TEST(types_without_an_epilogue_stay_apart) {
     static const gantry_dtype_t dtypes[] = {GANTRY_FLOAT64, GANTRY_FLOAT16, GANTRY_BFLOAT16};
-    gantry_runtime_t *runtime = open_runtime();
+    gantry_runtime_t *runtime = fixture_runtime(GANTRY_DEFAULT);
     for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; ++i) {
         epilogue_case_t c = {.m = 8,
                              .k = 8,
@@ -59,7 +40,7 @@ TEST(convolutions_by_patches_take_bias_and_relu) {
     epilogue_conv_t c = {.images = GANTRY_SHAPE(2, 9, 7, 5),
                          .filter = GANTRY_SHAPE(3, 3, 5, 9),
                          .dtype = GANTRY_FLOAT32};
-    gantry_runtime_t *runtime = open_runtime();
+    gantry_runtime_t *runtime = fixture_runtime(GANTRY_DEFAULT);
     assert_true(epilogue_check_convolution(runtime, "GPU:0", &c, 0));
     gantry_runtime_release(runtime);
 }
@@ -72,7 +53,7 @@ TEST(other_programs_stay_apart) {
                          .dtype = GANTRY_FLOAT32,
                          .has_bias = true,
                          .activation = gantry_tanh};
-    gantry_runtime_t *runtime = open_runtime();
+    gantry_runtime_t *runtime = fixture_runtime(GANTRY_DEFAULT);
     assert_false(epilogue_check(runtime, "GPU:0", &c, 0).is_joined);
     c.activation = gantry_relu;
     c.k = 0;
@@ -85,7 +66,7 @@ TEST(the_explanation_says_what_stays_apart) {
         .m = 8, .k = 8, .n = 8, .dtype = GANTRY_FLOAT16, .activation = gantry_relu};
     static const char reason[] = "the kernel computes only the product";
     char text[8192];
-    gantry_runtime_t *runtime = open_runtime();
+    gantry_runtime_t *runtime = fixture_runtime(GANTRY_DEFAULT);
     gantry_function_t *function = epilogue_trace(runtime, &c, epilogue_body, 0);
     assert_int_equal(
         gantry_function_explain(function, GANTRY_EXPLAIN_TEXT, text, sizeof text, NULL), GANTRY_OK);

@@ -6,23 +6,8 @@
 
 #include "float8_case.h"
 
-#define MODULES GANTRY_TEST_MODULES "/../gantry"
-
 TEST(cuda_casts_and_moves_it) {
-    static const char *const libraries[][2] = {{"GANTRY_CUDA_LIBRARY", STAND_IN("libcuda")},
-                                               {"GANTRY_CUDA_NVRTC", STAND_IN("libnvrtc")},
-                                               {"GANTRY_CUDA_CUBLAS", STAND_IN("libcublas")},
-                                               {"GANTRY_CUDA_NVML", STAND_IN("libnvml")}};
-    const gantry_runtime_options_t options = {.struct_size = sizeof options,
-                                              .backend_path = MODULES,
-                                              .backends = "cpu,cuda",
-                                              .soft_placement = GANTRY_OFF,
-                                              .kernel_cache = ""};
-    gantry_runtime_t *runtime;
-    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; ++i)
-        assert_int_equal(setenv(libraries[i][0], libraries[i][1], 1), 0);
-    if (gantry_runtime_create(&options, &runtime) != GANTRY_OK)
-        fail_msg("%s", gantry_last_message());
+    gantry_runtime_t *runtime = fixture_runtime(GANTRY_OFF);
     float8_check(runtime, "GPU:0", true);
     gantry_runtime_release(runtime);
 }

@@ -7,23 +7,9 @@
 #include "random_images.h"
 #include "test.h"
 
-#define MODULES GANTRY_TEST_MODULES "/../gantry"
-
 TEST(nets_have_the_same_bits) {
-    static const char *const libraries[][2] = {{"GANTRY_CUDA_LIBRARY", STAND_IN("libcuda")},
-                                               {"GANTRY_CUDA_NVRTC", STAND_IN("libnvrtc")},
-                                               {"GANTRY_CUDA_CUBLAS", STAND_IN("libcublas")},
-                                               {"GANTRY_CUDA_NVML", STAND_IN("libnvml")}};
-    const gantry_runtime_options_t options = {.struct_size = sizeof options,
-                                              .backend_path = MODULES,
-                                              .backends = "cpu,cuda",
-                                              .kernel_cache = ""};
-    gantry_runtime_t *runtime;
+    gantry_runtime_t *runtime = fixture_runtime(GANTRY_DEFAULT);
     uint32_t with = 0, without = 0;
-    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; ++i)
-        assert_int_equal(setenv(libraries[i][0], libraries[i][1], 1), 0);
-    if (gantry_runtime_create(&options, &runtime) != GANTRY_OK)
-        fail_msg("%s", gantry_last_message());
     for (uint64_t seed = 3; seed <= 4; ++seed) {
         images_net_t net = {.seed = seed, .only_windows = true};
         images_check(runtime, "GPU:0", &net, &with, &without);

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include <gantry/gantry.h>
 
-#include "need_opencl.h"
+#include "module_runtime.h"
 #include "planned.h"
 #include "test.h"
 
@@ -120,19 +120,6 @@ static void call_traced(gantry_runtime_t *runtime, gantry_scope_t *scope, uint32
     gantry_function_release(function);
 }
 
-static gantry_runtime_t *open_both(void) {
-    gantry_runtime_t *runtime;
-    if (gantry_runtime_create(
-            &(gantry_runtime_options_t){.struct_size = sizeof(gantry_runtime_options_t),
-                                        .backends = "cpu,opencl",
-                                        .backend_path = GANTRY_TEST_MODULES "/../gantry",
-                                        .opencl_cpu_as_gpu = GANTRY_ON,
-                                        .kernel_cache = ""},
-            &runtime) != GANTRY_OK)
-        fail_msg("%s", gantry_last_message());
-    return runtime;
-}
-
 static void expect_equal(const char *device, const char *way, const results_t *got,
                          const results_t *want) {
     for (int i = 0; i < OUTPUTS; ++i) {
@@ -142,9 +129,8 @@ static void expect_equal(const char *device, const char *way, const results_t *g
 }
 
 TEST(variants_have_one_result_in_every_way) {
-    need_opencl();
     static const char *const devices[] = {"CPU:0", "GPU:0"};
-    gantry_runtime_t *runtime = open_both();
+    gantry_runtime_t *runtime = module_runtime_open();
     results_t first, got;
     for (size_t d = 0; d < 2; ++d) {
         gantry_scope_t *scope = gantry_scope_begin(runtime, devices[d]);
@@ -187,8 +173,7 @@ static bool has_node(gantry_runtime_t *runtime, gantry_function_body_fn body, co
 }
 
 TEST(only_divisions_that_never_fail_are_fused) {
-    need_opencl();
-    gantry_runtime_t *runtime = open_both();
+    gantry_runtime_t *runtime = module_runtime_open();
     assert_true(has_node(runtime, may_fail_body, "Div"));
     assert_false(has_node(runtime, may_fail_body, "_FusedElementwise"));
     assert_false(has_node(runtime, never_fails_body, "Div"));

@@ -7,6 +7,7 @@
 #include "backend_fixture.h"
 
 #include <dlfcn.h>
+#include <gantry/gantry.h>
 
 #include "cuda/stand_in_control.h"
 
@@ -25,6 +26,26 @@ static inline void fixture_init(fixture_t *fixture) {
 }
 
 static inline void fixture_need_driver(void) { need_pocl(); }
+
+/* A runtime of the CPU and the stand-in's cards; the program's environment then names the stand-in.
+ */
+static inline gantry_runtime_t *fixture_runtime(gantry_choice_t soft_placement) {
+    static const char *const libraries[][2] = {{"GANTRY_CUDA_LIBRARY", STAND_IN("libcuda")},
+                                               {"GANTRY_CUDA_NVRTC", STAND_IN("libnvrtc")},
+                                               {"GANTRY_CUDA_CUBLAS", STAND_IN("libcublas")},
+                                               {"GANTRY_CUDA_NVML", STAND_IN("libnvml")}};
+    const gantry_runtime_options_t options = {.struct_size = sizeof options,
+                                              .backend_path = GANTRY_TEST_MODULES "/../gantry",
+                                              .backends = "cpu,cuda",
+                                              .soft_placement = soft_placement,
+                                              .kernel_cache = ""};
+    gantry_runtime_t *runtime;
+    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; ++i)
+        assert_int_equal(setenv(libraries[i][0], libraries[i][1], 1), 0);
+    if (gantry_runtime_create(&options, &runtime) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    return runtime;
+}
 
 static inline const stand_in_control_t *fixture_control(void) {
     void *library = dlopen(STAND_IN("libcuda"), RTLD_NOW | RTLD_LOCAL);
