@@ -135,9 +135,7 @@ static bool is_choice(gantry__fused_id_t id) {
 
 gantry__fused_id_t gantry__fused_id(const gantry__op_def_t *op, const gantry_attr_t *attrs) {
     const gantry__fused_id_t id = id_of((gantry__op_id_t)op->id);
-
     uint32_t variant = 0;
-
     if (id == GANTRY__FUSED_COUNT || !is_choice(id)) return id;
     for (uint32_t i = 1; i < op->attr_count; ++i) {
         if (attrs[i].i != op->attrs[i].i) variant |= 1u << (i - 1);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shapes of normalisation: Moments, BatchNorm, FusedBatchNorm and its gradients, @@. */
+/* Shapes of normalisation: Moments, BatchNorm, FusedBatchNorm and its gradients, LayerNorm,
+ * RMSNorm, GroupNorm, InstanceNorm, Dropout. */
 #include "op/op_infer.h"
 
 gantry_status_t gantry__infer_moments(gantry__infer_t *call) {

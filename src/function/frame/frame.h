@@ -116,10 +116,10 @@ gantry_status_t gantry__frame_compute(gantry__frame_t *frame, const gantry__acti
  * variable has no value until the end, after the kernel or a failure. */
 gantry_status_t gantry__frame_overwrite(gantry__frame_t *frame, const gantry__action_t *action,
                                         uint32_t output, bool *out_done);
-/* Releases the reference that the block around the frame has to the argument which an action of the
- * frame took, because no other action of the frame takes it, and the block needs it no more. */
-void gantry__frame_give_up_argument(const gantry__frame_t *frame, const gantry__action_t *taken,
-                                    const gantry_tensor_t *value);
+/* If the slot holds an argument that no action after its last user takes, the block around the
+ * frame releases its own reference. */
+void gantry__frame_give_up_argument(const gantry__frame_t *frame, uint32_t slot,
+                                    const gantry__action_t *user);
 gantry_status_t gantry__frame_end_overwrite(gantry__frame_t *frame, const gantry__action_t *action,
                                             gantry_status_t status);
 /* The tensor in whose memory the slot is; NULL: the slot is in an arena. */

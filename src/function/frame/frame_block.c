@@ -32,8 +32,8 @@ static gantry_status_t take_inputs(const block_run_t *run) {
     return GANTRY_OK;
 }
 
-/* Leaves the block alone with tensors that it is the last to use, so that its bodies may write over
- * them. */
+/* The frame releases the tensors that the block is the last to use, so that its bodies may write
+ * over them. */
 static void give_up_ended(const block_run_t *run) {
     gantry__frame_t *frame = run->frame;
     const gantry__schedule_t *schedule = frame->schedule;
@@ -42,7 +42,7 @@ static void give_up_ended(const block_run_t *run) {
         const gantry__slot_t *ended = &schedule->slots[slot];
         gantry_tensor_t **tensor = &frame->tensors[slot];
         if (!*tensor || ended->made_by >= (uint32_t)(run->action - schedule->actions)) continue;
-        gantry__frame_give_up_argument(frame, &schedule->actions[ended->made_by], *tensor);
+        gantry__frame_give_up_argument(frame, slot, run->action);
         gantry_tensor_release(*tensor);
         *tensor = NULL;
     }

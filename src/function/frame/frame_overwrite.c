@@ -19,30 +19,23 @@ static bool take_from_loop(const gantry__loop_values_t *loop, uint32_t argument,
     gantry_tensor_t **held = &loop->values[loop->sources[argument]];
     if (*held != value) return false;
     gantry_tensor_release(value); /* the frame holds another reference */
-    const bool is_alone = gantry__tensor_is_sole(value);
-    *held = is_alone ? NULL : gantry_tensor_retain(value);
-    return is_alone;
+    const bool is_sole = gantry__tensor_is_sole(value);
+    *held = is_sole ? NULL : gantry_tensor_retain(value);
+    return is_sole;
 }
 
-/* Whether an action but this one takes the same argument. */
-static bool is_taken_twice(const gantry__schedule_t *schedule, const gantry__action_t *taken) {
-    for (size_t i = 0; i < schedule->action_count; ++i) {
-        const gantry__action_t *action = &schedule->actions[i];
-        if (action != taken && action->kind == GANTRY__ACTION_ARGUMENT &&
-            action->call == taken->call)
-            return true;
-    }
-    return false;
-}
-
-void gantry__frame_give_up_argument(const gantry__frame_t *frame, const gantry__action_t *taken,
-                                    const gantry_tensor_t *value) {
+void gantry__frame_give_up_argument(const gantry__frame_t *frame, uint32_t slot,
+                                    const gantry__action_t *user) {
     const gantry__loop_values_t *loop = frame->loop;
+    const gantry__schedule_t *schedule = frame->schedule;
+    const gantry__action_t *taken = &schedule->actions[schedule->slots[slot].made_by];
     if (!loop || taken->kind != GANTRY__ACTION_ARGUMENT ||
-        loop->sources[taken->call] >= loop->count || is_taken_twice(frame->schedule, taken))
+        loop->sources[taken->call] >= loop->count)
         return;
     gantry_tensor_t **held = &loop->values[loop->sources[taken->call]];
-    if (*held != value) return;
+    const uint32_t at = (uint32_t)(user - schedule->actions);
+    if (*held != frame->tensors[slot] || gantry__schedule_takes_after(schedule, at, taken->call))
+        return;
     gantry_tensor_release(*held);
     *held = NULL;
 }

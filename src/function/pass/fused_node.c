@@ -14,6 +14,7 @@
 #include "device/device_open.h"
 #include "device/logical_device.h"
 #include "function/pass/fused_node.h"
+#include "function/pass/pass.h"
 #include "run/dispatch.h"
 
 #include "ops/type_rows.h"
@@ -422,23 +423,10 @@ static gantry_status_t add_alpha_constant(const gantry__fusing_t *fusing,
     const float narrow = (float)program->alphas[input]; /* as the attribute's type is */
     const double wide = narrow;
     const void *data = dtype == GANTRY_FLOAT32 ? (const void *)&narrow : &wide;
-    gantry_runtime_t *runtime = fusing->runtime;
     char name[GANTRY__NODE_NAME_BYTES];
-    gantry__node_t node = {.kind = GANTRY__NODE_CONST,
-                           .op = gantry__op_get(GANTRY__OP_ID_Const),
-                           .name = name,
-                           .part_of = user->part_of,
-                           .wish = user->wish,
-                           .tag = user->tag,
-                           .output_count = 1};
-    uint32_t index;
     (void)snprintf(name, sizeof name, "%.100s/alpha", user->name);
-    GANTRY__TRY(gantry__logical_device_open(runtime->host));
-    GANTRY__TRY(gantry__tensor_from_host(runtime, runtime->host, dtype, &scalar, data, user->tag,
-                                         &node.tensor));
-    GANTRY__TRY(gantry__graph_add(fusing->graph, &node, &dtype, &scalar, &index));
-    *out_value = fusing->graph->nodes[index].first_output;
-    return GANTRY_OK;
+    return gantry__pass_add_constant(fusing->runtime, fusing->graph, user, name, dtype, &scalar,
+                                     data, out_value);
 }
 
 /* Collects the control inputs of all members, and the members' names. */

@@ -11,14 +11,15 @@ static size_t count_lists(const gantry__layout_t *layout) {
 
 /* Transposes of constants are folded. */
 static uint64_t moved_by(const gantry__graph_t *graph, const gantry__node_t *node) {
-    if (node->kind != GANTRY__NODE_OP) return 0;
-    const gantry__value_t *operand = node->input_count > 0 ? &graph->values[node->inputs[0]] : NULL;
+    if (node->kind != GANTRY__NODE_OP || node->input_count == 0 || node->output_count == 0)
+        return 0;
+    const gantry__value_t *operand = &graph->values[node->inputs[0]];
     const uint64_t bytes = graph->values[node->first_output].bytes;
     if (node->op->id == GANTRY__OP_ID_Transpose)
         return graph->nodes[operand->node].kind == GANTRY__NODE_CONST ? 0 : bytes;
-    if (!operand || !gantry__layout_is_window(node)) return 0;
-    const gantry_attr_t *format = gantry__layout_attr(node, "data_format");
-    return format && strcmp(format->s, "NCHW") == 0 ? operand->bytes + bytes : 0;
+    return gantry__layout_is_window(node) && gantry__layout_is_channels_first(node)
+               ? operand->bytes + bytes
+               : 0;
 }
 
 gantry_status_t gantry__layout_remember(const gantry__layout_t *layout,

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "device/device_open.h"
 #include "device/logical_device.h"
+#include "function/pass/pass.h"
 #include "run/scope_state.h"
 #include "run/tensor_state.h"
 
@@ -218,30 +218,18 @@ static bool find_numbers(const gantry__layout_t *layout, const gantry__node_t *u
 gantry_status_t gantry__layout_add_numbers(gantry__layout_t *layout, uint32_t node,
                                            gantry_dtype_t dtype, const gantry_shape_t *shape,
                                            const int64_t *numbers, uint32_t *out_value) {
-    gantry_runtime_t *runtime = layout->runtime;
     int32_t narrow[2 * GANTRY_MAX_RANK];
     const gantry__node_t *user = &layout->graph->nodes[node];
     char name[GANTRY__NODE_NAME_BYTES];
-    gantry__node_t made = {.kind = GANTRY__NODE_CONST,
-                           .op = gantry__op_get(GANTRY__OP_ID_Const),
-                           .name = name,
-                           .part_of = user->part_of,
-                           .wish = user->wish,
-                           .tag = user->tag,
-                           .output_count = 1};
-    uint32_t index;
     if (find_numbers(layout, user, dtype, shape, numbers, out_value)) return GANTRY_OK;
     const int64_t count = gantry_shape_elements(shape);
     for (int64_t i = 0; i < count && i < 2 * GANTRY_MAX_RANK; ++i) narrow[i] = (int32_t)numbers[i];
     name_added(layout, node, "axes", name);
-    GANTRY__TRY(gantry__logical_device_open(runtime->host));
-    GANTRY__TRY(gantry__tensor_from_host(runtime, runtime->host, dtype, shape,
-                                         dtype == GANTRY_INT32 ? (const void *)narrow : numbers,
-                                         user->tag, &made.tensor));
-    GANTRY__TRY(gantry__graph_add(layout->graph, &made, &dtype, shape, &index));
-    *out_value = layout->graph->nodes[index].first_output;
+    GANTRY__TRY(gantry__pass_add_constant(layout->runtime, layout->graph, user, name, dtype, shape,
+                                          dtype == GANTRY_INT32 ? (const void *)narrow : numbers,
+                                          out_value));
     layout->numbers[layout->numbers_count++ % GANTRY__LAYOUT_NUMBERS] = *out_value;
-    return gantry__layout_place(layout, index);
+    return gantry__layout_place(layout, layout->graph->values[*out_value].node);
 }
 
 gantry_status_t gantry__layout_add_view(gantry__layout_t *layout, uint32_t node, uint32_t stored,

@@ -63,7 +63,7 @@ const gantry_attr_t *gantry__layout_attr(const gantry__node_t *node, const char 
     return NULL;
 }
 
-static bool is_channels_first(const gantry__node_t *node) {
+bool gantry__layout_is_channels_first(const gantry__node_t *node) {
     const gantry_attr_t *format = gantry__layout_attr(node, "data_format");
     return format && strcmp(format->s, "NCHW") == 0;
 }
@@ -73,11 +73,14 @@ static int64_t layout_int(const gantry__node_t *node, const char *name) {
     return attr ? attr->i : 0;
 }
 
-/* Whether each host input that would be changed is a constant. */
+/* Whether each host input that would be changed is a constant, of at most two numbers an axis: Roll
+ * may name an axis any number of times. */
 static bool has_known_numbers(const gantry__graph_t *graph, const gantry__node_t *node,
                               const gantry__axes_op_t *op) {
     for (uint32_t i = 0; i < op->host_count; ++i) {
-        if (!gantry__layout_constant(graph, node->inputs[op->first_host + i])) return false;
+        const gantry_tensor_t *numbers =
+            gantry__layout_constant(graph, node->inputs[op->first_host + i]);
+        if (!numbers || numbers->elements > 2 * GANTRY_MAX_RANK) return false;
     }
     return true;
 }
@@ -130,7 +133,7 @@ gantry__axes_op_t gantry__layout_op(const gantry__graph_t *graph, const gantry__
     static const gantry__axes_op_t fixed = {GANTRY__AXES_FIXED, 0, 0, 0};
     gantry__axes_op_t op = gantry__op_axes(node->op);
     if (op.kind == GANTRY__AXES_FIXED || node->input_count == 0) return fixed;
-    if (op.kind == GANTRY__AXES_CHANNELS && !is_channels_first(node)) return fixed;
+    if (op.kind == GANTRY__AXES_CHANNELS && !gantry__layout_is_channels_first(node)) return fixed;
     if (op.kind == GANTRY__AXES_TRANSPOSE && !gantry__layout_constant(graph, node->inputs[1]))
         return fixed;
     if (op.host_count > 0 && op.first_host == 0) op.first_host = (uint8_t)(node->input_count - 1);
@@ -146,9 +149,8 @@ gantry__axes_op_t gantry__layout_op(const gantry__graph_t *graph, const gantry__
     return op;
 }
 
-bool gantry__layout_is_operand(const gantry__graph_t *graph, const gantry__node_t *node,
-                               const gantry__axes_op_t *op, uint32_t input) {
-    (void)graph;
+bool gantry__layout_is_operand(const gantry__node_t *node, const gantry__axes_op_t *op,
+                               uint32_t input) {
     switch (op->kind) {
         case GANTRY__AXES_ALIKE: return true;
         case GANTRY__AXES_AXES:
@@ -196,7 +198,7 @@ static bool is_free_of_order(const gantry__graph_t *graph, const gantry__node_t 
 static bool bias_fits(const gantry__node_t *node, const gantry_shape_t *shape,
                       gantry__order_t order) {
     const uint32_t last = (uint32_t)shape->rank - 1,
-                   at = gantry__order_at(order, is_channels_first(node) ? 1 : last);
+                   at = gantry__order_at(order, gantry__layout_is_channels_first(node) ? 1 : last);
     return shape->rank > 2 && (at == last || at == 1);
 }
 

@@ -17,8 +17,10 @@ bool gantry__layout_wants_last(const gantry__node_t *node);
 /* Whether a node that has data_format computes windows. */
 bool gantry__layout_is_window(const gantry__node_t *node);
 /* Whether input i has the axes of the result, or is what a node of RESHAPE or REDUCE takes. */
-bool gantry__layout_is_operand(const gantry__graph_t *graph, const gantry__node_t *node,
-                               const gantry__axes_op_t *op, uint32_t input);
+bool gantry__layout_is_operand(const gantry__node_t *node, const gantry__axes_op_t *op,
+                               uint32_t input);
+/* Whether the node has data_format NCHW. */
+bool gantry__layout_is_channels_first(const gantry__node_t *node);
 
 /* A constant's numbers, int32 or int64, in host memory. */
 int64_t gantry__layout_number(const gantry_tensor_t *tensor, int64_t position);

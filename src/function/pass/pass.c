@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "function/pass/pass.h"
 
+#include "device/device_open.h"
 #include "function/place/place_graph.h"
 #include "run/dispatch.h"
+#include "run/tensor_state.h"
 
 static bool is_on(const gantry__graph_t *graph, gantry_pass_t pass) {
     return !(graph->passes_off & (uint32_t)pass);
@@ -50,5 +52,25 @@ gantry_status_t gantry__passes_run(gantry_runtime_t *runtime, gantry__graph_t *g
     if (is_on(graph, GANTRY_PASS_ELEMENTWISE_FUSION))
         GANTRY__TRY(gantry__pass_fuse(runtime, graph));
     if (is_on(graph, GANTRY_PASS_JOINED_UPDATES)) GANTRY__TRY(gantry__pass_updates(runtime, graph));
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__pass_add_constant(gantry_runtime_t *runtime, gantry__graph_t *graph,
+                                          const gantry__node_t *user, const char *name,
+                                          gantry_dtype_t dtype, const gantry_shape_t *shape,
+                                          const void *data, uint32_t *out_value) {
+    gantry__node_t node = {.kind = GANTRY__NODE_CONST,
+                           .op = gantry__op_get(GANTRY__OP_ID_Const),
+                           .name = name,
+                           .part_of = user->part_of,
+                           .wish = user->wish,
+                           .tag = user->tag,
+                           .output_count = 1};
+    uint32_t index;
+    GANTRY__TRY(gantry__logical_device_open(runtime->host));
+    GANTRY__TRY(gantry__tensor_from_host(runtime, runtime->host, dtype, shape, data, user->tag,
+                                         &node.tensor));
+    GANTRY__TRY(gantry__graph_add(graph, &node, &dtype, shape, &index));
+    *out_value = graph->nodes[index].first_output;
     return GANTRY_OK;
 }

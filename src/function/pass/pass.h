@@ -50,4 +50,13 @@ gantry_status_t gantry__pass_recompute(gantry__graph_t *graph, uint64_t wanted_b
 gantry_status_t gantry__pass_fuse(gantry_runtime_t *runtime, gantry__graph_t *graph);
 gantry_status_t gantry__pass_updates(gantry_runtime_t *runtime, gantry__graph_t *graph);
 
+/* ---- for passes ---- */
+
+/* Appends a constant in host memory with what `user`, a node of the graph, requests. The graph may
+ * move its nodes. */
+gantry_status_t gantry__pass_add_constant(gantry_runtime_t *runtime, gantry__graph_t *graph,
+                                          const gantry__node_t *user, const char *name,
+                                          gantry_dtype_t dtype, const gantry_shape_t *shape,
+                                          const void *data, uint32_t *out_value);
+
 #endif

@@ -21,7 +21,7 @@
  * graph stays as it was (layout_before.h).
  *
  * Linear in the number of nodes. A graph without a transpose and without NCHW costs one look at
- * each node. */
+ * each node, and one in which no node may change its order is not copied. */
 #include "function/pass/pass.h"
 
 #include <string.h>
@@ -56,11 +56,8 @@ static bool layout_has_work(const gantry__graph_t *graph) {
         const gantry__node_t *node = &graph->nodes[i];
         if (node->kind != GANTRY__NODE_OP) continue;
         is_wanted |= gantry__layout_wants_last(node);
-        is_first |= node->op->id == GANTRY__OP_ID_Transpose;
-        if (!is_first) {
-            const gantry_attr_t *format = gantry__layout_attr(node, "data_format");
-            is_first = format && strcmp(format->s, "NCHW") == 0;
-        }
+        is_first = is_first || node->op->id == GANTRY__OP_ID_Transpose ||
+                   gantry__layout_is_channels_first(node);
         if (is_wanted && is_first) return true;
     }
     return false;
@@ -204,7 +201,7 @@ static void want_of_free(const gantry__layout_t *layout, const gantry__node_t *n
         wanted = GANTRY__ORDER_LAST;
     for (uint32_t i = 0; i < node->input_count; ++i) {
         const gantry_shape_t *operand = &graph->values[node->inputs[i]].shape;
-        if (!gantry__layout_is_operand(graph, node, &op, i)) {
+        if (!gantry__layout_is_operand(node, &op, i)) {
             layout_want(layout, node->inputs[i], GANTRY__ORDER_SAME);
         } else if (op.kind != GANTRY__AXES_RESHAPE && operand->rank != result->rank) {
             continue; /* any order will do */
@@ -279,21 +276,22 @@ static gantry_status_t layout_walk(gantry__layout_t *layout) {
 }
 
 static gantry_status_t layout_walk_or_stay(gantry__layout_t *layout,
-                                           const gantry__layout_before_t *before) {
-    gantry__graph_t *graph = layout->graph;
-    find_candidates_of_layout(layout);
-    GANTRY__TRY(find_free(layout));
+                                           const gantry__layout_before_t *before,
+                                           bool *out_is_changed) {
     find_wanted(layout);
     GANTRY__TRY(layout_walk(layout));
-    GANTRY__TRY(gantry__layout_moves_more(layout, before) ? gantry__layout_restore(layout, before)
-                                                          : note_cancelled(layout));
-    return gantry__graph_rebuild(graph, layout->order, layout->order_count);
+    *out_is_changed = !gantry__layout_moves_more(layout, before);
+    GANTRY__TRY(*out_is_changed ? note_cancelled(layout) : gantry__layout_restore(layout, before));
+    return gantry__graph_rebuild(layout->graph, layout->order, layout->order_count);
 }
 
-static gantry_status_t layout_run(gantry__layout_t *layout) {
+static gantry_status_t layout_run(gantry__layout_t *layout, bool *out_is_changed) {
     gantry__layout_before_t before;
+    find_candidates_of_layout(layout);
+    GANTRY__TRY(find_free(layout));
+    if (!memchr(layout->is_free, true, layout->node_count)) return GANTRY_OK;
     gantry_status_t status = gantry__layout_remember(layout, &before);
-    if (status == GANTRY_OK) status = layout_walk_or_stay(layout, &before);
+    if (status == GANTRY_OK) status = layout_walk_or_stay(layout, &before, out_is_changed);
     gantry__layout_before_deinit(layout, &before);
     return status;
 }
@@ -301,13 +299,13 @@ static gantry_status_t layout_run(gantry__layout_t *layout) {
 gantry_status_t gantry__pass_layout(gantry_runtime_t *runtime, gantry__graph_t *graph,
                                     bool *out_is_changed) {
     const gantry__heap_t *heap = graph->heap;
-    const size_t nodes = graph->node_count, values = graph->value_count + 1;
+    const size_t nodes = graph->node_count, values = graph->value_count;
     *out_is_changed = false;
     if (!layout_has_work(graph)) return GANTRY_OK;
     gantry__layout_t layout = {.runtime = runtime,
                                .graph = graph,
                                .node_count = nodes,
-                               .value_count = values - 1,
+                               .value_count = values,
                                .is_free = gantry__heap_zalloc(heap, nodes),
                                .is_placed = gantry__heap_zalloc(heap, nodes),
                                .wanted = gantry__heap_zalloc(heap, values * sizeof(uint32_t)),
@@ -319,9 +317,8 @@ gantry_status_t gantry__pass_layout(gantry_runtime_t *runtime, gantry__graph_t *
     gantry_status_t status = layout.is_free && layout.is_placed && layout.wanted &&
                                      layout.is_wanted_same && layout.needed &&
                                      layout.is_needed_same && layout.named && layout.firsts
-                                 ? layout_run(&layout)
+                                 ? layout_run(&layout, out_is_changed)
                                  : GANTRY_RESOURCE_EXHAUSTED;
-    *out_is_changed = true;
     gantry__heap_free(heap, layout.is_free, nodes);
     gantry__heap_free(heap, layout.is_placed, nodes);
     gantry__heap_free(heap, layout.wanted, values * sizeof(uint32_t));

@@ -169,6 +169,9 @@ void gantry__schedule_pass_memory_on(const gantry__schedule_t *schedule);
 /* Finds the actions that may overwrite variables, arguments and tensors of the call:
  * schedule_overwrite.c. */
 gantry_status_t gantry__schedule_find_overwrites(gantry__schedule_t *schedule);
+/* Whether an action after this one takes the argument. */
+bool gantry__schedule_takes_after(const gantry__schedule_t *schedule, uint32_t action,
+                                  uint32_t argument);
 /* The first of the action's inputs over which its kernel may not write output 0. */
 uint32_t gantry__schedule_donor_end(const gantry__schedule_t *schedule,
                                     const gantry__action_t *action);

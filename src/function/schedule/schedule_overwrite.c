@@ -33,11 +33,15 @@ static bool is_untouched(const gantry__schedule_t *schedule, const gantry_variab
     return true;
 }
 
-/* Whether an action after this one takes the argument. */
-static bool is_taken_behind(const gantry__schedule_t *schedule, uint32_t at, uint32_t argument) {
-    for (uint32_t i = at + 1; i < schedule->action_count; ++i) {
-        const gantry__action_t *action = &schedule->actions[i];
-        if (action->kind == GANTRY__ACTION_ARGUMENT && action->call == argument) return true;
+bool gantry__schedule_takes_after(const gantry__schedule_t *schedule, uint32_t action,
+                                  uint32_t argument) {
+    const uint32_t value = schedule->graph->inputs[argument];
+    for (uint32_t i = schedule->first_slots[value]; i != GANTRY__NO_SLOT;
+         i = schedule->slots[i].next_of_value) {
+        const uint32_t taken = schedule->slots[i].made_by;
+        if (taken != UINT32_MAX && taken > action &&
+            schedule->actions[taken].kind == GANTRY__ACTION_ARGUMENT)
+            return true;
     }
     return false;
 }
@@ -68,8 +72,9 @@ static bool is_own_value(const gantry__schedule_t *schedule, uint32_t call, uint
     if (!slot || slot->kind != GANTRY__SLOT_TENSOR) return false;
     const gantry__action_t *read = &schedule->actions[slot->made_by];
     if (assign == UINT32_MAX)
-        return read->kind == GANTRY__ACTION_ARGUMENT ? !is_taken_behind(schedule, call, read->call)
-                                                     : read->kind != GANTRY__ACTION_READ;
+        return read->kind == GANTRY__ACTION_ARGUMENT
+                   ? !gantry__schedule_takes_after(schedule, call, read->call)
+                   : read->kind != GANTRY__ACTION_READ;
     const gantry_variable_t *variable =
         schedule->graph->nodes[schedule->actions[assign].node].variable;
     return &schedule->slots[schedule->actions[call].inputs[k]] == slot &&

@@ -4,7 +4,9 @@
  * Promise: Convolutions with bias and Relu, channels first, are two transposes and one fused node
  * each; none between transposes of the body; a channel shuffle is one.
  * Promise: The explanation of a function names the transposes that cancel; graphs without a
- * convolution or a pool, and nodes that other nodes wait for, keep theirs. */
+ * convolution or a pool, and nodes that other nodes wait for, keep theirs.
+ * Promise: Between convolutions, an op may have a scalar as its first operand, and a Roll any
+ * number of shifts. */
 #define _XOPEN_SOURCE 700
 
 #include "random_images.h"
@@ -176,7 +178,42 @@ TEST(a_shuffle_is_one_transpose) {
     expect_counts(shuffled, GANTRY_SHAPE(2, 4, 6, 5), 12, ops, counts, 1);
 }
 
+/* A scalar, which has no axes, is the first operand; its op has attributes. */
+static void limited(images_net_t *net, const gantry_tensor_t *const *inputs,
+                    const gantry_tensor_t **outputs) {
+    const gantry_tensor_t *x = convolve(net, inputs[0], 3, 8, 1);
+    x = gantry_maximum(net->scope, gantry_scalar_f32(net->scope, 0.25f), x);
+    outputs[0] = convolve(net, x, 3, 4, 1);
+}
+
+TEST(a_scalar_as_first_operand_has_no_order) {
+    static const char *const ops[] = {"Transpose"};
+    static const uint32_t counts[] = {2};
+    expect_counts(limited, GANTRY_SHAPE(2, 4, 6, 5), 4, ops, counts, 1);
+}
+
 /* ---- what stays ---- */
+
+enum { ROLLS = 2 * GANTRY_MAX_RANK + 1 };
+
+/* Roll names one axis more often than a tensor has axes. */
+static void rolled(images_net_t *net, const gantry_tensor_t *const *inputs,
+                   const gantry_tensor_t **outputs) {
+    int64_t shifts[ROLLS];
+    int32_t axes[ROLLS];
+    for (int i = 0; i < ROLLS; ++i) {
+        shifts[i] = 1;
+        axes[i] = 1;
+    }
+    const gantry_tensor_t *x = convolve(net, inputs[0], 3, 8, 1);
+    outputs[0] = convolve(net, gantry_roll(net->scope, x, shifts, axes, ROLLS), 3, 4, 1);
+}
+
+TEST(a_roll_of_more_shifts_than_axes_stays) {
+    static const char *const ops[] = {"Transpose", "Roll"};
+    static const uint32_t counts[] = {4, 1};
+    expect_counts(rolled, GANTRY_SHAPE(2, 4, 6, 5), 4, ops, counts, 2);
+}
 
 /* Transposes, and no convolution. */
 static void heads(images_net_t *net, const gantry_tensor_t *const *inputs,

@@ -5,23 +5,14 @@
  * GANTRY_TEST_BACKENDS names other backends, for a card, and GANTRY_TEST_NETS how many nets. */
 #define _XOPEN_SOURCE 700
 
-#include "need_opencl.h"
+#include "module_runtime.h"
 #include "random_images.h"
 #include "test.h"
 
-#define MODULES GANTRY_TEST_MODULES "/../gantry"
-
 TEST(nets_have_the_same_bits) {
-    const char *backends = getenv("GANTRY_TEST_BACKENDS"), *nets = getenv("GANTRY_TEST_NETS");
-    const gantry_runtime_options_t options = {.struct_size = sizeof options,
-                                              .backend_path = MODULES,
-                                              .backends = backends ? backends : "cpu,opencl",
-                                              .opencl_cpu_as_gpu = GANTRY_ON,
-                                              .kernel_cache = ""};
-    gantry_runtime_t *runtime;
+    const char *nets = getenv("GANTRY_TEST_NETS");
+    gantry_runtime_t *runtime = module_runtime_open();
     uint32_t with = 0, without = 0;
-    if (gantry_runtime_create(&options, &runtime) != GANTRY_OK)
-        fail_msg("%s", gantry_last_message());
     for (uint64_t seed = 1; seed <= (nets ? strtoull(nets, NULL, 10) : 3); ++seed) {
         images_net_t net = {.seed = seed, .only_windows = true};
         images_check(runtime, "GPU:0", &net, &with, &without);
@@ -31,8 +22,4 @@ TEST(nets_have_the_same_bits) {
     gantry_runtime_release(runtime);
 }
 
-int main(void) {
-    const int code = skip_without_opencl();
-    if (code != 0) return code;
-    return test_main();
-}
+int main(void) { return test_main(); }
