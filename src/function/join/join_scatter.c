@@ -4,16 +4,15 @@
  * associative nor commutative.
  *
  * Operands become [places][width], updates [updates][width], and indices the number of a place for
- * each update, by a gather from the numbers of all places, which refuses or drops bad ones. Sorted
- * by their places, stably, the updates of a place are neighbours:
+ * each update. Sorted by their places, stably, the updates of a place are neighbours:
  *
- *       place    3 1 3 0 3            sorted   0 1 3 3 3        first  0 1 - 2    by place
- *       update   a b c d e            order    d b a c e        size   1 1 0 3
+ *       place    3 1 3 0 3            sorted   0 1 3 3 3        size   1 1 0 3   of each place
+ *       update   a b c d e            order    d b a c e        first  0 1 2 2
  *
  * A loop then joins, in step k, the k-th update of each place that has so many. Its lanes are the
- * places or, where these are more, the updates, of which only the first one of each place is used.
- * A lane that has no k-th update repeats the join of the lane that has the most, so that the body
- * only sees elements that are joined, and drops the result.
+ * places or, where these are more, the sorted updates, of which only the first of each place is
+ * used. A lane that has no k-th update repeats the join of the lane that has the most, so that the
+ * body only sees elements that are joined, and drops the result.
  *
  * Cost: a sort, and steps on all lanes as many as the most updates of one place. */
 #include <gantry/ops.h>
@@ -50,6 +49,7 @@ typedef struct join_scatter_t {
     const char *policy;
     bool drops;           /* bad indices */
     gantry_dtype_t dtype; /* of the numbers of places */
+    tensor *end;          /* how many places there are, a scalar */
 } join_scatter_t;
 
 /* ---- the loop ---- */
@@ -109,27 +109,89 @@ static gantry_status_t scatter_run_loop(const join_scatter_t *scatter, tensor **
 
 /* ---- places ---- */
 
-/* 0, 1, ... below count or, where that is not known, below limit, a scalar of this type. */
-static tensor *scatter_numbers(gantry_scope_t *scope, int64_t count, tensor *limit,
-                               gantry_dtype_t dtype) {
+/* -1 if a size is open. */
+static int64_t scatter_product(const gantry_shape_t *shape, int64_t first, int64_t last) {
+    int64_t product = 1;
+    for (int64_t d = first; d < last; ++d) {
+        product = shape->dims[d] < 0 || product < 0 ? -1 : product * shape->dims[d];
+    }
+    for (int64_t d = first; d < last; ++d)
+        if (shape->dims[d] == 0) return 0;
+    return product;
+}
+
+/* A scalar of the type of places. */
+static tensor *scatter_scalar(const join_scatter_t *scatter, int64_t value) {
+    gantry_scope_t *scope = scatter->join.scope;
+    return scatter->dtype == GANTRY_INT32 ? gantry_scalar_i32(scope, (int32_t)value)
+                                          : gantry_scalar_i64(scope, value);
+}
+
+/* Size d of x, or the product of the sizes first to last - 1, as such a scalar. */
+static tensor *scatter_size(const join_scatter_t *scatter, tensor *x, int64_t first, int64_t last) {
+    gantry_scope_t *scope = scatter->join.scope;
+    const int64_t known = scatter_product(&x->shape, first, last), count = last - first;
+    if (known >= 0) return scatter_scalar(scatter, known);
+    tensor *sizes = gantry_slice(scope, gantry_shape(scope, x, scatter->dtype), &first, &count);
+    return gantry_prod(scope, sizes, NULL);
+}
+
+/* 0, 1, ... below size d of x, or below the product of the sizes first to last - 1. */
+static tensor *scatter_numbers(const join_scatter_t *scatter, tensor *x, int64_t first,
+                               int64_t last) {
+    gantry_scope_t *scope = scatter->join.scope;
+    const int64_t known = scatter_product(&x->shape, first, last);
     gantry__extras_t extras = {.count = 0};
     tensor *inputs[3];
     for (uint32_t i = 0; i < 3; ++i) {
-        const int64_t number = i == 1 ? count : i / 2;
-        inputs[i] = dtype == GANTRY_INT32 ? gantry__add_host_i32(&extras, scope, (int32_t)number)
-                                          : gantry__add_host_i64(&extras, scope, number);
+        const int64_t number = i == 1 ? known : i / 2;
+        inputs[i] = scatter->dtype == GANTRY_INT32
+                        ? gantry__add_host_i32(&extras, scope, (int32_t)number)
+                        : gantry__add_host_i64(&extras, scope, number);
     }
-    if (count < 0) inputs[1] = limit;
+    if (known < 0) inputs[1] = scatter_size(scatter, x, first, last);
     return gantry__call_op(scope, GANTRY__OP_ID_Range, inputs, 3, NULL, 0, &extras);
 }
 
-static tensor *scatter_all_places(const join_scatter_t *scatter, tensor *operand) {
+/* Coordinate d of what each update names, in a shape that broadcasts with the others'. A bad index
+ * of an element fails here; one of a row does where updates are counted. */
+static tensor *scatter_coordinate(const join_scatter_t *scatter, tensor *operand, int64_t d) {
     gantry_scope_t *scope = scatter->join.scope;
-    const int64_t begin = 0, size = scatter->names_elements ? operand->shape.rank : scatter->depth;
-    if (scatter->places >= 0) return scatter_numbers(scope, scatter->places, NULL, scatter->dtype);
-    tensor *sizes =
-        gantry_slice(scope, gantry_shape(scope, operand, scatter->dtype), &begin, &size);
-    return scatter_numbers(scope, -1, gantry_prod(scope, sizes, NULL), scatter->dtype);
+    tensor *indices = scatter->indices;
+    if (!scatter->names_elements && scatter->depth == 1)
+        return gantry_reshape(scope, indices, GANTRY_SHAPE(-1));
+    if (!scatter->names_elements)
+        return gantry_gather(scope, indices, gantry_scalar_i32(scope, (int32_t)d),
+                             indices->shape.rank - 1);
+    if (d == scatter->axis) {
+        if (scatter->drops) return indices;
+        return gantry_gather(scope, scatter_numbers(scatter, operand, d, d + 1), indices, 0);
+    }
+    gantry_shape_t column = {.rank = indices->shape.rank};
+    for (int32_t k = 0; k < column.rank; ++k) column.dims[k] = k == d ? -1 : 1;
+    return gantry_reshape(scope, scatter_numbers(scatter, indices, d, d + 1), column);
+}
+
+/* The number of the place that each update names: [updates]. A bad index that is dropped gets the
+ * number of places. */
+static tensor *scatter_places(const join_scatter_t *scatter, tensor *operand, int64_t split) {
+    gantry_scope_t *scope = scatter->join.scope;
+    tensor *places = NULL, *good = NULL;
+    for (int64_t d = 0; d < split; ++d) {
+        tensor *size = scatter_size(scatter, operand, d, d + 1);
+        tensor *at = scatter_coordinate(scatter, operand, d);
+        places = places ? gantry_add(scope, gantry_mul(scope, places, size), at) : at;
+        if (!scatter->drops || (scatter->names_elements && d != scatter->axis)) continue;
+        tensor *is_good =
+            gantry_logical_and(scope, gantry_greater_equal(scope, at, scatter_scalar(scatter, 0)),
+                               gantry_less(scope, at, size));
+        good = good ? gantry_logical_and(scope, good, is_good) : is_good;
+    }
+    const gantry_reduce_options_t last = {
+        .struct_size = sizeof last, .axes = (const int32_t[]){-1}, .axis_count = 1};
+    if (!places) places = gantry_sum(scope, scatter->indices, &last); /* rows of no number: 0 */
+    if (good) places = gantry_select(scope, good, places, scatter_size(scatter, operand, 0, split));
+    return gantry_reshape(scope, places, GANTRY_SHAPE(-1));
 }
 
 /* x in the shape that a tensor has, or its first `rank` dimensions. */
@@ -151,68 +213,68 @@ static tensor *scatter_shaped_as(const join_scatter_t *scatter, tensor *x, tenso
     return made;
 }
 
-/* The number of the place that each update names: [updates]. -1: a bad index that is dropped. */
-static tensor *scatter_places(const join_scatter_t *scatter, tensor *operand, tensor *numbers) {
+/* How many updates each place has: int32 [places]. Rows that fail for a bad index name places
+ * themselves, so that it fails here. */
+static tensor *scatter_counts(const join_scatter_t *scatter, tensor *operand, tensor *places,
+                              int64_t split) {
     gantry_scope_t *scope = scatter->join.scope;
-    const gantry_attr_value_t attrs[] = {gantry__attr_text("bad_indices_policy", scatter->policy),
-                                         gantry__attr_int("axis", scatter->axis)};
-    tensor *one = gantry_cast(scope, gantry_scalar_i32(scope, 1), scatter->dtype);
-    if (scatter->drops) numbers = gantry_add(scope, numbers, one); /* a bad index gives 0 */
-    tensor *inputs[] = {
-        scatter_shaped_as(scatter, numbers, operand,
-                          scatter->names_elements ? operand->shape.rank : (int32_t)scatter->depth),
-        scatter->indices};
-    tensor *places =
-        scatter->names_elements
-            ? gantry__call_op(scope, GANTRY__OP_ID_GatherElements, inputs, 2, attrs, 2, NULL)
-            : gantry__call_op(scope, GANTRY__OP_ID_GatherNd, inputs, 2, attrs, 1, NULL);
-    places = gantry_reshape(scope, places, GANTRY_SHAPE(-1));
-    return scatter->drops ? gantry_sub(scope, places, one) : places;
+    const bool names = !scatter->names_elements && !scatter->drops && split > 0;
+    const gantry_attr_value_t policy =
+        gantry__attr_text("bad_indices_policy", names ? scatter->policy : "IGNORE");
+    tensor *none =
+        scatter->places >= 0
+            ? gantry_zeros(scope, GANTRY_INT32, GANTRY_SHAPE(scatter->places))
+            : gantry_cast(scope,
+                          gantry_zeros_like(scope, scatter_numbers(scatter, operand, 0, split)),
+                          GANTRY_INT32);
+    tensor *ones = gantry_cast(scope, gantry_ones_like(scope, places), GANTRY_INT32);
+    tensor *inputs[] = {names ? scatter_shaped_as(scatter, none, operand, (int32_t)split) : none,
+                        names ? gantry_reshape(scope, scatter->indices, GANTRY_SHAPE(-1, split))
+                              : gantry_expand_dims(scope, places, 1),
+                        ones};
+    tensor *made =
+        gantry__call_op(scope, GANTRY__OP_ID_TensorScatterAdd, inputs, 3, &policy, 1, NULL);
+    return gantry_reshape(scope, made, GANTRY_SHAPE(-1));
 }
 
-static tensor *scatter_bound(gantry_scope_t *scope, tensor *sorted, tensor *values, bool is_upper) {
-    tensor *row = gantry_expand_dims(scope, sorted, 0),
-           *wanted = gantry_expand_dims(scope, values, 0);
-    tensor *found =
-        is_upper ? gantry_upper_bound(scope, row, wanted) : gantry_lower_bound(scope, row, wanted);
-    return gantry_squeeze(scope, found, (const int32_t[]){0}, 1);
+/* Places, of which those of dropped updates become the last one. */
+static tensor *scatter_good(const join_scatter_t *scatter, tensor *places) {
+    gantry_scope_t *scope = scatter->join.scope;
+    if (!scatter->drops) return places;
+    return gantry_minimum(scope, places,
+                          gantry_sub(scope, scatter->end, scatter_scalar(scatter, 1)));
 }
 
-/* Sets the counters of the loop. numbers: of the places; NULL: lanes are updates. */
-static void scatter_count(const join_scatter_t *scatter, tensor *sorted, tensor *numbers,
-                          tensor **values) {
+/* Sets the counters of the loop, whose lanes are places, or else updates. */
+static void scatter_count(const join_scatter_t *scatter, tensor *counts, tensor *sorted,
+                          bool by_place, tensor **values) {
     gantry_scope_t *scope = scatter->join.scope;
-    tensor *wanted = numbers ? numbers : sorted, *none = gantry_scalar_i32(scope, 0);
-    values[FIRST] = scatter_bound(scope, sorted, wanted, false);
-    values[SIZE] = gantry_sub(scope, scatter_bound(scope, sorted, wanted, true), values[FIRST]);
-    const int64_t lanes = numbers ? scatter->places : scatter->updates;
-    values[LANE] = scatter_numbers(
-        scope, lanes, lanes < 0 ? gantry_size(scope, wanted, GANTRY_INT32) : NULL, GANTRY_INT32);
-    if (!numbers) {
-        tensor *is_first = gantry_equal(scope, values[FIRST], values[LANE]);
-        tensor *zero = gantry_cast(scope, none, scatter->dtype);
+    tensor *none = gantry_scalar_i32(scope, 0), *one = gantry_scalar_i32(scope, 1);
+    const gantry_scan_options_t before = {.struct_size = sizeof before, .exclusive = true};
+    tensor *like = by_place ? counts : sorted;
+    values[LANE] = gantry_cast(scope, scatter_numbers(scatter, like, 0, 1), GANTRY_INT32);
+    values[STEP] = none;
+    if (by_place) {
+        values[FIRST] = gantry_cumsum(scope, counts, 0, &before);
+        values[SIZE] = counts;
+    } else {
+        tensor *left = gantry_maximum(scope, gantry_sub(scope, values[LANE], one), none);
+        tensor *is_first = gantry_logical_or(
+            scope, gantry_equal(scope, values[LANE], none),
+            gantry_not_equal(scope, sorted, gantry_gather(scope, sorted, left, 0)));
+        tensor *size = gantry_gather(scope, counts, scatter_good(scatter, sorted), 0);
         if (scatter->drops)
             is_first =
-                gantry_logical_and(scope, is_first, gantry_greater_equal(scope, sorted, zero));
-        values[SIZE] = gantry_select(scope, is_first, values[SIZE], none);
+                gantry_logical_and(scope, is_first, gantry_less(scope, sorted, scatter->end));
+        values[FIRST] = values[LANE];
+        values[SIZE] = gantry_select(scope, is_first, size, none);
     }
-    values[STEP] = none;
     values[MOST] = gantry_max(scope, values[SIZE], NULL);
     tensor *has_most = gantry_equal(scope, values[SIZE], values[MOST]);
     values[FULLEST] = gantry_max(scope, gantry_select(scope, has_most, values[LANE], none), NULL);
 }
 
 /* ---- checks ---- */
-
-static int64_t scatter_product(const gantry_shape_t *shape, int64_t first, int64_t last) {
-    int64_t product = 1;
-    for (int64_t d = first; d < last; ++d) {
-        product = shape->dims[d] < 0 || product < 0 ? -1 : product * shape->dims[d];
-    }
-    for (int64_t d = first; d < last; ++d)
-        if (shape->dims[d] == 0) return 0;
-    return product;
-}
 
 /* The shape of updates: that of indices, or of its rows with what each of them names. */
 static gantry_status_t scatter_find_shape(const join_scatter_t *scatter, const gantry_shape_t *x,
@@ -281,8 +343,8 @@ static gantry_status_t scatter_measure(join_scatter_t *scatter, const gantry_sha
     scatter->width = scatter_product(x, split, x->rank);
     scatter->updates =
         scatter_product(indices, 0, scatter->names_elements ? indices->rank : indices->rank - 1);
-    scatter->dtype =
-        scatter->places >= 0 && scatter->places < INT32_MAX ? GANTRY_INT32 : GANTRY_INT64;
+    const bool is_long = scatter->places < 0 || scatter->places >= INT32_MAX;
+    scatter->dtype = is_long ? GANTRY_INT64 : scatter->indices->dtype;
     if (scatter->width >= 0 || (scatter->places >= 0 && scatter->updates >= 0)) return GANTRY_OK;
     return gantry__fail(GANTRY_UNIMPLEMENTED,
                         "sizes of places or updates, and of what a row of indices names, depend on "
@@ -291,49 +353,55 @@ static gantry_status_t scatter_measure(join_scatter_t *scatter, const gantry_sha
 
 /* ---- the call ---- */
 
-/* Lanes of updates, as their places: the first of each place is written, in x. */
+/* Lanes of updates, the first of each place, take their places in x. */
 static tensor *scatter_write(const join_scatter_t *scatter, tensor *x, tensor *sorted,
                              tensor *const *values, tensor *lanes) {
     gantry_scope_t *scope = scatter->join.scope;
     const gantry_attr_value_t ignore = gantry__attr_text("bad_indices_policy", "IGNORE");
     tensor *is_used = gantry_greater(scope, values[SIZE], gantry_scalar_i32(scope, 0));
-    tensor *none = gantry_cast(scope, gantry_scalar_i32(scope, -1), scatter->dtype);
-    tensor *rows = gantry_expand_dims(scope, gantry_select(scope, is_used, sorted, none), 1);
-    return gantry__call_op(scope, GANTRY__OP_ID_TensorScatterUpdate, (tensor *[]){x, rows, lanes},
-                           3, &ignore, 1, NULL);
+    tensor *rows = gantry_select(scope, is_used, sorted, scatter_scalar(scatter, -1));
+    tensor *inputs[] = {x, gantry_expand_dims(scope, rows, 1), lanes};
+    return gantry__call_op(scope, GANTRY__OP_ID_TensorScatterUpdate, inputs, 3, &ignore, 1, NULL);
 }
 
-static gantry_status_t scatter_all(const join_scatter_t *scatter, tensor *const *operands,
+/* The places of the updates: as they are, and their order. */
+static tensor *scatter_sort(join_scatter_t *scatter, tensor *operand, tensor **out_counts,
+                            tensor **out_order) {
+    gantry_scope_t *scope = scatter->join.scope;
+    const int64_t split = scatter->names_elements ? operand->shape.rank : scatter->depth;
+    tensor *places = scatter_places(scatter, operand, split);
+    *out_counts = scatter_counts(scatter, operand, places, split);
+    if (scatter->places >= 0 && scatter->places < INT32_MAX) {
+        scatter->dtype = GANTRY_INT32; /* a shorter sort */
+        places = gantry_cast(scope, places, GANTRY_INT32);
+    }
+    scatter->end = scatter_size(scatter, operand, 0, split);
+    *out_order = gantry_argsort(scope, places, 0, false);
+    return gantry_gather(scope, places, *out_order, 0);
+}
+
+static gantry_status_t scatter_all(join_scatter_t *scatter, tensor *const *operands,
                                    tensor *const *updates, tensor **out) {
     gantry_scope_t *scope = scatter->join.scope;
     const uint32_t count = scatter->join.count;
     const bool by_place =
         scatter->places >= 0 && (scatter->updates < 0 || scatter->places <= scatter->updates);
-    tensor *values[COUNTERS + 2 * GANTRY_MAX_JOINED], **x = values + COUNTERS;
-    tensor *numbers = scatter_all_places(scatter, operands[0]);
-    tensor *places = scatter_places(scatter, operands[0], numbers);
-    tensor *order = gantry_argsort(scope, places, 0, false);
-    tensor *sorted = gantry_gather(scope, places, order, 0);
-    tensor *from =
-        by_place || !scatter->drops
-            ? sorted
-            : gantry_maximum(scope, sorted,
-                             gantry_cast(scope, gantry_scalar_i32(scope, 0), scatter->dtype));
-    scatter_count(scatter, sorted, by_place ? numbers : NULL, values);
+    tensor *values[COUNTERS + 2 * GANTRY_MAX_JOINED], **x = values + COUNTERS, *counts, *order;
+    scatter->indices = gantry_cast(scope, scatter->indices, scatter->dtype);
+    tensor *sorted = scatter_sort(scatter, operands[0], &counts, &order);
+    scatter_count(scatter, counts, sorted, by_place, values);
     for (uint32_t i = 0; i < count; ++i) {
         out[i] = gantry_reshape(scope, operands[i], GANTRY_SHAPE(scatter->places, scatter->width));
-        x[i] = by_place ? out[i] : gantry_gather(scope, out[i], from, 0);
+        x[i] = by_place ? out[i] : gantry_gather(scope, out[i], scatter_good(scatter, sorted), 0);
         tensor *rows =
             gantry_reshape(scope, updates[i], GANTRY_SHAPE(scatter->updates, scatter->width));
         x[count + i] = gantry_gather(scope, rows, order, 0);
-        gantry_tensor_drop(scope, rows);
     }
     GANTRY__TRY(gantry__join_status(&scatter->join));
     GANTRY__TRY(scatter_run_loop(scatter, values));
     for (uint32_t i = 0; i < count; ++i) {
         tensor *made = by_place ? x[i] : scatter_write(scatter, out[i], sorted, values, x[i]);
-        out[i] =
-            made ? scatter_shaped_as(scatter, made, operands[i], operands[i]->shape.rank) : NULL;
+        out[i] = scatter_shaped_as(scatter, made, operands[i], operands[i]->shape.rank);
     }
     return gantry__join_status(&scatter->join);
 }

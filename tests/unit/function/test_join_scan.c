@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A scan whose body adds or multiplies has the bits of Cumsum or Cumprod.
  * Promise: A scan joins by any body in its stated order, several operands together.
- * Promise: A scatter with a body joins an element's updates in their order, as the library's scatters do. */
+ * Promise: A scatter with a body joins updates in their order, as the library's scatters do. */
 #define _XOPEN_SOURCE 700
 
 #include "function_fixture.h"

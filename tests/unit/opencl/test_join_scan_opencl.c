@@ -11,9 +11,7 @@
 
 TEST(scans_and_scatters_have_the_bits_on_a_driver) {
     gantry_runtime_t *runtime = module_runtime_open();
-    join_check_scans(runtime, "/GPU:0");
-    join_check_lines(runtime, "/GPU:0");
-    join_check_scatters(runtime, "/GPU:0");
+    join_check_few(runtime, "/GPU:0");
     gantry_runtime_release(runtime);
 }
 

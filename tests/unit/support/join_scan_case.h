@@ -326,4 +326,18 @@ static inline void join_check_scatters(gantry_runtime_t *runtime, const char *de
     if (gantry_scope_end(s) != GANTRY_OK) fail_msg("%s", gantry_last_message());
 }
 
+/* ---- few of all, where each kernel is built first ---- */
+
+static inline void join_check_few(gantry_runtime_t *runtime, const char *device) {
+    gantry_scope_t *s = gantry_scope_begin(runtime, device);
+    join_check_cumulative(s, GANTRY_FLOAT32, GANTRY_SHAPE(16513), 0, false, true, false);
+    join_check_cumulative(s, GANTRY_FLOAT32, GANTRY_SHAPE(2, 257, 3), 1, false, false, true);
+    join_check_lines_of(s, 131, false);
+    join_check_scatter(s, GANTRY_FLOAT32, JOIN_ADD, 4, 100, 2, false, -1, false);
+    join_check_scatter(s, GANTRY_FLOAT32, JOIN_ADD, 100, 40, 2, true, -1, false);
+    join_check_scatter(s, GANTRY_FLOAT32, JOIN_ADD, 100, 40, 2, false, -1, true);
+    join_check_order(s, 5, 20, false);
+    if (gantry_scope_end(s) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+}
+
 #endif
