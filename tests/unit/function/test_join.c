@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A reduction with a body of Add, Mul or Maximum has the bits of Sum, Prod and Max, at once
- * and in functions.
- * Promise: A body joins the elements of a reduction in the order of sums or of neighbours, and those
- * of a window in the order of neighbours, as docs/numerics.md says: plain loops give the same. */
+/* Promise: A reduction with a body of Add, Mul or Maximum has the bits of Sum, Prod and Max, at
+ * once and in functions.
+ * Promise: A body joins a reduction's elements in the order of sums or of neighbours, and those of
+ * a window in the order of neighbours, as docs/numerics.md says: plain loops give the same. */
 #define _XOPEN_SOURCE 700
 
 #include "function_fixture.h"

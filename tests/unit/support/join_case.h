@@ -19,7 +19,7 @@
 typedef const gantry_tensor_t tensor;
 
 #define JOIN_BODY(name) \
-    static void join_##name(gantry_scope_t *s, tensor *const *in, tensor **out, void *user)
+    static inline void join_##name(gantry_scope_t *s, tensor *const *in, tensor **out, void *user)
 
 JOIN_BODY(add) {
     (void)user;
@@ -389,6 +389,20 @@ static inline void join_check_argmax(gantry_runtime_t *runtime, const char *devi
         join_expect_equal(s, got[1], gantry_cast(s, gantry_argmax(s, x, 1), GANTRY_INT32));
     }
     join_end(s);
+}
+
+/* A few of each on a device whose programs take long to build. */
+static inline void join_check_device(gantry_runtime_t *runtime, const char *device) {
+    static const int32_t axis[] = {1};
+    const gantry_reduce_body_options_t rows = {
+        .struct_size = sizeof rows, .axes = axis, .axis_count = 1};
+    gantry_scope_t *s = join_begin(runtime, device);
+    join_check_op(s, join_add, gantry_sum, 0, GANTRY_FLOAT32, GANTRY_SHAPE(2, 4300, 3), &rows);
+    join_check_order(s, 130, false, false);
+    join_check_order(s, 130, true, false);
+    join_end(s);
+    join_check_windows(runtime, device, 6);
+    join_check_argmax(runtime, device);
 }
 
 #endif
