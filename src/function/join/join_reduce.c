@@ -90,7 +90,7 @@ static int64_t product_of_axes(const gantry_shape_t *shape, const int32_t *axes,
 /* Kept axes before or after the reduced ones: one, or as they are where sizes are open. */
 static void reduce_add_kept(reduce_plan_t *plan, const gantry_shape_t *shape, const int32_t *axes,
                             int32_t count, bool merges) {
-    if (merges) {
+    if (merges && count > 0) {
         plan->joined.dims[plan->joined.rank++] = product_of_axes(shape, axes, count);
         return;
     }
