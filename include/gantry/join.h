@@ -48,6 +48,31 @@ GANTRY_API gantry_status_t gantry_reduce_with_body(
     const gantry_tensor_t *const *inits, size_t count, gantry_function_body_fn body, void *user,
     const gantry_reduce_body_options_t *options, const gantry_tensor_t **outputs);
 
+/** Options of gantry_reduce_window_with_body. NULL, and fields that are NULL: strides and
+ * dilations of 1, no paddings. Each list has an entry for each axis. */
+typedef struct gantry_window_body_options_t {
+    uint32_t struct_size;            /**< Its sizeof. */
+    const int64_t *strides;          /**< The distance of two windows' first elements. */
+    const int64_t *base_dilations;   /**< Between two elements come that many less 1 inits. */
+    const int64_t *window_dilations; /**< The distance of two elements of a window. */
+    /** Two numbers for each axis: how many inits come before and after it. Paddings below 0 remove
+     * elements, after those of base_dilations are added. */
+    const int64_t *paddings;
+} gantry_window_body_options_t;
+
+/** Reduces windows of this size, one number for each axis, of count operands of one shape: the
+ * elements of each window, paddings and dilations among them, are joined by body into one, and
+ * inits to it, once, as the left elements. Only neighbours are joined, so that body need not be
+ * commutative. An axis has (size - reach) / stride + 1 windows, rounded down, where size is its
+ * padded one, and reach (window - 1) * window_dilation + 1; none if size is less than reach. An
+ * axis with an open size has windows, strides and dilations of 1. options may be NULL. Returns the
+ * scope's status. */
+GANTRY_API gantry_status_t gantry_reduce_window_with_body(
+    gantry_scope_t *scope, const gantry_tensor_t *const *operands,
+    const gantry_tensor_t *const *inits, size_t count, gantry_function_body_fn body, void *user,
+    const int64_t *window, const gantry_window_body_options_t *options,
+    const gantry_tensor_t **outputs);
+
 /** Options of gantry_scan_with_body. NULL: all of them off. */
 typedef struct gantry_scan_body_options_t {
     uint32_t struct_size; /**< Its sizeof. */

@@ -68,8 +68,8 @@ static tensor *keep_in_parent(gantry_scope_t *scope, tensor *given) {
     return given ? gantry_scope_keep(scope, given) : NULL;
 }
 
-static gantry_status_t keep_list(const gantry_scope_t *scope, gantry_scope_t *inner, uint32_t count,
-                                 tensor *const *given, tensor **out) {
+static gantry_status_t join_keep_list(const gantry_scope_t *scope, gantry_scope_t *inner,
+                                      uint32_t count, tensor *const *given, tensor **out) {
     for (uint32_t i = 0; i < count; ++i) {
         out[i] = keep_in_parent(inner, given[i]);
         if (!out[i]) return gantry__fail(inner->status, "%s", gantry_scope_message(inner));
@@ -79,12 +79,12 @@ static gantry_status_t keep_list(const gantry_scope_t *scope, gantry_scope_t *in
 
 gantry_status_t gantry__join_end(gantry__join_t *join, gantry_status_t status,
                                  tensor *const *results, tensor **outputs) {
-    const uint32_t count = join->count > GANTRY_MAX_JOINED ? 0 : join->count;
     if (status == GANTRY_OK && !outputs) status = gantry__refuse("the array of outputs is NULL");
     gantry__joined_t made;
-    if (status == GANTRY_OK) status = keep_list(join->outer, join->scope, count, results, made);
+    if (status == GANTRY_OK)
+        status = join_keep_list(join->outer, join->scope, join->count, results, made);
     if (join->scope) status = gantry__scope_end_body(join->scope, status);
-    for (uint32_t i = 0; outputs && i < count; ++i)
+    for (uint32_t i = 0; outputs && i < join->count; ++i)
         outputs[i] = status == GANTRY_OK ? made[i] : NULL;
     if (status == GANTRY_OK) return GANTRY_OK;
     status = gantry__fail_prefix(status, "%s: ", join->name);
@@ -121,7 +121,7 @@ static gantry_status_t join_run_body(const gantry__join_t *join, gantry_scope_t 
         if (!made[i]) return gantry__body_lacks_output(at, "body", i, failures);
         GANTRY__TRY(join_check_output(at, i, made[i], inputs[i]));
     }
-    return keep_list(join->scope, at, join->count, made, out);
+    return join_keep_list(join->scope, at, join->count, made, out);
 }
 
 gantry_status_t gantry__join_call(const gantry__join_t *join, tensor *const *left,
@@ -142,6 +142,10 @@ void gantry__join_drop(const gantry__join_t *join, tensor *const *list) {
 
 /* ---- parts ---- */
 
+void gantry__join_copy(const gantry__join_t *join, tensor *const *from, tensor **to) {
+    for (uint32_t i = 0; i < join->count; ++i) to[i] = from[i];
+}
+
 gantry_status_t gantry__join_status(const gantry__join_t *join) {
     const gantry_scope_t *scope = join->scope;
     return scope->status == GANTRY_OK
@@ -149,8 +153,8 @@ gantry_status_t gantry__join_status(const gantry__join_t *join) {
                : gantry__fail(scope->status, "%s", gantry_scope_message(scope));
 }
 
-static tensor *slice_one(gantry_scope_t *scope, tensor *x, int32_t axis, int64_t begin,
-                         int64_t count, int64_t stride) {
+static tensor *join_slice_one(gantry_scope_t *scope, tensor *x, int32_t axis, int64_t begin,
+                              int64_t count, int64_t stride) {
     int64_t begins[GANTRY_MAX_RANK] = {0}, sizes[GANTRY_MAX_RANK], strides[GANTRY_MAX_RANK];
     const size_t rank = (size_t)x->shape.rank;
     if (x->shape.dims[axis] == count && begin == 0) return gantry_identity(scope, x);
@@ -171,7 +175,7 @@ static tensor *slice_one(gantry_scope_t *scope, tensor *x, int32_t axis, int64_t
 gantry_status_t gantry__join_slice(const gantry__join_t *join, tensor *const *x, int32_t axis,
                                    int64_t begin, int64_t count, int64_t stride, tensor **out) {
     for (uint32_t i = 0; i < join->count; ++i)
-        out[i] = slice_one(join->scope, x[i], axis, begin, count, stride);
+        out[i] = join_slice_one(join->scope, x[i], axis, begin, count, stride);
     return gantry__join_status(join);
 }
 

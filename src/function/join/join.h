@@ -51,6 +51,9 @@ gantry_status_t gantry__join_call(const gantry__join_t *join, const gantry_tenso
 /* Drops the tensors of a list that the join's scope owns, and no other list has. */
 void gantry__join_drop(const gantry__join_t *join, const gantry_tensor_t *const *list);
 
+/* to[i] = from[i]. */
+void gantry__join_copy(const gantry__join_t *join, const gantry_tensor_t *const *from,
+                       const gantry_tensor_t **to);
 /* out[i] = the elements begin, begin + stride, ..., count of them, along an axis of x[i]. out must
  * not be x. */
 gantry_status_t gantry__join_slice(const gantry__join_t *join, const gantry_tensor_t *const *x,

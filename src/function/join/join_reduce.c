@@ -24,8 +24,8 @@ typedef struct reduce_plan_t {
     gantry_shape_t result;
 } reduce_plan_t;
 
-static gantry_status_t read_axes(const gantry_reduce_body_options_t *options,
-                                 const gantry_shape_t *shape, reduce_plan_t *plan) {
+static gantry_status_t reduce_read_axes(const gantry_reduce_body_options_t *options,
+                                        const gantry_shape_t *shape, reduce_plan_t *plan) {
     for (int32_t d = 0; !options->axes && d < shape->rank; ++d) plan->is_reduced[d] = true;
     for (size_t i = 0; options->axes && i < options->axis_count; ++i) {
         const int32_t given = options->axes[i], d = given < 0 ? given + shape->rank : given;
@@ -42,7 +42,7 @@ static gantry_status_t read_axes(const gantry_reduce_body_options_t *options,
     return GANTRY_OK;
 }
 
-static gantry_status_t find_length(const gantry_shape_t *shape, reduce_plan_t *plan) {
+static gantry_status_t reduce_find_length(const gantry_shape_t *shape, reduce_plan_t *plan) {
     plan->length = 1;
     for (int32_t d = 0; d < shape->rank; ++d) {
         if (!plan->is_reduced[d]) continue;
@@ -58,8 +58,8 @@ static gantry_status_t find_length(const gantry_shape_t *shape, reduce_plan_t *p
 }
 
 /* Appends the axes from first to last - 1 that are reduced, or are not. */
-static int32_t append_axes(reduce_plan_t *plan, int32_t count, int32_t first, int32_t last,
-                           bool is_reduced) {
+static int32_t reduce_append_axes(reduce_plan_t *plan, int32_t count, int32_t first, int32_t last,
+                                  bool is_reduced) {
     for (int32_t d = first; d < last; ++d)
         if (plan->is_reduced[d] == is_reduced) plan->perm[count++] = d;
     return count;
@@ -67,20 +67,20 @@ static int32_t append_axes(reduce_plan_t *plan, int32_t count, int32_t first, in
 
 /* The reduced axes stay where the first of them is if all of them follow each other; else the kept
  * axes come first. */
-static int32_t order_axes(reduce_plan_t *plan, int32_t rank, int32_t *out_before) {
+static int32_t reduce_order_axes(reduce_plan_t *plan, int32_t rank, int32_t *out_before) {
     int32_t first = 0, last = rank;
     while (first < rank && !plan->is_reduced[first]) ++first;
     while (last > first && !plan->is_reduced[last - 1]) --last;
-    int32_t count = append_axes(plan, 0, 0, last, false);
+    int32_t count = reduce_append_axes(plan, 0, 0, last, false);
     *out_before = count;
-    count = append_axes(plan, count, first, last, true);
+    count = reduce_append_axes(plan, count, first, last, true);
     const int32_t reduced = count - *out_before;
-    (void)append_axes(plan, count, last, rank, false);
+    (void)reduce_append_axes(plan, count, last, rank, false);
     for (int32_t d = 0; d < rank; ++d) plan->moves |= plan->perm[d] != d;
     return reduced;
 }
 
-static int64_t product(const gantry_shape_t *shape, const int32_t *axes, int32_t count) {
+static int64_t product_of_axes(const gantry_shape_t *shape, const int32_t *axes, int32_t count) {
     int64_t size = 1;
     for (int32_t i = 0; i < count; ++i)
         size = shape->dims[axes[i]] < 0 ? -1 : size * shape->dims[axes[i]];
@@ -88,22 +88,22 @@ static int64_t product(const gantry_shape_t *shape, const int32_t *axes, int32_t
 }
 
 /* Kept axes before or after the reduced ones: one, or as they are where sizes are open. */
-static void add_kept(reduce_plan_t *plan, const gantry_shape_t *shape, const int32_t *axes,
-                     int32_t count, bool merges) {
-    if (merges) {
-        plan->joined.dims[plan->joined.rank++] = product(shape, axes, count);
+static void reduce_add_kept(reduce_plan_t *plan, const gantry_shape_t *shape, const int32_t *axes,
+                            int32_t count, bool merges) {
+    if (merges && count > 0) {
+        plan->joined.dims[plan->joined.rank++] = product_of_axes(shape, axes, count);
         return;
     }
     for (int32_t i = 0; i < count; ++i)
         plan->joined.dims[plan->joined.rank++] = shape->dims[axes[i]];
 }
 
-static gantry_status_t make_plan(const gantry_reduce_body_options_t *options,
-                                 const gantry_shape_t *shape, reduce_plan_t *plan) {
-    GANTRY__TRY(read_axes(options, shape, plan));
-    GANTRY__TRY(find_length(shape, plan));
+static gantry_status_t reduce_make_plan(const gantry_reduce_body_options_t *options,
+                                        const gantry_shape_t *shape, reduce_plan_t *plan) {
+    GANTRY__TRY(reduce_read_axes(options, shape, plan));
+    GANTRY__TRY(reduce_find_length(shape, plan));
     int32_t before = 0;
-    const int32_t reduced = order_axes(plan, shape->rank, &before);
+    const int32_t reduced = reduce_order_axes(plan, shape->rank, &before);
     bool is_open = false;
     for (int32_t d = 0; d < shape->rank; ++d) {
         is_open |= shape->dims[d] < 0;
@@ -111,14 +111,14 @@ static gantry_status_t make_plan(const gantry_reduce_body_options_t *options,
             plan->result.dims[plan->result.rank++] = plan->is_reduced[d] ? 1 : shape->dims[d];
     }
     const int32_t after = shape->rank - before - reduced;
-    add_kept(plan, shape, plan->perm, before, !is_open);
+    reduce_add_kept(plan, shape, plan->perm, before, !is_open);
     plan->axis = plan->joined.rank;
     plan->joined.dims[plan->joined.rank++] = plan->length;
-    add_kept(plan, shape, plan->perm + before + reduced, after, !is_open);
+    reduce_add_kept(plan, shape, plan->perm + before + reduced, after, !is_open);
     return GANTRY_OK;
 }
 
-static bool takes_shape(const gantry_shape_t *shape) {
+static bool reduce_takes_shape(const gantry_shape_t *shape) {
     int32_t open = 0, empty = 0;
     for (int32_t d = 0; d < shape->rank; ++d) {
         open += shape->dims[d] < 0;
@@ -127,9 +127,10 @@ static bool takes_shape(const gantry_shape_t *shape) {
     return open == 0 || (open == 1 && empty == 0);
 }
 
-static gantry_status_t shaped(const gantry__join_t *join, tensor **x, const gantry_shape_t *shape) {
+static gantry_status_t reduce_shaped(const gantry__join_t *join, tensor **x,
+                                     const gantry_shape_t *shape) {
     if (gantry_shape_equal(&x[0]->shape, shape)) return GANTRY_OK;
-    if (!takes_shape(shape)) {
+    if (!reduce_takes_shape(shape)) {
         char text[GANTRY_MAX_RANK * 21 + 3];
         (void)gantry_shape_format(shape, text, sizeof text);
         return gantry__fail(GANTRY_UNIMPLEMENTED,
@@ -142,19 +143,19 @@ static gantry_status_t shaped(const gantry__join_t *join, tensor **x, const gant
     return gantry__join_status(join);
 }
 
-static gantry_status_t reduce_all(const gantry__join_t *join, const reduce_plan_t *plan,
-                                  bool in_order, tensor *const *inits, tensor **x) {
+static gantry_status_t reduce_by_plan(const gantry__join_t *join, const reduce_plan_t *plan,
+                                      bool in_order, tensor *const *inits, tensor **x) {
     for (uint32_t i = 0; plan->moves && i < join->count; ++i)
         x[i] = gantry_transpose(join->scope, x[i], plan->perm);
     GANTRY__TRY(gantry__join_status(join));
-    GANTRY__TRY(shaped(join, x, &plan->joined));
+    GANTRY__TRY(reduce_shaped(join, x, &plan->joined));
     if (plan->length == 0) {
         GANTRY__TRY(gantry__join_nothing(join, inits, plan->axis, x));
     } else {
         GANTRY__TRY(gantry__join_tree(join, x, plan->axis, in_order));
         GANTRY__TRY(gantry__join_inits(join, inits, x));
     }
-    return shaped(join, x, &plan->result);
+    return reduce_shaped(join, x, &plan->result);
 }
 
 static gantry_status_t reduce_joined(gantry__join_t *join, tensor *const *operands,
@@ -166,9 +167,9 @@ static gantry_status_t reduce_joined(gantry__join_t *join, tensor *const *operan
     GANTRY__TRY(gantry__struct_read(given, 0, &options, sizeof options, "options"));
     GANTRY__TRY(gantry__join_begin(join, operands));
     GANTRY__TRY(gantry__join_check_inits(join, operands, inits));
-    GANTRY__TRY(make_plan(&options, &operands[0]->shape, &plan));
+    GANTRY__TRY(reduce_make_plan(&options, &operands[0]->shape, &plan));
     for (uint32_t i = 0; i < join->count; ++i) x[i] = operands[i];
-    return reduce_all(join, &plan, options.in_order, inits, x);
+    return reduce_by_plan(join, &plan, options.in_order, inits, x);
 }
 
 gantry_status_t gantry_reduce_with_body(gantry_scope_t *scope, tensor *const *operands,

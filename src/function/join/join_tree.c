@@ -18,8 +18,8 @@
  * 63 + 6 for the last one, one of them on a part of the lanes: 138 in all, n / 4096 elements go on.
  *
  * The order of neighbours: x[0] and x[1], x[2] and x[3], ... become a sequence of half the length,
- * to which an element without a neighbour goes unchanged, until one is left: as many calls as the
- * length has binary digits, rounded up.
+ * to which an element without a neighbour goes unchanged, until one is left: calls as the logarithm
+ * of the length to base 2, rounded up.
  *
  *       0 1 2 3 4 5 6  ->  01 23 45 6  ->  0123 456  ->  0123456
  */
@@ -32,13 +32,9 @@ typedef const gantry_tensor_t tensor;
 #define LANES 64
 #define CHUNK 4096
 
-static void copy_list(const gantry__join_t *join, tensor *const *from, tensor **to) {
-    for (uint32_t i = 0; i < join->count; ++i) to[i] = from[i];
-}
-
 /* Joins count elements at `right` to the first count of left, with its tensors, along an axis of
  * which left has more or as many. */
-static gantry_status_t join_part(const gantry__join_t *join, tensor **left, tensor *const *right,
+static gantry_status_t tree_part(const gantry__join_t *join, tensor **left, tensor *const *right,
                                  int32_t axis, int64_t count) {
     gantry__joined_t part, rest;
     const int64_t more = left[0]->shape.dims[axis] - count;
@@ -46,7 +42,7 @@ static gantry_status_t join_part(const gantry__join_t *join, tensor **left, tens
         GANTRY__TRY(gantry__join_slice(join, left, axis, 0, count, 1, part));
         GANTRY__TRY(gantry__join_slice(join, left, axis, count, more, 1, rest));
         gantry__join_drop(join, left);
-        copy_list(join, part, left);
+        gantry__join_copy(join, part, left);
     }
     GANTRY__TRY(gantry__join_call(join, left, right, part));
     gantry__join_drop(join, left);
@@ -55,13 +51,13 @@ static gantry_status_t join_part(const gantry__join_t *join, tensor **left, tens
         gantry__join_drop(join, part);
         gantry__join_drop(join, rest);
     } else {
-        copy_list(join, part, left);
+        gantry__join_copy(join, part, left);
     }
     return GANTRY_OK;
 }
 
 /* Lanes of a chunk, with their tensors, become one. */
-static gantry_status_t join_fold(const gantry__join_t *join, tensor **lanes, int32_t axis) {
+static gantry_status_t tree_fold(const gantry__join_t *join, tensor **lanes, int32_t axis) {
     for (int64_t apart = LANES / 2; apart > 0; apart /= 2) {
         const int64_t count = lanes[0]->shape.dims[axis] - apart;
         gantry__joined_t low, high;
@@ -69,16 +65,16 @@ static gantry_status_t join_fold(const gantry__join_t *join, tensor **lanes, int
         GANTRY__TRY(gantry__join_slice(join, lanes, axis, apart, count, 1, high));
         GANTRY__TRY(gantry__join_slice(join, lanes, axis, 0, apart, 1, low));
         gantry__join_drop(join, lanes);
-        GANTRY__TRY(join_part(join, low, high, axis, count));
+        GANTRY__TRY(tree_part(join, low, high, axis, count));
         gantry__join_drop(join, high);
-        copy_list(join, low, lanes);
+        gantry__join_copy(join, low, lanes);
     }
     return GANTRY_OK;
 }
 
 /* Rows of `step` elements along an axis: the first of them, joined with the others in their order;
  * the last row may be shorter. */
-static gantry_status_t join_rows(const gantry__join_t *join, tensor *const *x, int32_t axis,
+static gantry_status_t tree_rows(const gantry__join_t *join, tensor *const *x, int32_t axis,
                                  int64_t step, tensor **out_row) {
     const int64_t length = x[0]->shape.dims[axis];
     GANTRY__TRY(gantry__join_slice(join, x, axis, 0, length < step ? length : step, 1, out_row));
@@ -86,14 +82,14 @@ static gantry_status_t join_rows(const gantry__join_t *join, tensor *const *x, i
         const int64_t count = length - at < step ? length - at : step;
         gantry__joined_t row;
         GANTRY__TRY(gantry__join_slice(join, x, axis, at, count, 1, row));
-        GANTRY__TRY(join_part(join, out_row, row, axis, count));
+        GANTRY__TRY(tree_part(join, out_row, row, axis, count));
         gantry__join_drop(join, row);
     }
     return GANTRY_OK;
 }
 
 /* The axis becomes several of these sizes, or the other way round; a size left open is -1. */
-static gantry_status_t join_reshape(const gantry__join_t *join, tensor **x, int32_t axis,
+static gantry_status_t tree_reshape(const gantry__join_t *join, tensor **x, int32_t axis,
                                     int32_t old, const int64_t *sizes, int32_t count) {
     const gantry_shape_t from = x[0]->shape;
     gantry_shape_t to = {.rank = from.rank - old + count};
@@ -114,46 +110,46 @@ static gantry_status_t join_reshape(const gantry__join_t *join, tensor **x, int3
 }
 
 /* Each of the whole chunks along the axis becomes one element. */
-static gantry_status_t join_chunks(const gantry__join_t *join, tensor **x, int32_t axis) {
+static gantry_status_t tree_chunks(const gantry__join_t *join, tensor **x, int32_t axis) {
     const int64_t chunks = x[0]->shape.dims[axis] / CHUNK;
     gantry__joined_t lanes;
-    GANTRY__TRY(join_reshape(join, x, axis, 1, (int64_t[]){chunks, CHUNK / LANES, LANES}, 3));
-    GANTRY__TRY(join_rows(join, x, axis + 1, 1, lanes));
+    GANTRY__TRY(tree_reshape(join, x, axis, 1, (int64_t[]){chunks, CHUNK / LANES, LANES}, 3));
+    GANTRY__TRY(tree_rows(join, x, axis + 1, 1, lanes));
     gantry__join_drop(join, x);
-    GANTRY__TRY(join_fold(join, lanes, axis + 2));
-    GANTRY__TRY(join_reshape(join, lanes, axis, 3, &chunks, 1));
-    copy_list(join, lanes, x);
+    GANTRY__TRY(tree_fold(join, lanes, axis + 2));
+    GANTRY__TRY(tree_reshape(join, lanes, axis, 3, &chunks, 1));
+    gantry__join_copy(join, lanes, x);
     return GANTRY_OK;
 }
 
 /* A sequence of at most a chunk becomes one element. */
-static gantry_status_t join_short(const gantry__join_t *join, tensor **x, int32_t axis) {
+static gantry_status_t tree_short(const gantry__join_t *join, tensor **x, int32_t axis) {
     gantry__joined_t lanes;
-    GANTRY__TRY(join_rows(join, x, axis, LANES, lanes));
+    GANTRY__TRY(tree_rows(join, x, axis, LANES, lanes));
     gantry__join_drop(join, x);
-    GANTRY__TRY(join_fold(join, lanes, axis));
-    copy_list(join, lanes, x);
+    GANTRY__TRY(tree_fold(join, lanes, axis));
+    gantry__join_copy(join, lanes, x);
     return GANTRY_OK;
 }
 
 /* Each chunk becomes one element. */
-static gantry_status_t join_level(const gantry__join_t *join, tensor **x, int32_t axis) {
+static gantry_status_t tree_level(const gantry__join_t *join, tensor **x, int32_t axis) {
     const int64_t length = x[0]->shape.dims[axis], rest = length % CHUNK;
     gantry__joined_t last, whole;
-    if (length <= CHUNK) return join_short(join, x, axis);
-    if (rest == 0) return join_chunks(join, x, axis);
+    if (length <= CHUNK) return tree_short(join, x, axis);
+    if (rest == 0) return tree_chunks(join, x, axis);
     GANTRY__TRY(gantry__join_slice(join, x, axis, 0, length - rest, 1, whole));
     GANTRY__TRY(gantry__join_slice(join, x, axis, length - rest, rest, 1, last));
     gantry__join_drop(join, x);
-    GANTRY__TRY(join_chunks(join, whole, axis));
-    GANTRY__TRY(join_short(join, last, axis));
+    GANTRY__TRY(tree_chunks(join, whole, axis));
+    GANTRY__TRY(tree_short(join, last, axis));
     GANTRY__TRY(gantry__join_concat(join, whole, last, axis, x));
     gantry__join_drop(join, whole);
     gantry__join_drop(join, last);
     return GANTRY_OK;
 }
 
-static gantry_status_t join_neighbours(const gantry__join_t *join, tensor **x, int32_t axis) {
+static gantry_status_t tree_neighbours(const gantry__join_t *join, tensor **x, int32_t axis) {
     const int64_t length = x[0]->shape.dims[axis], pairs = length / 2;
     gantry__joined_t left, right, made, last;
     GANTRY__TRY(gantry__join_slice(join, x, axis, 0, pairs, 2, left));
@@ -163,7 +159,7 @@ static gantry_status_t join_neighbours(const gantry__join_t *join, tensor **x, i
     GANTRY__TRY(gantry__join_call(join, left, right, made));
     gantry__join_drop(join, left);
     gantry__join_drop(join, right);
-    copy_list(join, made, x);
+    gantry__join_copy(join, made, x);
     if (length % 2 == 0) return GANTRY_OK;
     GANTRY__TRY(gantry__join_concat(join, made, last, axis, x));
     gantry__join_drop(join, made);
@@ -174,12 +170,12 @@ static gantry_status_t join_neighbours(const gantry__join_t *join, tensor **x, i
 gantry_status_t gantry__join_tree(const gantry__join_t *join, tensor **x, int32_t axis,
                                   bool in_order) {
     while (x[0]->shape.dims[axis] > 1)
-        GANTRY__TRY(in_order ? join_neighbours(join, x, axis) : join_level(join, x, axis));
+        GANTRY__TRY(in_order ? tree_neighbours(join, x, axis) : tree_level(join, x, axis));
     return GANTRY_OK;
 }
 
 /* Elementwise, so that it takes open sizes: init wherever x has an element. */
-static tensor *spread(gantry_scope_t *scope, tensor *init, tensor *x) {
+static tensor *spread_init(gantry_scope_t *scope, tensor *init, tensor *x) {
     if (x->shape.rank == 0) return init;
     const bool yes = true;
     return gantry_select(
@@ -188,7 +184,7 @@ static tensor *spread(gantry_scope_t *scope, tensor *init, tensor *x) {
 
 gantry_status_t gantry__join_spread(const gantry__join_t *join, tensor *const *inits,
                                     tensor *const *x, tensor **out) {
-    for (uint32_t i = 0; i < join->count; ++i) out[i] = spread(join->scope, inits[i], x[i]);
+    for (uint32_t i = 0; i < join->count; ++i) out[i] = spread_init(join->scope, inits[i], x[i]);
     return gantry__join_status(join);
 }
 
@@ -198,7 +194,7 @@ gantry_status_t gantry__join_inits(const gantry__join_t *join, tensor *const *in
     GANTRY__TRY(gantry__join_call(join, left, x, made));
     gantry__join_drop(join, left);
     gantry__join_drop(join, x);
-    copy_list(join, made, x);
+    gantry__join_copy(join, made, x);
     return GANTRY_OK;
 }
 
