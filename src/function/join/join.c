@@ -185,3 +185,34 @@ gantry_status_t gantry__join_concat(const gantry__join_t *join, tensor *const *f
         out[i] = gantry_concat(join->scope, (tensor *[]){first[i], second[i]}, 2, axis);
     return gantry__join_status(join);
 }
+
+/* Which places of what is padded are elements: sizes of 1 along axes that are not padded. */
+static tensor *find_elements(gantry_scope_t *scope, const gantry_shape_t *shape,
+                             const int64_t *paddings, const gantry_pad_options_t *options) {
+    gantry_shape_t places = {.rank = shape->rank};
+    const bool yes = true;
+    for (int32_t d = 0; d < shape->rank; ++d) {
+        const bool is_padded =
+            paddings[2 * d] != 0 || paddings[2 * d + 1] != 0 || options->interior[d] != 0;
+        places.dims[d] = is_padded ? shape->dims[d] : 1;
+    }
+    tensor *one = gantry_constant(scope, GANTRY_BOOL, GANTRY_SCALAR, &yes, sizeof yes);
+    return gantry_pad(scope, gantry_fill(scope, places, one), paddings, options);
+}
+
+/* The inits are chosen, not the value of Pad, because that has no gradient, as in TensorFlow. */
+gantry_status_t gantry__join_pad(const gantry__join_t *join, tensor *const *inits,
+                                 const int64_t *paddings, const int64_t *interior, tensor **x) {
+    gantry_scope_t *scope = join->scope;
+    const gantry_pad_options_t options = {
+        .struct_size = sizeof options, .interior = interior, .crop = true};
+    tensor *elements = find_elements(scope, &x[0]->shape, paddings, &options);
+    for (uint32_t i = 0; i < join->count; ++i) {
+        tensor *padded = gantry_pad(scope, x[i], paddings, &options);
+        gantry_tensor_drop(scope, x[i]);
+        x[i] = gantry_select(scope, elements, padded, inits[i]);
+        gantry_tensor_drop(scope, padded);
+    }
+    gantry_tensor_drop(scope, elements);
+    return gantry__join_status(join);
+}

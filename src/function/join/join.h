@@ -61,6 +61,12 @@ gantry_status_t gantry__join_concat(const gantry__join_t *join, const gantry_ten
                                     const gantry_tensor_t *const *second, int32_t axis,
                                     const gantry_tensor_t **out);
 
+/* Pads x, with its tensors, with inits: paddings and interior as of gantry_pad, interior not NULL;
+ * an open axis is not padded. */
+gantry_status_t gantry__join_pad(const gantry__join_t *join, const gantry_tensor_t *const *inits,
+                                 const int64_t *paddings, const int64_t *interior,
+                                 const gantry_tensor_t **x);
+
 /* Joins the known, positive number of elements along an axis of x, with its tensors, into one: the
  * axis keeps size 1. In the order of sums, or of neighbours. */
 gantry_status_t gantry__join_tree(const gantry__join_t *join, const gantry_tensor_t **x,
@@ -68,10 +74,5 @@ gantry_status_t gantry__join_tree(const gantry__join_t *join, const gantry_tenso
 /* Joins inits, once, as the left elements, to x, with its tensors. */
 gantry_status_t gantry__join_inits(const gantry__join_t *join, const gantry_tensor_t *const *inits,
                                    const gantry_tensor_t **x);
-
-/* inits for x, whose axis has no elements: it gets size 1. */
-gantry_status_t gantry__join_nothing(const gantry__join_t *join,
-                                     const gantry_tensor_t *const *inits, int32_t axis,
-                                     const gantry_tensor_t **x);
 
 #endif

@@ -150,7 +150,10 @@ static gantry_status_t reduce_by_plan(const gantry__join_t *join, const reduce_p
     GANTRY__TRY(gantry__join_status(join));
     GANTRY__TRY(reduce_shaped(join, x, &plan->joined));
     if (plan->length == 0) {
-        GANTRY__TRY(gantry__join_nothing(join, inits, plan->axis, x));
+        const int64_t none[GANTRY_MAX_RANK] = {0};
+        int64_t paddings[2 * GANTRY_MAX_RANK] = {0};
+        paddings[2 * plan->axis] = 1;
+        GANTRY__TRY(gantry__join_pad(join, inits, paddings, none, x));
     } else {
         GANTRY__TRY(gantry__join_tree(join, x, plan->axis, in_order));
         GANTRY__TRY(gantry__join_inits(join, inits, x));

@@ -118,12 +118,7 @@ static gantry_status_t window_pad(const gantry__join_t *join, const window_plan_
         paddings[2 * d + 1] = plan->axes[d].high;
         interior[d] = plan->axes[d].base_dilation - 1;
     }
-    for (uint32_t i = 0; i < join->count; ++i) {
-        const gantry_pad_options_t options = {
-            .struct_size = sizeof options, .value = inits[i], .interior = interior, .crop = true};
-        x[i] = gantry_pad(join->scope, x[i], paddings, &options);
-    }
-    return gantry__join_status(join);
+    return gantry__join_pad(join, inits, paddings, interior, x);
 }
 
 /* out = left at `begin` and `count` places from there on, joined with right, which may be out;
