@@ -11,8 +11,8 @@ typedef const gantry_tensor_t tensor;
 
 /* ---- checks ---- */
 
-static gantry_status_t join_check_one(const gantry__join_t *join, const char *what, uint32_t number,
-                                      tensor *given) {
+gantry_status_t gantry__join_check_tensor(const gantry__join_t *join, const char *what,
+                                          uint32_t number, tensor *given) {
     if (!given || given->runtime != join->outer->runtime)
         return gantry__refuse("%s %u is %s; a tensor of the scope's runtime is accepted", what,
                               number, given ? "of another runtime" : "NULL");
@@ -26,7 +26,7 @@ static gantry_status_t join_check(const gantry__join_t *join, tensor *const *ope
     if (!operands) return gantry__refuse("the array of operands is NULL");
     if (!join->body) return gantry__refuse("body is NULL; a function is accepted");
     for (uint32_t i = 0; i < join->count; ++i) {
-        GANTRY__TRY(join_check_one(join, "operand", i, operands[i]));
+        GANTRY__TRY(gantry__join_check_tensor(join, "operand", i, operands[i]));
         if (gantry_shape_equal(&operands[i]->shape, &operands[0]->shape)) continue;
         char got[GANTRY_MAX_RANK * 21 + 3], accepted[GANTRY_MAX_RANK * 21 + 3];
         (void)gantry_shape_format(&operands[i]->shape, got, sizeof got);
@@ -41,7 +41,7 @@ gantry_status_t gantry__join_check_inits(const gantry__join_t *join, tensor *con
                                          tensor *const *inits) {
     if (!inits) return gantry__refuse("the array of inits is NULL");
     for (uint32_t i = 0; i < join->count; ++i) {
-        GANTRY__TRY(join_check_one(join, "init", i, inits[i]));
+        GANTRY__TRY(gantry__join_check_tensor(join, "init", i, inits[i]));
         if (inits[i]->dtype == operands[i]->dtype && inits[i]->shape.rank == 0) continue;
         char got[GANTRY_MAX_RANK * 21 + 3];
         (void)gantry_shape_format(&inits[i]->shape, got, sizeof got);
