@@ -24,6 +24,7 @@ static gantry_status_t join_check(const gantry__join_t *join, tensor *const *ope
     if (join->count == 0 || join->count > GANTRY_MAX_JOINED)
         return gantry__refuse("%u operands; 1 to %d are accepted", join->count, GANTRY_MAX_JOINED);
     if (!operands) return gantry__refuse("the array of operands is NULL");
+    if (!join->outputs) return gantry__refuse("the array of outputs is NULL");
     if (!join->body) return gantry__refuse("body is NULL; a function is accepted");
     for (uint32_t i = 0; i < join->count; ++i) {
         GANTRY__TRY(gantry__join_check_tensor(join, "operand", i, operands[i]));
@@ -78,8 +79,8 @@ static gantry_status_t join_keep_list(const gantry_scope_t *scope, gantry_scope_
 }
 
 gantry_status_t gantry__join_end(gantry__join_t *join, gantry_status_t status,
-                                 tensor *const *results, tensor **outputs) {
-    if (status == GANTRY_OK && !outputs) status = gantry__refuse("the array of outputs is NULL");
+                                 tensor *const *results) {
+    tensor **outputs = join->outputs;
     gantry__joined_t made;
     if (status == GANTRY_OK)
         status = join_keep_list(join->outer, join->scope, join->count, results, made);
@@ -183,5 +184,36 @@ gantry_status_t gantry__join_concat(const gantry__join_t *join, tensor *const *f
                                     tensor *const *second, int32_t axis, tensor **out) {
     for (uint32_t i = 0; i < join->count; ++i)
         out[i] = gantry_concat(join->scope, (tensor *[]){first[i], second[i]}, 2, axis);
+    return gantry__join_status(join);
+}
+
+/* Which places of what is padded are elements: sizes of 1 along axes that are not padded. */
+static tensor *find_elements(gantry_scope_t *scope, const gantry_shape_t *shape,
+                             const int64_t *paddings, const gantry_pad_options_t *options) {
+    gantry_shape_t places = {.rank = shape->rank};
+    const bool yes = true;
+    for (int32_t d = 0; d < shape->rank; ++d) {
+        const bool is_padded =
+            paddings[2 * d] != 0 || paddings[2 * d + 1] != 0 || options->interior[d] != 0;
+        places.dims[d] = is_padded ? shape->dims[d] : 1;
+    }
+    tensor *one = gantry_constant(scope, GANTRY_BOOL, GANTRY_SCALAR, &yes, sizeof yes);
+    return gantry_pad(scope, gantry_fill(scope, places, one), paddings, options);
+}
+
+/* The inits are chosen, not the value of Pad, because that has no gradient, as in TensorFlow. */
+gantry_status_t gantry__join_pad(const gantry__join_t *join, tensor *const *inits,
+                                 const int64_t *paddings, const int64_t *interior, tensor **x) {
+    gantry_scope_t *scope = join->scope;
+    const gantry_pad_options_t options = {
+        .struct_size = sizeof options, .interior = interior, .crop = true};
+    tensor *elements = find_elements(scope, &x[0]->shape, paddings, &options);
+    for (uint32_t i = 0; i < join->count; ++i) {
+        tensor *padded = gantry_pad(scope, x[i], paddings, &options);
+        gantry_tensor_drop(scope, x[i]);
+        x[i] = gantry_select(scope, elements, padded, inits[i]);
+        gantry_tensor_drop(scope, padded);
+    }
+    gantry_tensor_drop(scope, elements);
     return gantry__join_status(join);
 }

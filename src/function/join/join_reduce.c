@@ -150,7 +150,10 @@ static gantry_status_t reduce_by_plan(const gantry__join_t *join, const reduce_p
     GANTRY__TRY(gantry__join_status(join));
     GANTRY__TRY(reduce_shaped(join, x, &plan->joined));
     if (plan->length == 0) {
-        GANTRY__TRY(gantry__join_nothing(join, inits, plan->axis, x));
+        const int64_t none[GANTRY_MAX_RANK] = {0};
+        int64_t paddings[2 * GANTRY_MAX_RANK] = {0};
+        paddings[2 * plan->axis] = 1;
+        GANTRY__TRY(gantry__join_pad(join, inits, paddings, none, x));
     } else {
         GANTRY__TRY(gantry__join_tree(join, x, plan->axis, in_order));
         GANTRY__TRY(gantry__join_inits(join, inits, x));
@@ -182,8 +185,9 @@ gantry_status_t gantry_reduce_with_body(gantry_scope_t *scope, tensor *const *op
                            .outer = scope,
                            .body = body,
                            .user = user,
-                           .count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX};
+                           .count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX,
+                           .outputs = outputs};
     gantry__joined_t x;
     const gantry_status_t status = reduce_joined(&join, operands, inits, options, x);
-    return gantry__join_end(&join, status, x, outputs);
+    return gantry__join_end(&join, status, x);
 }

@@ -197,14 +197,3 @@ gantry_status_t gantry__join_inits(const gantry__join_t *join, tensor *const *in
     gantry__join_copy(join, made, x);
     return GANTRY_OK;
 }
-
-gantry_status_t gantry__join_nothing(const gantry__join_t *join, tensor *const *inits, int32_t axis,
-                                     tensor **x) {
-    int64_t paddings[2 * GANTRY_MAX_RANK] = {0};
-    paddings[2 * axis + 1] = 1;
-    for (uint32_t i = 0; i < join->count; ++i) {
-        const gantry_pad_options_t options = {.struct_size = sizeof options, .value = inits[i]};
-        x[i] = gantry_pad(join->scope, x[i], paddings, &options);
-    }
-    return gantry__join_status(join);
-}
