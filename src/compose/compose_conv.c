@@ -16,8 +16,8 @@
  *
  * Patches are rows * columns times as large as the images, so PATCH_BYTES limits the images that
  * are processed at a time. A window of one element that skips nothing needs no patches. With
- * groups, the product is a batch of one per group, on the CPU backend in place for single pixels
- * (_GroupedMatMul). Channels that come first are moved to the end before, and back after. */
+ * groups, the product is a batch of one per group, for single pixels in place (_GroupedMatMul).
+ * Channels that come first are moved to the end before, and back after. */
 #include <gantry/op.h>
 #include <gantry/ops.h>
 
@@ -33,7 +33,8 @@
 typedef const gantry_tensor_t tensor;
 
 #define PATCH_BYTES (INT64_C(64) << 20)
-#define MOST_BLOCKS 60 /* the most blocks of images: Concat takes no more */
+#define MOST_IN_PLACE 65536 /* multiplications of a group for a pixel, on a card */
+#define MOST_BLOCKS 60      /* the most blocks of images: Concat takes no more */
 
 typedef struct conv_t {
     const gantry__compose_t *c;
@@ -51,19 +52,19 @@ typedef struct conv_t {
 
 /* ---- lists and shapes in the order of NHWC ---- */
 
+static const int compose_conv_order[2][4] = {{0, 1, 2, 3}, {0, 2, 3, 1}};
+
 static void compose_conv_read_four(const conv_t *conv, const char *name, int64_t out[4]) {
-    static const int order[2][4] = {{0, 1, 2, 3}, {0, 2, 3, 1}};
     const gantry_attr_t *attr = gantry__infer_attr(conv->c->call, name);
     for (int d = 0; d < 4; ++d)
-        out[d] = attr && attr->i == 4 ? attr->list[order[conv->channels_first][d]] : 1;
+        out[d] = attr && attr->i == 4 ? attr->list[compose_conv_order[conv->channels_first][d]] : 1;
 }
 
 static void read_pads(conv_t *conv) {
-    static const int order[2][4] = {{0, 1, 2, 3}, {0, 2, 3, 1}};
     const gantry_attr_t *attr = gantry__infer_attr(conv->c->call, "explicit_paddings");
     conv->has_pads = attr && attr->i == 8;
     for (int d = 0; conv->has_pads && d < 4; ++d) {
-        const int from = order[conv->channels_first][d];
+        const int from = compose_conv_order[conv->channels_first][d];
         conv->pads[2 * d] = attr->list[2 * from];
         conv->pads[2 * d + 1] = attr->list[2 * from + 1];
     }
@@ -225,25 +226,25 @@ static const gantry_logical_device_t *compose_conv_find_device(const conv_t *con
     return NULL;
 }
 
-/* Whether ConvolveImages would run on a processor. A processor that imitates a card, or makes lanes
+/* Whether groups are multiplied in place. A card's library pays for moving large ones. */
+static bool goes_in_place(const conv_t *conv, gantry_dtype_t dtype) {
+    const gantry_logical_device_t *device =
+        compose_conv_find_device(conv, GANTRY__OP_ID__GroupedMatMul, dtype);
+    return device && device == compose_conv_find_device(conv, GANTRY__OP_ID_BatchMatMul, dtype) &&
+           (device->info.type == GANTRY_DEVICE_TYPE_CPU ||
+            conv->channels * conv->outputs / conv->groups <= MOST_IN_PLACE);
+}
+
+/* Whether ConvolveImages takes the call, on a processor. One that imitates a card, or makes lanes
  * from work-items, does not count. */
-static bool is_for_processor(const conv_t *conv, gantry_dtype_t dtype) {
-    if (dtype != GANTRY_FLOAT32 && dtype != GANTRY_FLOAT64) return false;
+static bool goes_without_patches(const conv_t *conv, gantry_dtype_t dtype) {
+    if (conv->groups > 1 || sees_each_pixel_once(conv) ||
+        (dtype != GANTRY_FLOAT32 && dtype != GANTRY_FLOAT64))
+        return false;
     const gantry_logical_device_t *device =
         compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype);
     return device && device->info.type == GANTRY_DEVICE_TYPE_CPU &&
            device->info.sub_group_size <= 1;
-}
-
-/* Whether the part, of the processors' own, runs where ConvolveImages would. */
-static bool is_at_once(const conv_t *conv, gantry__op_id_t id, gantry_dtype_t dtype) {
-    return is_for_processor(conv, dtype) &&
-           compose_conv_find_device(conv, id, dtype) ==
-               compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype);
-}
-
-static bool goes_without_patches(const conv_t *conv, gantry_dtype_t dtype) {
-    return conv->groups == 1 && !sees_each_pixel_once(conv) && is_for_processor(conv, dtype);
 }
 
 /* The product of pixels and a filter of one pixel, without moving the groups. */
@@ -260,7 +261,7 @@ static tensor *compose_conv_convolve(const conv_t *conv, tensor *images, tensor 
     const int64_t each = conv->rows * conv->columns * conv->channels;
     tensor *patches = make_patches(conv, images), *product;
     if (conv->groups > 1 && sees_each_pixel_once(conv) &&
-        is_at_once(conv, GANTRY__OP_ID__GroupedMatMul, conv->c->call->out_dtypes[0])) {
+        goes_in_place(conv, conv->c->call->out_dtypes[0])) {
         product = multiply_pixels(conv, images, filter, places);
     } else if (conv->groups > 1) {
         product = multiply_groups(conv, patches, filter, places);
@@ -514,7 +515,8 @@ static tensor *compose_conv_filter_at_once(const conv_t *conv, tensor *images, t
 static tensor *compose_conv_filter(const conv_t *conv, tensor *images, tensor *result) {
     const gantry_dtype_t dtype = conv->c->call->out_dtypes[0]; /* an operand may be missing */
     if (goes_without_patches(conv, dtype) &&
-        is_at_once(conv, GANTRY__OP_ID__ImagesFilterGradient, dtype))
+        compose_conv_find_device(conv, GANTRY__OP_ID__ImagesFilterGradient, dtype) ==
+            compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype))
         return compose_conv_filter_at_once(conv, images, result);
     const int64_t batch = conv->image.dims[0], step = images_at_once(conv);
     tensor *parts[MOST_BLOCKS];

@@ -26,10 +26,11 @@ static gantry_status_t run_inside(gantry_runtime_t *runtime, const gantry__graph
 
 /* Constants whose axes get another order are computed again; equal nodes become one. */
 static gantry_status_t run_layout(gantry_runtime_t *runtime, gantry__graph_t *graph) {
-    bool is_changed = false;
+    bool is_changed = false, is_shuffled = false;
     if (!is_on(graph, GANTRY_PASS_LAYOUT)) return GANTRY_OK;
     GANTRY__TRY(gantry__pass_layout(runtime, graph, &is_changed));
-    if (!is_changed) return GANTRY_OK;
+    GANTRY__TRY(gantry__pass_shuffle(runtime, graph, &is_shuffled));
+    if (!is_changed && !is_shuffled) return GANTRY_OK;
     if (is_on(graph, GANTRY_PASS_CONSTANT_FOLDING)) GANTRY__TRY(gantry__pass_fold(runtime, graph));
     if (is_on(graph, GANTRY_PASS_COMMON_SUBEXPRESSIONS)) GANTRY__TRY(gantry__pass_common(graph));
     return is_on(graph, GANTRY_PASS_DEAD_NODES) ? gantry__pass_dead(graph) : GANTRY_OK;

@@ -208,6 +208,9 @@ static void want_of_free(const gantry__layout_t *layout, const gantry__node_t *n
         } else if (wanted != 0 &&
                    gantry__layout_backward(graph, node, &op, operand, result, wanted, &order)) {
             layout_want(layout, node->inputs[i], order);
+        } else if (wanted != 0 && op.kind == GANTRY__AXES_RESHAPE && operand->rank == 4 &&
+                   takes_last(layout, node, &op)) {
+            layout_want(layout, node->inputs[i], GANTRY__ORDER_LAST); /* a shuffle of channels */
         } else if (wanted != 0 || layout->is_wanted_same[node->first_output]) {
             layout_want(layout, node->inputs[i], GANTRY__ORDER_SAME);
         }
