@@ -523,6 +523,12 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
     C weights[GANTRY_LINE_ROOM(sizeof(C))];
     gantry__lines_t lines;
 
+#if GANTRY_T_IS(f32) && !defined(__OPENCL_VERSION__)
+    if (p->planes != 0 && GANTRY_CPU_NAME(planes_depthwise)(x, filter, out, p, image, first,
+                                                            end - first, top, bottom, all)) {
+        return;
+    }
+#endif
     gantry__find_lines(p, each, GANTRY_LINE_ROOM(sizeof(C)), !GANTRY_T_IS_HALF, &lines);
     for (GANTRY_LONG own = 0; own < each; own += lines.filters) {
         int weights_are = 0;

@@ -518,6 +518,8 @@ def resizes():
         smooth=False, tolerance=near, kinds=(F32,))
     add("CropAndResizeGradImage", [any_(2, 3, 2, 2), ints([[0.1, 0.2, 0.8, 0.9], [0.3, -0.5, 0.6, 0.75]], F32), ints([1, 0]), ints([2, 4, 5, 2])],
         {"T": F32}, untold=any_(2, 4, 5, 2), smooth=False, kinds=(F32,))
+    add("CropAndResizeGradBoxes", [any_(2, 3, 2, 2), any_(2, 4, 5, 2), at([[0.1, 0.2, 0.8, 0.9], [0.3, -0.5, 0.6, 0.75]]), ints([1, 0])], {},
+        untold=any_(2, 4), kinds=(F32,))
     for mode in ({}, {"mode": "LINEAR"}, {"mode": "CUBIC", "exclude_outside": True}, {"mode": "LINEAR", "antialias": True}):
         add("Resize", [any_(2, 3, 4), ints([2, 5, 3], np.int64)], mode, untold=any_(2, 5, 3))
         add("ResizeGrad", [any_(2, 5, 3), ints([2, 3, 4], np.int64), ints([2, 5, 3], np.int64)], mode, untold=any_(2, 3, 4))

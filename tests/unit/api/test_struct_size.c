@@ -328,6 +328,22 @@ static gantry_status_t read_pad(const world_t *w, const void *p) {
 static gantry_status_t read_window(const world_t *w, const void *p) {
     return of_scope(w, gantry_max_pool2d(w->scope, w->x, 1, 1, p));
 }
+static gantry_status_t read_resize(const world_t *w, const void *p) {
+    static const int64_t sizes[4] = {1, 2, 2, 1};
+    return of_scope(w, gantry_resize(w->scope, w->x, sizes, 4, p));
+}
+static gantry_status_t read_attention(const world_t *w, const void *p) {
+    const gantry_tensor_t *outputs[4];
+    (void)gantry_scaled_dot_product_attention(w->scope, w->x, w->x, w->x, p, outputs);
+    return of_scope(w, outputs[0]);
+}
+static gantry_status_t read_rotary(const world_t *w, const void *p) {
+    const gantry_tensor_t *x =
+        gantry_reshape(w->scope, w->x, (gantry_shape_t){.rank = 4, .dims = {1, 1, 2, 2}});
+    const gantry_tensor_t *cache =
+        gantry_ones(w->scope, GANTRY_FLOAT32, (gantry_shape_t){.rank = 2, .dims = {2, 1}});
+    return of_scope(w, gantry_rotary_embedding(w->scope, x, cache, cache, NULL, p));
+}
 static gantry_status_t read_diagonal(const world_t *w, const void *p) {
     return of_scope(w, gantry_matrix_diag(w->scope, w->x, p));
 }
@@ -414,6 +430,9 @@ static const read_row_t read_rows[] = {
     READ(gantry_strided_slice_options_t, true, read_slice),
     READ(gantry_pad_options_t, true, read_pad),
     READ(gantry_window_options_t, true, read_window),
+    READ(gantry_resize_options_t, true, read_resize),
+    READ(gantry_scaled_attention_options_t, true, read_attention),
+    READ(gantry_rotary_options_t, true, read_rotary),
     READ(gantry_diagonal_options_t, true, read_diagonal),
     READ(gantry_fused_batch_norm_options_t, true, read_batch_norm),
     READ(gantry_function_options_t, false, read_function),
