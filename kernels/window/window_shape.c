@@ -38,13 +38,19 @@ static int64_t window_shape_padding_before(const gantry_op_call_t *call, int32_t
     return needed > 0 ? needed / 2 : 0;
 }
 
+bool gantry__window_is_planar(const gantry_op_call_t *call) {
+    const gantry_attr_t *format = gantry__k_attr(call, "input_format");
+    return format && format->s && format->s[1] == 'C';
+}
+
 void gantry__window_fill(const gantry_op_call_t *call, const gantry__window_names_t *names,
                          const gantry_arg_t *image, const gantry_arg_t *places, int64_t rows,
                          int64_t columns, gantry__windows_t *out) {
     const int32_t first = window_shape_is_channels_first(call) ? 2 : 1;
-    *out = (gantry__windows_t){.height = image->dims[first],
-                               .width = image->dims[first + 1],
-                               .channels = first == 2 ? 1 : image->dims[3],
+    const bool is_planar = gantry__window_is_planar(call);
+    *out = (gantry__windows_t){.height = image->dims[first + is_planar],
+                               .width = image->dims[first + is_planar + 1],
+                               .channels = first == 2 ? 1 : image->dims[is_planar ? 1 : 3],
                                .out_height = places->dims[first],
                                .out_width = places->dims[first + 1],
                                .rows = rows,
@@ -54,6 +60,7 @@ void gantry__window_fill(const gantry_op_call_t *call, const gantry__window_name
                                .spread_y = list_at(call, names->spreads, first),
                                .spread_x = list_at(call, names->spreads, first + 1),
                                .planes = first == 2 ? image->dims[1] : 0,
+                               .is_planar = is_planar,
                                .depth = 1,
                                .band = 1};
     out->top = window_shape_padding_before(call, first, out->height, out->out_height, rows,

@@ -34,6 +34,8 @@ int32_t gantry__window_run(gantry_op_call_t *call, uint32_t item, const gantry_a
                            const gantry_arg_t *filter, gantry__windows_t *window, int64_t width);
 /* Whether a convolution leaves the padding out; otherwise the padding counts as zeros. */
 bool gantry__window_is_without_padding(const gantry_op_call_t *call);
+/* Whether input_format has the channels of the images first. */
+bool gantry__window_is_planar(const gantry_op_call_t *call);
 /* Reads rows and columns from a list attribute of four, such as "ksize". */
 void gantry__window_size(const gantry_op_call_t *call, const char *name, int64_t *out_rows,
                          int64_t *out_columns);
