@@ -14,6 +14,7 @@
 #include <gantry/graph.h>
 #include <gantry/interop.h>
 #include <gantry/io.h>
+#include <gantry/join.h>
 #include <gantry/memory.h>
 #include <gantry/observe.h>
 #include <gantry/op.h>

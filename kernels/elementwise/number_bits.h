@@ -30,15 +30,15 @@ static inline uint64_t gantry__k_number_bits(int32_t dtype, double value) {
 }
 
 /* The bits of the second operand of an op whose operand is made from attributes: alpha, or
- * exponent_bits and mantissa_bits. */
+ * exponent_bits and mantissa_bits; 0 for a call that has none of them. */
 static inline uint64_t gantry__k_value_bits(const gantry_op_call_t *call) {
     const int32_t dtype = call->inputs[0]->dtype;
     const gantry_attr_t *alpha = gantry__k_attr(call, "alpha");
+    const int64_t exponent = gantry__k_attr_int(call, "exponent_bits", 0);
+    const int64_t mantissa = gantry__k_attr_int(call, "mantissa_bits", 0);
 
     if (alpha) return gantry__k_number_bits(dtype, alpha->f);
-    return gantry__k_number_bits(
-        dtype, gantry__precision_code(dtype, gantry__k_attr(call, "exponent_bits")->i,
-                                      gantry__k_attr(call, "mantissa_bits")->i));
+    return gantry__k_number_bits(dtype, gantry__precision_code(dtype, exponent, mantissa));
 }
 
 #endif

@@ -327,11 +327,11 @@ static inline void images_body(gantry_scope_t *scope, const gantry_tensor_t *con
             continue;
         net->pool[net->count++] = made;
     }
-    const gantry_tensor_t *last = net->pool[net->count - 1], *other = images_pick(net);
+    const gantry_tensor_t *last = net->pool[net->count - 1], *picked = images_pick(net);
     outputs[0] = last;
     outputs[1] = gantry_mean(scope, last, &over);
-    outputs[2] = gantry_reshape(scope, other, GANTRY_SHAPE(2, -1));
-    outputs[3] = gantry_sum(scope, other, NULL);
+    outputs[2] = gantry_reshape(scope, picked, GANTRY_SHAPE(2, -1));
+    outputs[3] = gantry_sum(scope, picked, NULL);
 }
 
 static inline gantry_function_t *images_trace(gantry_runtime_t *runtime, images_net_t *net,
