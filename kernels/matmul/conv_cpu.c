@@ -339,7 +339,7 @@ static int32_t join_places(gantry_op_call_t *call, conv_t *conv, gantry__windows
 /* `planes`: the result, if its channels come first; output 0 is then the place for C. */
 static int32_t compute_with(gantry_op_call_t *call, const gantry__cpu_epilogue_t *epilogue,
                             void *planes) {
-    static const gantry__window_names_t names = {"strides", "dilations"};
+    static const gantry__window_names_t names = {"strides", "dilations", NULL};
     const gantry_arg_t *images = call->inputs[0], *filter = call->inputs[1],
                        *out = call->outputs[0];
     const int64_t n = filter->dims[3];

@@ -15,10 +15,12 @@
 typedef struct gantry__window_names_t {
     const char *steps;   /* "strides" */
     const char *spreads; /* "dilations", "rates" */
+    const char *size;    /* "ksize", "ksizes"; NULL: the caller gives rows and columns */
 } gantry__window_names_t;
 
 /* Fills in the geometry. image is [batch, height, width, channels] or [batch, channels, height,
- * width], and places must be the output over its windows of rows x columns. Sets depth to 1. */
+ * width], and places must be the output over its windows of rows x columns, which a size in `names`
+ * overrules. Sets depth to 1. */
 void gantry__window_fill(const gantry_op_call_t *call, const gantry__window_names_t *names,
                          const gantry_arg_t *image, const gantry_arg_t *places, int64_t rows,
                          int64_t columns, gantry__windows_t *out);
@@ -38,8 +40,5 @@ bool gantry__window_is_without_padding(const gantry_op_call_t *call);
 bool gantry__window_is_planar(const gantry_op_call_t *call, const char *name);
 /* The result with its channels last, from where output_format has them; `dims` must live as long. */
 gantry_arg_t gantry__window_result_arg(const gantry_op_call_t *call, int64_t dims[4]);
-/* Reads rows and columns from a list attribute of four, such as "ksize". */
-void gantry__window_size(const gantry_op_call_t *call, const char *name, int64_t *out_rows,
-                         int64_t *out_columns);
 
 #endif

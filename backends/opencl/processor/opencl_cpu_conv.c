@@ -32,7 +32,7 @@ static int64_t opencl_cpu_conv_least(int64_t a, int64_t b) { return a < b ? a : 
 
 static problem_t opencl_cpu_conv_make_problem(const gantry_op_call_t *call,
                                               const gantry__opencl_tile_t *tile) {
-    static const gantry__window_names_t names = {"strides", "dilations"};
+    static const gantry__window_names_t names = {"strides", "dilations", NULL};
     const gantry_arg_t *images = call->inputs[0], *filter = call->inputs[1],
                        *out = call->outputs[0];
     const int64_t n = filter->dims[3];
