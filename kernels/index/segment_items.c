@@ -18,52 +18,46 @@ typedef struct way_t {
     const char *op;
     uint32_t item, direct;
     enum { FROM_ZERO, FROM_ONE, FROM_LOWEST, FROM_HIGHEST } start;
+    const char *reduction; /* the attribute's word; NULL: none */
 } way_t;
 
 static const way_t ways[] = {
-    {"TensorScatterAdd", ITEM_combine_sum, ITEM_direct_sum, FROM_ZERO},
-    {"TensorScatterSub", ITEM_combine_difference, ITEM_direct_difference, FROM_ZERO},
-    {"TensorScatterMul", ITEM_combine_product, ITEM_direct_product, FROM_ZERO},
-    {"TensorScatterMax", ITEM_scatter_larger, ITEM_direct_scatter_larger, FROM_ZERO},
-    {"TensorScatterMin", ITEM_scatter_smaller, ITEM_direct_scatter_smaller, FROM_ZERO},
-    {"SegmentSum", ITEM_combine_sum, ITEM_direct_sum, FROM_ZERO},
-    {"SegmentMean", ITEM_combine_mean, ITEM_direct_sum, FROM_ZERO},
-    {"SegmentMax", ITEM_segment_larger, ITEM_direct_segment_larger, FROM_ZERO},
-    {"SegmentMin", ITEM_segment_smaller, ITEM_direct_segment_smaller, FROM_ZERO},
-    {"SegmentProd", ITEM_combine_product, ITEM_direct_product, FROM_ONE},
-    {"UnsortedSegmentSum", ITEM_combine_sum, ITEM_direct_sum, FROM_ZERO},
-    {"UnsortedSegmentMean", ITEM_combine_mean, ITEM_direct_sum, FROM_ZERO},
-    {"UnsortedSegmentMax", ITEM_segment_larger, ITEM_direct_segment_larger, FROM_LOWEST},
-    {"UnsortedSegmentMin", ITEM_segment_smaller, ITEM_direct_segment_smaller, FROM_HIGHEST},
-    {"UnsortedSegmentProd", ITEM_combine_product, ITEM_direct_product, FROM_ONE},
-    {"Bincount", ITEM_combine_sum, ITEM_direct_sum, FROM_ZERO},
-    {"DenseBincount", ITEM_combine_sum, ITEM_direct_sum, FROM_ZERO},
+    {"TensorScatterAdd", ITEM_combine_sum, ITEM_direct_sum, FROM_ZERO, "ADD"},
+    {"TensorScatterSub", ITEM_combine_difference, ITEM_direct_difference, FROM_ZERO, NULL},
+    {"TensorScatterMul", ITEM_combine_product, ITEM_direct_product, FROM_ZERO, "MUL"},
+    {"TensorScatterMax", ITEM_scatter_larger, ITEM_direct_scatter_larger, FROM_ZERO, "MAX"},
+    {"TensorScatterMin", ITEM_scatter_smaller, ITEM_direct_scatter_smaller, FROM_ZERO, "MIN"},
+    {"SegmentSum", ITEM_combine_sum, ITEM_direct_sum, FROM_ZERO, NULL},
+    {"SegmentMean", ITEM_combine_mean, ITEM_direct_sum, FROM_ZERO, NULL},
+    {"SegmentMax", ITEM_segment_larger, ITEM_direct_segment_larger, FROM_ZERO, NULL},
+    {"SegmentMin", ITEM_segment_smaller, ITEM_direct_segment_smaller, FROM_ZERO, NULL},
+    {"SegmentProd", ITEM_combine_product, ITEM_direct_product, FROM_ONE, NULL},
+    {"UnsortedSegmentSum", ITEM_combine_sum, ITEM_direct_sum, FROM_ZERO, NULL},
+    {"UnsortedSegmentMean", ITEM_combine_mean, ITEM_direct_sum, FROM_ZERO, NULL},
+    {"UnsortedSegmentMax", ITEM_segment_larger, ITEM_direct_segment_larger, FROM_LOWEST, NULL},
+    {"UnsortedSegmentMin", ITEM_segment_smaller, ITEM_direct_segment_smaller, FROM_HIGHEST, NULL},
+    {"UnsortedSegmentProd", ITEM_combine_product, ITEM_direct_product, FROM_ONE, NULL},
+    {"Bincount", ITEM_combine_sum, ITEM_direct_sum, FROM_ZERO, NULL},
+    {"DenseBincount", ITEM_combine_sum, ITEM_direct_sum, FROM_ZERO, NULL},
 };
 
-/* The op whose way the call's attribute `reduction` names; the call's own if it has no such. NONE
- * combines nothing: only the zeros from which it begins count. */
-static const char *combining_op(const gantry_op_call_t *call) {
-    static const char *const names[][2] = {{"NONE", "TensorScatterAdd"},
-                                           {"ADD", "TensorScatterAdd"},
-                                           {"MUL", "TensorScatterMul"},
-                                           {"MAX", "TensorScatterMax"},
-                                           {"MIN", "TensorScatterMin"}};
-    const char *reduction = gantry__k_attr_text(call, "reduction", "");
-
-    for (size_t k = 0; k < GANTRY_K_COUNT_OF(names); ++k) {
-        if (strcmp(reduction, names[k][0]) == 0) return names[k][1];
-    }
-    return call->op;
-}
-
 static const way_t *way_of(const gantry_op_call_t *call) {
-    const char *op = combining_op(call);
+    const char *op = call->op;
     size_t k = 0;
 
-    while (k + 1 < GANTRY_K_COUNT_OF(ways) && strcmp(ways[k].op, op) != 0) {
+    while (k + 1 < GANTRY_K_COUNT_OF(ways) &&
+           (ways[k].op[0] != op[0] || strcmp(ways[k].op, op) != 0)) {
         k++;
     }
     return &ways[k];
+}
+
+/* NONE combines nothing: only the zeros from which sums begin count. */
+static const way_t *way_of_reduction(const char *reduction) {
+    for (size_t k = 0; k < GANTRY_K_COUNT_OF(ways); ++k) {
+        if (ways[k].reduction && strcmp(ways[k].reduction, reduction) == 0) return &ways[k];
+    }
+    return &ways[0];
 }
 
 /* Of bools a sum and a maximum are true if one of them is, a product and a minimum if all are. */
@@ -246,21 +240,37 @@ static int32_t combine(gantry_op_call_t *call, const way_t *way, const gantry__k
 
 /* ---- ScatterNd, ScatterElements, TensorScatterAdd and its kin ---- */
 
-static int32_t compute_scatter(gantry_op_call_t *call) {
-    const bool is_new = strcmp(call->op, "ScatterNd") == 0;
-    const bool replaces = strcmp(gantry__k_attr_text(call, "reduction", ""), "NONE") == 0;
+/* is_new: into zeros. by_elements: as GatherElements reads. */
+static int32_t scatter_by(gantry_op_call_t *call, const way_t *way, bool replaces, bool is_new,
+                          bool by_elements) {
     const gantry_arg_t *values = call->inputs[is_new ? 1 : 2], *out = call->outputs[0];
-    const way_t *way = way_of(call);
     gantry__k_updates_t updates = {.stay = replaces ? gantry__k_is_serial(call)
                                                     : goes_directly(call, way)};
     GANTRY__TRY(is_new ? segment_fill(call, way)
                        : call->services->copy(call, &out->span, &call->inputs[0]->span));
     if (values->element_count == 0) return GANTRY_OK;
-    GANTRY__TRY(strcmp(call->op, "ScatterElements") == 0
-                    ? gantry__scatter_by_elements(call, out, &updates)
-                    : gantry__scatter_by_slices(call, is_new ? 0 : 1, out, &updates));
+    GANTRY__TRY(by_elements ? gantry__scatter_by_elements(call, out, &updates)
+                            : gantry__scatter_by_slices(call, is_new ? 0 : 1, out, &updates));
     return replaces ? gantry__scatter_replace(call, &updates, &values->span)
                     : combine(call, way, &updates, &values->span, 0);
+}
+
+static int32_t scatter_by_reduction(gantry_op_call_t *call, bool is_new, bool by_elements) {
+    const char *reduction = gantry__k_attr_text(call, "reduction", "");
+    const bool replaces = strcmp(reduction, "NONE") == 0;
+    return scatter_by(call, way_of_reduction(reduction), replaces, is_new, by_elements);
+}
+
+static int32_t compute_scatter(gantry_op_call_t *call) {
+    return scatter_by(call, way_of(call), false, false, false);
+}
+
+static int32_t compute_scatter_nd(gantry_op_call_t *call) {
+    return scatter_by_reduction(call, true, false);
+}
+
+static int32_t compute_scatter_elements(gantry_op_call_t *call) {
+    return scatter_by_reduction(call, false, true);
 }
 
 /* ---- segments ---- */
@@ -463,9 +473,9 @@ static const char *const segment_hosts[] = {"num_segments"};
 static const char *const bin_hosts[] = {"size"};
 
 GANTRY_K_ITEM_KERNEL_HOST(scatter_nd, segment, "ScatterNd", extreme_types, new_hosts,
-                          compute_scatter);
+                          compute_scatter_nd);
 GANTRY_K_ITEM_KERNEL_IN_PLACE(scatter_elements, segment, "ScatterElements", element_types,
-                              compute_scatter);
+                              compute_scatter_elements);
 GANTRY_K_ITEM_KERNEL_IN_PLACE(scatter_add, segment, "TensorScatterAdd", scatter_types,
                               compute_scatter);
 GANTRY_K_ITEM_KERNEL_IN_PLACE(scatter_sub, segment, "TensorScatterSub", scatter_types,

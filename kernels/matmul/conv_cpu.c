@@ -226,6 +226,50 @@ static int32_t conv_cpu_convolve(gantry_op_call_t *call, conv_t *conv) {
     return GANTRY_OK;
 }
 
+/* ---- images whose channels come first ---- */
+
+typedef struct planar_t {
+    const gantry__windows_t *window;
+    const char *from;
+    char *to;
+    int64_t size;
+} planar_t;
+
+/* Puts the channels of rows [begin, end), counted over all images, next to each other. */
+static void interleave_rows(void *context, int64_t begin, int64_t end) {
+    const planar_t *planar = context;
+    const int64_t height = planar->window->height, width = planar->window->width,
+                  channels = planar->window->channels;
+    for (int64_t row = begin; row < end; ++row) {
+        for (int64_t c = 0; c < channels; ++c) {
+            const int64_t plane = row / height * channels + c,
+                          from = (plane * height + row % height) * width,
+                          to = row * width * channels + c;
+            for (int64_t x = 0; planar->size == sizeof(float) && x < width; ++x)
+                ((float *)planar->to)[to + x * channels] = ((const float *)planar->from)[from + x];
+            for (int64_t x = 0; planar->size == sizeof(double) && x < width; ++x)
+                ((double *)planar->to)[to + x * channels] =
+                    ((const double *)planar->from)[from + x];
+        }
+    }
+}
+
+/* The lines of window_lines.cl need the channels last. */
+static int32_t interleave_images(gantry_op_call_t *call, conv_t *conv) {
+    const gantry__windows_t *w = conv->window;
+    planar_t planar = {.window = w, .from = conv->images, .size = conv->size};
+    gantry_span_t span;
+    if (!w->is_planar) return GANTRY_OK;
+    GANTRY__TRY(call->services->scratch(
+        call, (uint64_t)(call->inputs[0]->element_count * conv->size), &span));
+    planar.to = (char *)(uintptr_t)(span.region + span.offset_bytes);
+    conv->images = planar.to;
+    gantry__cpu_parallel_for(call->device, call->inputs[0]->dims[0] * w->height,
+                             WORTH_A_THREAD / (8 * w->width * w->channels + 1) + 1, interleave_rows,
+                             &planar);
+    return GANTRY_OK;
+}
+
 /* ---- places computed as one ---- */
 
 /* With few outputs most of a vector is empty. Then neighbouring places are computed as one, whose
@@ -281,7 +325,7 @@ static int32_t join_places(gantry_op_call_t *call, conv_t *conv, gantry__windows
 }
 
 static int32_t compute_with(gantry_op_call_t *call, const gantry__cpu_epilogue_t *epilogue) {
-    static const gantry__window_names_t names = {"strides", "dilations"};
+    static const gantry__window_names_t names = {"strides", "dilations", NULL};
     const gantry_arg_t *images = call->inputs[0], *filter = call->inputs[1],
                        *out = call->outputs[0];
     const int64_t n = filter->dims[3];
@@ -307,10 +351,11 @@ static int32_t compute_with(gantry_op_call_t *call, const gantry__cpu_epilogue_t
         if (epilogue) gantry__cpu_epilogue_run(epilogue, 0, out->element_count / n, 0, n);
         return GANTRY_OK;
     }
-    conv.is_few = gantry__has_few_outputs(n, images->dims[3], conv.size);
     conv.gemm.m = out->element_count / n;
     conv.gemm.k = filter->element_count / n;
     gantry__window_fill(call, &names, images, out, filter->dims[0], filter->dims[1], &window);
+    conv.is_few = gantry__has_few_outputs(n, window.channels, conv.size);
+    GANTRY__TRY(interleave_images(call, &conv));
     conv.together = places_together(&conv);
     if (!conv.is_few && n <= conv.loops->narrow->columns) conv.loops = conv.loops->narrow;
     if (conv.together > 1) GANTRY__TRY(join_places(call, &conv, &joined));

@@ -22,7 +22,7 @@ static void cut_filter(gantry__filter_t *filter, int64_t size) {
 
 void gantry__filter_fill(const gantry_op_call_t *call, int64_t panel_rows, int64_t panel_columns,
                          int64_t most_lanes, gantry__filter_t *out) {
-    static const gantry__window_names_t names = {"strides", "dilations"};
+    static const gantry__window_names_t names = {"strides", "dilations", NULL};
     const gantry_arg_t *images = call->inputs[0], *grad = call->inputs[2],
                        *result = call->outputs[0];
     const int64_t n = result->dims[3], columns = filter_parts_of(n, panel_columns) * panel_columns;

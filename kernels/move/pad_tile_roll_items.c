@@ -77,15 +77,22 @@ static int32_t pad_tile_roll_run(gantry_op_call_t *call, uint32_t item, gantry__
     return gantry__k_run_runs(call, &launch, &remap->runs);
 }
 
-/* Offsets that leave no element of the input inside are one, which merged blocks can multiply. */
-static void set_paddings(const gantry_op_call_t *call, gantry__remap_t *remap) {
+/* Offsets that leave no element of the input inside are one, which merged blocks can multiply.
+ * Returns whether elements come between those of the input, which the sizes show. */
+static bool set_paddings(const gantry_op_call_t *call, gantry__remap_t *remap) {
+    bool is_spaced = false;
     for (int64_t d = 0; d < remap->rank; ++d) {
-        const int64_t before = gantry__k_host_int(call->inputs[1], 2 * d), size = remap->sizes[d],
-                      own = size > 0 ? (size - 1) * remap->apart[d] + 1 : 0;
+        const int64_t before = gantry__k_host_int(call->inputs[1], 2 * d),
+                      after = gantry__k_host_int(call->inputs[1], 2 * d + 1),
+                      size = remap->sizes[d], own = remap->dims[d] - before - after;
         remap->offsets[d] = before < -own             ? own
                             : before > remap->dims[d] ? -remap->dims[d]
                                                       : -before;
+        if (own == size) continue;
+        remap->apart[d] = (own - 1) / (size - 1);
+        is_spaced = true;
     }
+    return is_spaced;
 }
 
 static int64_t pad_cut(int64_t padding) { return padding < 0 ? -padding : 0; }
@@ -108,20 +115,16 @@ static int32_t run_extended(gantry_op_call_t *call, gantry__remap_t *remap, cons
 
 static int32_t compute_pad(gantry_op_call_t *call) {
     gantry__remap_t remap = pad_tile_roll_begin(call);
-    const gantry_attr_t *interior = gantry__k_attr(call, "interior");
     const char *mode = gantry__k_attr_text(call, "mode", "CONSTANT");
-    const bool is_spaced = interior && interior->i > 0;
-    if (strcmp(mode, "CONSTANT") != 0) return run_extended(call, &remap, mode);
-    for (int64_t d = 0; is_spaced && d < remap.rank; ++d)
-        remap.apart[d] = remap.sizes[d] > 1 ? interior->list[d] + 1 : 1;
-    set_paddings(call, &remap);
+    if (mode[0] != 'C') return run_extended(call, &remap, mode);
+    const bool is_spaced = set_paddings(call, &remap);
     if (call->input_count > 2) gantry__k_host_two(call->inputs[2], remap.value);
     return pad_tile_roll_run(call, is_spaced ? ITEM_spaced : ITEM_border, &remap);
 }
 
 static int32_t compute_mirror_pad(gantry_op_call_t *call) {
     gantry__remap_t remap = pad_tile_roll_begin(call);
-    set_paddings(call, &remap);
+    (void)set_paddings(call, &remap);
     remap.edge = strcmp(gantry__k_attr_text(call, "mode", "REFLECT"), "SYMMETRIC") == 0;
     return pad_tile_roll_run(call, ITEM_mirror, &remap);
 }

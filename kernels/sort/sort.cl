@@ -125,7 +125,7 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(sort_split)(GANTRY_GLOBAL const K *a,
     GANTRY_LONG high = diagonal < a_count ? diagonal : a_count;
 
     while (low < high) {
-        const GANTRY_LONG middle = (low + high) / 2;
+        const GANTRY_LONG middle = (low + high) >> 1;
         const int goes_first = a[middle] <= b[diagonal - 1 - middle];
 
         low = goes_first ? middle + 1 : low;
@@ -224,7 +224,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(sort_bound)(GANTRY_GLOBAL const T *sorted,
         low = high = p->is_upper ? p->length : 0;
     }
     while (low < high) {
-        const GANTRY_LONG middle = (low + high) / 2;
+        const GANTRY_LONG middle = (low + high) >> 1;
         const K key = GANTRY_ITEM_FN(sort_key)(sorted[row + middle], &p->order);
         const int is_before = key < value || (p->is_upper && key == value);
 

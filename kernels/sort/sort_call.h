@@ -35,7 +35,9 @@ static inline gantry__order_t gantry__sort_order(int32_t dtype, bool descending,
                                          : is_total       ? UINT64_MAX
                                          : lacks_infinity ? gantry__type_greatest(dtype)
                                                           : infinity,
-                             .no_sign = is_total ? UINT64_MAX : 0,
+                             .not_negative = !has_sign  ? UINT64_MAX
+                                             : is_total ? sign - 1
+                                                        : sign,
                              .descending = descending};
 }
 

@@ -7,12 +7,13 @@
 #define GANTRY_SORT_KEY_PARAMETERS
 
 /* The order of keys: the bit of the sign (0: unsigned), the bits of infinity (0: integers; all 1: a
- * NaN is as other numbers), the bits that a negative number without a sign has (0; all 1: -0 is
- * below 0), and whether the largest comes first. */
+ * NaN is as other numbers), the largest bits of a float that is not negative (those of -0, or those
+ * of the largest NaN, so that -0 is below 0; all 1: unsigned), and whether the largest comes
+ * first. */
 typedef struct gantry__order_t {
     ulong sign;
     ulong infinity;
-    ulong no_sign;
+    ulong not_negative;
     GANTRY_LONG descending;
 } gantry__order_t;
 
@@ -29,7 +30,7 @@ GANTRY_ITEM int GANTRY_ITEM_FN(sort_is_nan)(const T x, const gantry__order_t *or
 GANTRY_ITEM K GANTRY_ITEM_FN(sort_key)(const T x, const gantry__order_t *order) {
     const K bits = (K)x, sign = (K)order->sign;
     const K width = sign | (sign - 1); /* width of the bits of a float */
-    const int is_negative = (bits & sign) != 0 && (bits & ~sign) != (K)order->no_sign;
+    const int is_negative = bits > (K)order->not_negative;
     const K number = is_negative ? ~bits & width : bits | sign;
     const K key = order->infinity == 0                    ? bits ^ sign
                   : GANTRY_ITEM_FN(sort_is_nan)(x, order) ? ~(K)0

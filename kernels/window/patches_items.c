@@ -6,7 +6,7 @@
 GANTRY_K_ITEM_TEXTS(patches, GANTRY_PATCHES_ITEMS, gantry__text_window, gantry__text_patches);
 
 static int32_t compute_patches(gantry_op_call_t *call) {
-    static const gantry__window_names_t names = {"strides", "rates"};
+    static const gantry__window_names_t names = {"strides", "rates", "ksizes"};
     const gantry_arg_t *x = call->inputs[0], *out = call->outputs[0];
     gantry__windows_t window;
     gantry__k_item_launch_t launch = {.t = gantry__k_twin(x->dtype),
@@ -15,9 +15,7 @@ static int32_t compute_patches(gantry_op_call_t *call) {
                                       .parameter_bytes = sizeof window,
                                       .spans = {x->span, out->span},
                                       .span_count = 2};
-    int64_t rows, columns;
-    gantry__window_size(call, "ksizes", &rows, &columns);
-    gantry__window_fill(call, &names, x, out, rows, columns, &window);
+    gantry__window_fill(call, &names, x, out, 0, 0, &window);
     gantry__window_stretches(call, &window, window.out_width, &launch);
     return gantry__k_run_items(call, &launch);
 }

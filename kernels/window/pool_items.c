@@ -6,16 +6,14 @@
 GANTRY_K_ITEM_TEXTS(pool, GANTRY_POOL_ITEMS, gantry__text_window, gantry__text_pool);
 
 static void pool_fill(const gantry_op_call_t *call, gantry__windows_t *out) {
-    static const gantry__window_names_t names = {"strides", "dilations"};
-    int64_t rows, columns;
-    gantry__window_size(call, "ksize", &rows, &columns);
-    gantry__window_fill(call, &names, call->inputs[0], call->outputs[0], rows, columns, out);
+    static const gantry__window_names_t names = {"strides", "dilations", "ksize"};
+    gantry__window_fill(call, &names, call->inputs[0], call->outputs[0], 0, 0, out);
 }
 
 static int32_t pool_run(gantry_op_call_t *call, uint32_t item) {
     gantry__windows_t window;
     pool_fill(call, &window);
-    if (gantry__k_attr_int(call, "count_include_pad", 0) != 0)
+    if (item == ITEM_avg_pool && gantry__k_attr_int(call, "count_include_pad", 0) != 0)
         gantry__window_count_padding(call, &window);
     return gantry__window_run(call, item, call->inputs[0], NULL, &window, window.out_width);
 }

@@ -39,7 +39,7 @@ static void cut_images(const gantry_op_call_t *call, gantry__windows_t *window,
 /* places must be the input or output over the windows' places. */
 static int32_t window_grad_run(gantry_op_call_t *call, uint32_t item, const gantry_arg_t *grad,
                                const gantry_arg_t *places, bool is_gated) {
-    static const gantry__window_names_t names = {"strides", "dilations"};
+    static const gantry__window_names_t names = {"strides", "dilations", "ksize"};
     const gantry_arg_t *x = call->inputs[0], *out = call->outputs[0];
     gantry__windows_t window;
     gantry__k_item_launch_t launch = {.item = item,
@@ -50,9 +50,7 @@ static int32_t window_grad_run(gantry_op_call_t *call, uint32_t item, const gant
                                       .parameter_bytes = sizeof window,
                                       .spans = {x->span, grad->span, out->span},
                                       .span_count = 3};
-    int64_t rows, columns;
-    gantry__window_size(call, "ksize", &rows, &columns);
-    gantry__window_fill(call, &names, x, places, rows, columns, &window);
+    gantry__window_fill(call, &names, x, places, 0, 0, &window);
     window.is_gated = is_gated;
     if (item == ITEM_max_pool_grad && gantry__k_is_serial(call)) cut_images(call, &window, &launch);
     return gantry__k_run_items(call, &launch);
@@ -72,7 +70,7 @@ static int32_t compute_max_pool_grad_grad(gantry_op_call_t *call) {
 
 /* The output is [parts, rows, columns, channels] of the filter. */
 static int32_t compute_depthwise_parts(gantry_op_call_t *call) {
-    static const gantry__window_names_t names = {"strides", "dilations"};
+    static const gantry__window_names_t names = {"strides", "dilations", NULL};
     const gantry_arg_t *x = call->inputs[0], *grad = call->inputs[2], *out = call->outputs[0];
     const int64_t lines = grad->dims[0] * grad->dims[1], parts = out->dims[0],
                   taps = out->dims[1] * out->dims[2], channels = out->dims[3];

@@ -183,8 +183,8 @@ static void GANTRY_CPU_NAME(planes_parts)(const gantry__planes_t *planes, const 
     }
 }
 
-/* Makes the line of a row of the image, which ends before `stop`, and the zeros before the pixels of
- * the next line. The elements after those may be overwritten. */
+/* Makes the line of a row of the image, which ends before `stop`, and the zeros before the pixels
+ * of the next line. The elements after those may be overwritten. */
 static void GANTRY_CPU_NAME(planes_line)(const gantry__planes_t *planes, const float *row,
                                          const float *stop, float *line) {
     const gantry__windows_t *p = planes->window;
@@ -251,8 +251,8 @@ static bool GANTRY_CPU_NAME(planes_set)(const gantry__windows_t *p, const float 
     return special == 0;
 }
 
-/* Writes rows of fewer places, or fewer rows, than are summed together. Rows that are contiguous are
- * written in order, each with some elements of the next one, which then overwrites them. */
+/* Writes rows of fewer places, or fewer rows, than are summed together. Rows that are contiguous
+ * are written in order, each with some elements of the next one, which then overwrites them. */
 static void GANTRY_CPU_NAME(planes_store)(const gantry__planes_t *planes, const float *sums,
                                           int64_t rows, float *out) {
     const int64_t width = planes->window->out_width, places = planes->places;

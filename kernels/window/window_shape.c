@@ -7,17 +7,13 @@ static bool window_shape_is_channels_first(const gantry_op_call_t *call) {
     return format && format->s && strncmp(format->s, "NC", 2) == 0;
 }
 
-/* Element `index` of a list attribute; 1 if the op has no such element. */
-static int64_t list_at(const gantry_op_call_t *call, const char *name, int32_t index) {
+/* Elements `first` and the next one of a list attribute; 1 if the op has no such elements. */
+static void two_at(const gantry_op_call_t *call, const char *name, int32_t first, int64_t *out_y,
+                   int64_t *out_x) {
     const gantry_attr_t *attr = name ? gantry__k_attr(call, name) : NULL;
-    return attr && attr->i > index ? attr->list[index] : 1;
-}
-
-void gantry__window_size(const gantry_op_call_t *call, const char *name, int64_t *out_rows,
-                         int64_t *out_columns) {
-    const int32_t first = window_shape_is_channels_first(call) ? 2 : 1;
-    *out_rows = list_at(call, name, first);
-    *out_columns = list_at(call, name, first + 1);
+    const bool has_two = attr && attr->i > first + 1;
+    *out_y = has_two ? attr->list[first] : 1;
+    *out_x = has_two ? attr->list[first + 1] : 1;
 }
 
 bool gantry__window_is_without_padding(const gantry_op_call_t *call) {
@@ -25,45 +21,62 @@ bool gantry__window_is_without_padding(const gantry_op_call_t *call) {
     return attr && attr->i != 0;
 }
 
-/* The padding before dimension d (of four). SAME splits the padding, and its smaller half comes
- * first. */
-static int64_t window_shape_padding_before(const gantry_op_call_t *call, int32_t d, int64_t size,
-                                           int64_t places, int64_t window, int64_t step,
-                                           int64_t spread) {
-    const gantry_attr_t *padding = gantry__k_attr(call, "padding");
-    if (strcmp(padding->s, "EXPLICIT") == 0)
-        return gantry__k_attr(call, "explicit_paddings")->list[2 * d];
-    if (strcmp(padding->s, "SAME") != 0) return 0;
-    int64_t needed = (places - 1) * step + (window - 1) * spread + 1 - size;
-    return needed > 0 ? needed / 2 : 0;
+/* The padding before an image of `size`, which windows that end at windows_end need. SAME splits
+ * the padding, and its smaller half comes first. */
+static int64_t same_before(int64_t size, int64_t windows_end) {
+    return windows_end > size ? (windows_end - size) / 2 : 0;
+}
+
+static int64_t end_of_rows(const gantry__windows_t *window) {
+    return (window->out_height - 1) * window->step_y + (window->rows - 1) * window->spread_y + 1;
+}
+
+static int64_t end_of_columns(const gantry__windows_t *window) {
+    return (window->out_width - 1) * window->step_x + (window->columns - 1) * window->spread_x + 1;
+}
+
+static void set_padding_before(const gantry_op_call_t *call, int32_t first,
+                               gantry__windows_t *window) {
+    const char *padding = gantry__k_attr(call, "padding")->s;
+    if (strcmp(padding, "SAME") == 0) {
+        window->top = same_before(window->height, end_of_rows(window));
+        window->left = same_before(window->width, end_of_columns(window));
+    } else if (strcmp(padding, "EXPLICIT") == 0) {
+        const int64_t *pads = gantry__k_attr(call, "explicit_paddings")->list;
+        window->top = pads[2 * first];
+        window->left = pads[2 * first + 2];
+    }
+}
+
+bool gantry__window_is_planar(const gantry_op_call_t *call) {
+    const gantry_attr_t *format = gantry__k_attr(call, "input_format");
+    return format && format->s && format->s[1] == 'C';
 }
 
 void gantry__window_fill(const gantry_op_call_t *call, const gantry__window_names_t *names,
                          const gantry_arg_t *image, const gantry_arg_t *places, int64_t rows,
                          int64_t columns, gantry__windows_t *out) {
     const int32_t first = window_shape_is_channels_first(call) ? 2 : 1;
-    *out = (gantry__windows_t){.height = image->dims[first],
-                               .width = image->dims[first + 1],
-                               .channels = first == 2 ? 1 : image->dims[3],
+    const bool is_planar = gantry__window_is_planar(call);
+    *out = (gantry__windows_t){.height = image->dims[first + is_planar],
+                               .width = image->dims[first + is_planar + 1],
+                               .channels = first == 2 ? 1 : image->dims[is_planar ? 1 : 3],
                                .out_height = places->dims[first],
                                .out_width = places->dims[first + 1],
                                .rows = rows,
                                .columns = columns,
-                               .step_y = list_at(call, names->steps, first),
-                               .step_x = list_at(call, names->steps, first + 1),
-                               .spread_y = list_at(call, names->spreads, first),
-                               .spread_x = list_at(call, names->spreads, first + 1),
                                .planes = first == 2 ? image->dims[1] : 0,
+                               .is_planar = is_planar,
                                .depth = 1,
                                .band = 1};
-    out->top = window_shape_padding_before(call, first, out->height, out->out_height, rows,
-                                           out->step_y, out->spread_y);
-    out->left = window_shape_padding_before(call, first + 1, out->width, out->out_width, columns,
-                                            out->step_x, out->spread_x);
+    if (names->size) two_at(call, names->size, first, &out->rows, &out->columns);
+    two_at(call, names->steps, first, &out->step_y, &out->step_x);
+    two_at(call, names->spreads, first, &out->spread_y, &out->spread_x);
+    set_padding_before(call, first, out);
 }
 
-/* The size of an image with its padding along dimension d (of four). That of SAME is as large as
- * the windows need. */
+/* The size of an image with its padding along a dimension. That of SAME is as large as the windows
+ * need. */
 static int64_t counted_size(const gantry_op_call_t *call, int32_t d, int64_t size, int64_t before,
                             int64_t windows_end) {
     const char *padding = gantry__k_attr(call, "padding")->s;
@@ -74,12 +87,10 @@ static int64_t counted_size(const gantry_op_call_t *call, int32_t d, int64_t siz
 
 void gantry__window_count_padding(const gantry_op_call_t *call, gantry__windows_t *window) {
     const int32_t first = window_shape_is_channels_first(call) ? 2 : 1;
-    window->counted_height = counted_size(
-        call, first, window->height, window->top,
-        (window->out_height - 1) * window->step_y + (window->rows - 1) * window->spread_y + 1);
-    window->counted_width = counted_size(
-        call, first + 1, window->width, window->left,
-        (window->out_width - 1) * window->step_x + (window->columns - 1) * window->spread_x + 1);
+    window->counted_height =
+        counted_size(call, first, window->height, window->top, end_of_rows(window));
+    window->counted_width =
+        counted_size(call, first + 1, window->width, window->left, end_of_columns(window));
 }
 
 #define STRETCH_WORK 32768   /* so many elements of the windows pay for a thread */

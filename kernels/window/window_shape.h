@@ -15,10 +15,12 @@
 typedef struct gantry__window_names_t {
     const char *steps;   /* "strides" */
     const char *spreads; /* "dilations", "rates" */
+    const char *size;    /* "ksize", "ksizes"; NULL: the caller gives rows and columns */
 } gantry__window_names_t;
 
 /* Fills in the geometry. image is [batch, height, width, channels] or [batch, channels, height,
- * width], and places must be the output over its windows of rows x columns. Sets depth to 1. */
+ * width], and places must be the output over its windows of rows x columns, which a size in `names`
+ * overrules. Sets depth to 1. */
 void gantry__window_fill(const gantry_op_call_t *call, const gantry__window_names_t *names,
                          const gantry_arg_t *image, const gantry_arg_t *places, int64_t rows,
                          int64_t columns, gantry__windows_t *out);
@@ -34,8 +36,7 @@ int32_t gantry__window_run(gantry_op_call_t *call, uint32_t item, const gantry_a
                            const gantry_arg_t *filter, gantry__windows_t *window, int64_t width);
 /* Whether a convolution leaves the padding out; otherwise the padding counts as zeros. */
 bool gantry__window_is_without_padding(const gantry_op_call_t *call);
-/* Reads rows and columns from a list attribute of four, such as "ksize". */
-void gantry__window_size(const gantry_op_call_t *call, const char *name, int64_t *out_rows,
-                         int64_t *out_columns);
+/* Whether input_format has the channels of the images first. */
+bool gantry__window_is_planar(const gantry_op_call_t *call);
 
 #endif

@@ -7,7 +7,7 @@ GANTRY_K_ITEM_TEXTS(window_sum, GANTRY_WINDOW_SUM_ITEMS, gantry__text_window,
                     gantry__text_window_sum);
 
 static int32_t run_filter(gantry_op_call_t *call, uint32_t item, bool by_stretches) {
-    static const gantry__window_names_t names = {"strides", "dilations"};
+    static const gantry__window_names_t names = {"strides", "dilations", NULL};
     const gantry_arg_t *x = call->inputs[0], *filter = call->inputs[1];
     gantry__windows_t window;
     gantry__window_fill(call, &names, x, call->outputs[0], filter->dims[0], filter->dims[1],
@@ -27,12 +27,10 @@ static int32_t compute_convolve(gantry_op_call_t *call) {
 /* The output must be the image. The inputs are the patches, [batch, y, x, rows * columns *
  * channels], and the sizes. */
 static int32_t compute_fold(gantry_op_call_t *call) {
-    static const gantry__window_names_t names = {"strides", "rates"};
+    static const gantry__window_names_t names = {"strides", "rates", "ksizes"};
     const gantry_arg_t *patches = call->inputs[0];
     gantry__windows_t window;
-    int64_t rows, columns;
-    gantry__window_size(call, "ksizes", &rows, &columns);
-    gantry__window_fill(call, &names, call->outputs[0], patches, rows, columns, &window);
+    gantry__window_fill(call, &names, call->outputs[0], patches, 0, 0, &window);
     return gantry__window_run(call, ITEM_fold, patches, NULL, &window, window.width);
 }
 

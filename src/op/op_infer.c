@@ -81,17 +81,25 @@ static gantry_status_t check_counts(const gantry__infer_t *call) {
 
 /* ---- attributes ---- */
 
-static void fill_defaults(gantry__infer_t *call) {
-    for (uint32_t i = 0; i < call->op->attr_count; ++i) {
-        const gantry__op_attr_t *def = &call->op->attrs[i];
-        call->attrs[i] =
-            (gantry_attr_t){.struct_size = sizeof(gantry_attr_t),
-                            .kind = def->kind,
-                            .name = def->name,
-                            .i = def->kind == GANTRY_ATTR_TYPE ? GANTRY_DTYPE_NONE : def->i,
-                            .f = def->kind == GANTRY_ATTR_FLOAT ? def->f : 0,
-                            .s = def->kind == GANTRY_ATTR_STRING ? def->s : NULL};
+/* Returns the places of the attributes without a default that are no types. */
+static uint32_t fill_defaults(gantry__infer_t *call) {
+    const gantry__op_attr_t *def = call->op->attrs;
+    uint32_t required = 0;
+    for (uint32_t i = 0; i < call->op->attr_count; ++i, ++def) {
+        const bool is_type = def->kind == GANTRY_ATTR_TYPE,
+                   is_float = def->kind == GANTRY_ATTR_FLOAT,
+                   is_text = def->kind == GANTRY_ATTR_STRING;
+        gantry_attr_t *attr = &call->attrs[i];
+        attr->struct_size = sizeof *attr;
+        attr->kind = def->kind;
+        attr->name = def->name;
+        attr->i = is_type ? GANTRY_DTYPE_NONE : def->i;
+        attr->f = is_float ? def->f : 0;
+        attr->s = is_text ? def->s : NULL;
+        attr->list = NULL;
+        required |= (uint32_t)(def->required && !is_type) << i;
     }
+    return required;
 }
 
 /* Names by which TensorFlow calls the same attribute elsewhere: Python's for Squeeze,
@@ -300,15 +308,11 @@ static gantry_status_t settle_rest(gantry__infer_t *call) {
     return GANTRY_OK;
 }
 
-/* Checks required attributes that are no types. */
-static gantry_status_t check_required(const gantry__infer_t *call, uint32_t seen) {
-    for (uint32_t i = 0; i < call->op->attr_count; ++i) {
-        const gantry__op_attr_t *def = &call->op->attrs[i];
-        if (!def->required || def->kind == GANTRY_ATTR_TYPE || (seen >> i & 1)) continue;
-        return gantry__refuse("%s: attribute '%s' (%s) must be given", call->op->name, def->name,
-                              kind_name(def->kind));
-    }
-    return GANTRY_OK;
+static GANTRY__COLD gantry_status_t fail_required(const gantry__infer_t *call, uint32_t missing) {
+    const gantry__op_attr_t *def = call->op->attrs;
+    for (; !(missing & 1); missing >>= 1) ++def;
+    return gantry__refuse("%s: attribute '%s' (%s) must be given", call->op->name, def->name,
+                          kind_name(def->kind));
 }
 
 /* ---- results ---- */
@@ -342,12 +346,12 @@ gantry_status_t gantry__op_infer(gantry__infer_t *call, const gantry_attr_value_
     call->piece_first = -1;
     call->known_bool = -1;
     GANTRY__TRY(check_counts(call));
-    fill_defaults(call);
+    const uint32_t required = fill_defaults(call);
     if (attr_count > 0 && !attrs) {
         return gantry__refuse("%s: %zu attributes at NULL", op->name, attr_count);
     }
     for (size_t i = 0; i < attr_count; ++i) GANTRY__TRY(take_attr(call, &attrs[i], &seen));
-    GANTRY__TRY(check_required(call, seen));
+    if (required & ~seen) return fail_required(call, required & ~seen);
     call->given = seen;
     if (!call->shapes) return GANTRY_OK;
     if (call->input_count == op->input_count) {

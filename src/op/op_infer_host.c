@@ -156,29 +156,33 @@ gantry_status_t gantry__infer_dims(gantry__infer_t *call, uint32_t input, bool s
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__infer_choice(const gantry__infer_t *call, const char *name,
-                                     const char *const *words, size_t count, size_t *out_place) {
-    const char *value = gantry__infer_attr(call, name)->s;
+static GANTRY__COLD gantry_status_t fail_choice(const char *name, const char *value,
+                                                const char *const *words, size_t count) {
     gantry__short_text_t all = {""};
     size_t used = 0;
-    for (size_t i = 0; i < count; ++i) {
-        if (strcmp(value, words[i]) == 0) {
-            *out_place = i;
-            return GANTRY_OK;
-        }
-        if (used < sizeof all.text) {
-            used += (size_t)snprintf(all.text + used, sizeof all.text - used, "%s\"%s\"",
-                                     i ? ", " : "", words[i]);
-        }
+    for (size_t i = 0; i < count && used < sizeof all.text; ++i) {
+        used += (size_t)snprintf(all.text + used, sizeof all.text - used, "%s\"%s\"", i ? ", " : "",
+                                 words[i]);
     }
     return gantry__refuse("Value for attr '%s' of \"%s\" is not in the list of allowed values: %s",
                           name, value, all.text);
 }
 
+gantry_status_t gantry__infer_choice(const gantry__infer_t *call, const char *name,
+                                     const char *const *words, size_t count, size_t *out_place) {
+    const char *value = gantry__infer_attr(call, name)->s;
+    for (size_t i = 0; i < count; ++i) {
+        if (value != words[i] && strcmp(value, words[i]) != 0) continue; /* most are the default */
+        *out_place = i;
+        return GANTRY_OK;
+    }
+    return fail_choice(name, value, words, count);
+}
+
 const gantry_attr_t *gantry__infer_attr(const gantry__infer_t *call, const char *name) {
-    for (uint32_t i = 0; i < call->op->attr_count; ++i) {
-        const char *own = call->attrs[i].name;
-        if (own[0] == name[0] && strcmp(own, name) == 0) return &call->attrs[i];
+    const gantry__op_attr_t *def = call->op->attrs;
+    for (uint32_t i = 0; i < call->op->attr_count; ++i, ++def) {
+        if (def->name[0] == name[0] && strcmp(def->name, name) == 0) return &call->attrs[i];
     }
     return NULL;
 }

@@ -39,14 +39,16 @@ static gantry_status_t pad(int64_t *size, int64_t more, int32_t axis) {
 
 /* Pad's attributes, which TensorFlow does not have. */
 typedef struct pad_attrs_t {
-    size_t mode; /* 0: CONSTANT */
-    const gantry_attr_t *interior;
+    size_t mode;                   /* 0: CONSTANT */
+    const gantry_attr_t *interior; /* NULL: none given */
     bool crops;
 } pad_attrs_t;
 
 static gantry_status_t read_pad(const gantry__infer_t *call, pad_attrs_t *out) {
     static const char *const modes[] = {"CONSTANT", "EDGE", "WRAP", "REFLECT", "SYMMETRIC"};
     const int32_t rank = call->shapes[0]->rank;
+    *out = (pad_attrs_t){.mode = 0};
+    if (call->given == 0) return GANTRY_OK;
     GANTRY__TRY(gantry__infer_choice(call, "mode", modes, 5, &out->mode));
     out->interior = gantry__infer_attr(call, "interior");
     out->crops = gantry__infer_attr(call, "crop")->i != 0;
@@ -75,7 +77,8 @@ static int64_t left_by(int64_t size, int64_t before, int64_t after) {
  * negative. */
 static gantry_status_t pad_dimension(const pad_attrs_t *attrs, int32_t d, int64_t before,
                                      int64_t after, int64_t *size) {
-    const int64_t interior = attrs->interior->i > 0 ? attrs->interior->list[d] : 0;
+    const int64_t interior =
+        attrs->interior && attrs->interior->i > 0 ? attrs->interior->list[d] : 0;
     int64_t own = *size, between = 0, padded;
     if (own > 1 && (__builtin_mul_overflow(own - 1, interior, &between) ||
                     __builtin_add_overflow(own, between, &own)))

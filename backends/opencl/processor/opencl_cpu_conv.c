@@ -32,7 +32,7 @@ static int64_t opencl_cpu_conv_least(int64_t a, int64_t b) { return a < b ? a : 
 
 static problem_t opencl_cpu_conv_make_problem(const gantry_op_call_t *call,
                                               const gantry__opencl_tile_t *tile) {
-    static const gantry__window_names_t names = {"strides", "dilations"};
+    static const gantry__window_names_t names = {"strides", "dilations", NULL};
     const gantry_arg_t *images = call->inputs[0], *filter = call->inputs[1],
                        *out = call->outputs[0];
     const int64_t n = filter->dims[3];
@@ -99,10 +99,15 @@ static int32_t opencl_cpu_conv_compute(gantry_op_call_t *call) {
     return convolve_on_processor(call, &none);
 }
 
+/* The lines of window_lines.cl need the channels last. */
+static int32_t opencl_cpu_conv_supports(const gantry_op_call_t *call) {
+    return gantry__opencl_suits_processor(call) && !gantry__window_is_planar(call);
+}
+
 /* Without padding, sums that have a NaN are computed again, which must come before the epilogue. */
 static int32_t opencl_cpu_conv_supports_fused(const gantry_op_call_t *call) {
     gantry__epilogue_t epilogue;
-    return gantry__opencl_suits_processor(call) && gantry__epilogue_read(call, &epilogue) &&
+    return opencl_cpu_conv_supports(call) && gantry__epilogue_read(call, &epilogue) &&
            call->inputs[1]->element_count > 0 && !gantry__window_is_without_padding(call);
 }
 
@@ -116,7 +121,7 @@ static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_DTYPES_FLOAT
 
 const gantry_kernel_def_t gantry__opencl_cpu_conv_kernel = GANTRY_K_DEFINITION(
     "ConvolveImages", float_types, 1, NULL, 0, .priority = GANTRY__MATMUL_ABOVE_PACK,
-    .supports = gantry__opencl_suits_processor, .compute = opencl_cpu_conv_compute);
+    .supports = opencl_cpu_conv_supports, .compute = opencl_cpu_conv_compute);
 
 const gantry_kernel_def_t gantry__opencl_cpu_fused_conv_kernel = GANTRY_K_DEFINITION(
     "_FusedConvolveImages", float_types, 1, NULL, 0, .priority = GANTRY__MATMUL_ABOVE_PACK,

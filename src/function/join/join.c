@@ -24,6 +24,7 @@ static gantry_status_t join_check(const gantry__join_t *join, tensor *const *ope
     if (join->count == 0 || join->count > GANTRY_MAX_JOINED)
         return gantry__refuse("%u operands; 1 to %d are accepted", join->count, GANTRY_MAX_JOINED);
     if (!operands) return gantry__refuse("the array of operands is NULL");
+    if (!join->outputs) return gantry__refuse("the array of outputs is NULL");
     if (!join->body) return gantry__refuse("body is NULL; a function is accepted");
     for (uint32_t i = 0; i < join->count; ++i) {
         GANTRY__TRY(gantry__join_check_tensor(join, "operand", i, operands[i]));
@@ -78,8 +79,8 @@ static gantry_status_t join_keep_list(const gantry_scope_t *scope, gantry_scope_
 }
 
 gantry_status_t gantry__join_end(gantry__join_t *join, gantry_status_t status,
-                                 tensor *const *results, tensor **outputs) {
-    if (status == GANTRY_OK && !outputs) status = gantry__refuse("the array of outputs is NULL");
+                                 tensor *const *results) {
+    tensor **outputs = join->outputs;
     gantry__joined_t made;
     if (status == GANTRY_OK)
         status = join_keep_list(join->outer, join->scope, join->count, results, made);

@@ -21,12 +21,13 @@ typedef struct gantry__join_t {
     gantry_scope_t *scope; /* of what is made on the way, inside the caller's */
     gantry_function_body_fn body;
     void *user;
-    uint32_t count; /* operands */
+    uint32_t count;                  /* operands */
+    const gantry_tensor_t **outputs; /* the caller's */
 } gantry__join_t;
 
 typedef const gantry_tensor_t *gantry__joined_t[GANTRY_MAX_JOINED];
 
-/* Checks count, the body, and count operands of one shape, then begins the join's scope. */
+/* Checks count, the body, outputs, and count operands of one shape, then begins the join's scope. */
 gantry_status_t gantry__join_begin(gantry__join_t *join, const gantry_tensor_t *const *operands);
 /* InvalidArgument unless a tensor is given that the caller's scope takes: "what number". */
 gantry_status_t gantry__join_check_tensor(const gantry__join_t *join, const char *what,
@@ -39,8 +40,7 @@ gantry_status_t gantry__join_check_inits(const gantry__join_t *join,
  * returns the status of the caller's scope, with the call's name in front of the message. Outputs
  * are NULL after a failure. It must be called after gantry__join_begin in any case. */
 gantry_status_t gantry__join_end(gantry__join_t *join, gantry_status_t status,
-                                 const gantry_tensor_t *const *results,
-                                 const gantry_tensor_t **outputs);
+                                 const gantry_tensor_t *const *results);
 
 /* The status of the join's scope, with its message, after ops in it. */
 gantry_status_t gantry__join_status(const gantry__join_t *join);

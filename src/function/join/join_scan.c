@@ -347,8 +347,9 @@ gantry_status_t gantry_scan_with_body(gantry_scope_t *scope, tensor *const *oper
                            .outer = scope,
                            .body = body,
                            .user = user,
-                           .count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX};
+                           .count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX,
+                           .outputs = outputs};
     gantry__joined_t x;
     const gantry_status_t status = scan_joined_by(&join, operands, inits, axis, options, x);
-    return gantry__join_end(&join, status, x, outputs);
+    return gantry__join_end(&join, status, x);
 }

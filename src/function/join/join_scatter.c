@@ -296,7 +296,6 @@ static gantry_status_t scatter_find_shape(const join_scatter_t *scatter, const g
 static gantry_status_t scatter_check_updates(const join_scatter_t *scatter, tensor *const *operands,
                                              tensor *const *updates) {
     gantry_shape_t shape;
-    if (!updates) return gantry__refuse("the array of updates is NULL");
     GANTRY__TRY(scatter_find_shape(scatter, &operands[0]->shape, &shape));
     for (uint32_t i = 0; i < scatter->join.count; ++i) {
         GANTRY__TRY(gantry__join_check_tensor(&scatter->join, "update", i, updates[i]));
@@ -412,6 +411,7 @@ static gantry_status_t scatter_joined_by(join_scatter_t *scatter, tensor *const 
     gantry_scatter_body_options_t options;
     GANTRY__TRY(gantry__struct_read(given, 0, &options, sizeof options, "options"));
     GANTRY__TRY(gantry__join_begin(&scatter->join, operands));
+    if (!updates) return gantry__refuse("the array of updates is NULL");
     GANTRY__TRY(scatter_check_indices(scatter, &operands[0]->shape));
     GANTRY__TRY(scatter_check_updates(scatter, operands, updates));
     GANTRY__TRY(scatter_measure(scatter, &operands[0]->shape));
@@ -429,8 +429,9 @@ static gantry_status_t scatter_call(join_scatter_t *scatter, size_t count, tenso
                                     tensor **outputs) {
     gantry__joined_t x;
     scatter->join.count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
+    scatter->join.outputs = outputs;
     const gantry_status_t status = scatter_joined_by(scatter, operands, updates, options, x);
-    return gantry__join_end(&scatter->join, status, x, outputs);
+    return gantry__join_end(&scatter->join, status, x);
 }
 
 gantry_status_t gantry_scatter_with_body(gantry_scope_t *scope, tensor *const *operands,

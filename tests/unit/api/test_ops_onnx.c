@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The C functions of attention, rotary embedding, RMSNorm, GroupNorm, InstanceNorm, Resize
- * and SortByKeys give what gantry_op_call gives, with each option, and refuse by the op's name. */
+ * and SortByKeys give what gantry_op_call gives, with each option, and refuse by the op's name.
+ * Promise: RMSNorm, GroupNorm and InstanceNorm refuse an epsilon below 0 or not finite. */
 #define _POSIX_C_SOURCE 200809L
+
+#include <math.h>
 
 #include "runtime_fixture.h"
 #include "test.h"
@@ -148,6 +151,25 @@ TEST(norms_are_the_ops) {
                 ATTRS(FLOAT_ATTR("epsilon", 1e-3), TEXT_ATTR("data_format", "NCHW")));
     assert_null(gantry_group_norm(scope, x, four, four, 3, 1e-3, false));
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "GroupNorm");
+}
+
+TEST(an_epsilon_below_0_or_not_finite_is_refused) {
+    static const struct {
+        double epsilon;
+        const char *text;
+    } bad[] = {{-1e-5, "epsilon is -1e-05; a finite number from 0 on is accepted"},
+               {NAN, "nan; a finite number from 0 on is accepted"},
+               {INFINITY, "epsilon is inf; a finite number from 0 on is accepted"}};
+    tensor *x = STEPS(0.25, 2, 3, 4), *four = STEPS(0.5, 4);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
+        assert_null(gantry_rms_norm(scope, x, four, -1, bad[i].epsilon));
+        expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, bad[i].text);
+        assert_null(gantry_group_norm(scope, x, four, four, 2, bad[i].epsilon, false));
+        expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, bad[i].text);
+        assert_null(gantry_instance_norm(scope, x, four, four, bad[i].epsilon, false));
+        expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, bad[i].text);
+    }
+    assert_non_null(gantry_rms_norm(scope, x, four, -1, 0));
 }
 
 /* ---- Resize ---- */

@@ -418,6 +418,32 @@ static gantry_status_t read_while(const world_t *w, const void *p) {
     return of_scope(w, result);
 }
 
+static const gantry_tensor_t *join_scalar(const world_t *w) {
+    return gantry_scalar_f32(w->scope, 1);
+}
+static gantry_status_t read_reduce_body(const world_t *w, const void *p) {
+    const gantry_tensor_t *result, *init = join_scalar(w);
+    (void)gantry_reduce_with_body(w->scope, &w->x, &init, 1, body, NULL, p, &result);
+    return of_scope(w, result);
+}
+static gantry_status_t read_window_body(const world_t *w, const void *p) {
+    static const int64_t window[4] = {1, 2, 1, 1};
+    const gantry_tensor_t *result, *init = join_scalar(w);
+    (void)gantry_reduce_window_with_body(w->scope, &w->x, &init, 1, body, NULL, window, p, &result);
+    return of_scope(w, result);
+}
+static gantry_status_t read_scan_body(const world_t *w, const void *p) {
+    const gantry_tensor_t *result, *init = join_scalar(w);
+    (void)gantry_scan_with_body(w->scope, &w->x, &init, 1, 1, body, NULL, p, &result);
+    return of_scope(w, result);
+}
+static gantry_status_t read_scatter_body(const world_t *w, const void *p) {
+    const gantry_tensor_t *result,
+        *rows = gantry_zeros(w->scope, GANTRY_INT32, (gantry_shape_t){.rank = 2, .dims = {1, 1}});
+    (void)gantry_scatter_with_body(w->scope, &w->x, rows, &w->x, 1, body, NULL, p, &result);
+    return of_scope(w, result);
+}
+
 static const read_row_t read_rows[] = {
     READ(gantry_runtime_options_t, false, read_runtime),
     READ(gantry_format_options_t, false, read_format),
@@ -441,6 +467,10 @@ static const read_row_t read_rows[] = {
     READ(gantry_function_save_options_t, false, read_save),
     READ(gantry_function_load_options_t, false, read_load),
     READ(gantry_while_options_t, false, read_while),
+    READ(gantry_reduce_body_options_t, false, read_reduce_body),
+    READ(gantry_window_body_options_t, false, read_window_body),
+    READ(gantry_scan_body_options_t, false, read_scan_body),
+    READ(gantry_scatter_body_options_t, false, read_scatter_body),
     READ(gantry_graph_node_t, false, read_node),
 };
 #define READ_ROWS (sizeof read_rows / sizeof read_rows[0])

@@ -271,8 +271,8 @@ static inline void join_check_scatter(gantry_scope_t *s, gantry_dtype_t dtype, j
 }
 
 /* Elements of [places, 3] along axis 0 by a body whose order matters, of two operands. */
-static inline void join_check_order(gantry_scope_t *s, int64_t places, int64_t updates,
-                                    bool in_function) {
+static inline void join_check_scatter_order(gantry_scope_t *s, int64_t places, int64_t updates,
+                                            bool in_function) {
     double x[2][600], u[2][600];
     int64_t at[600];
     tensor *in[5], *got[2];
@@ -317,8 +317,8 @@ static inline void join_check_scatters(gantry_runtime_t *runtime, const char *de
     }
     join_check_scatter(s, GANTRY_FLOAT32, JOIN_ADD, 100, 300, 1, false, -1, false);
     for (int in_function = 0; in_function < 2; ++in_function) {
-        join_check_order(s, 5, 200, in_function);
-        join_check_order(s, 100, 9, in_function);
+        join_check_scatter_order(s, 5, 200, in_function);
+        join_check_scatter_order(s, 100, 9, in_function);
     }
     join_check_scatter(s, GANTRY_FLOAT32, JOIN_ADD, 30, 20, 2, true, 0, true);
     join_check_scatter(s, GANTRY_FLOAT32, JOIN_ADD, 30, 0, 2, false, 0, true);
@@ -336,7 +336,7 @@ static inline void join_check_few(gantry_runtime_t *runtime, const char *device)
     join_check_scatter(s, GANTRY_FLOAT32, JOIN_ADD, 4, 100, 2, false, -1, false);
     join_check_scatter(s, GANTRY_FLOAT32, JOIN_ADD, 100, 40, 2, true, -1, false);
     join_check_scatter(s, GANTRY_FLOAT32, JOIN_ADD, 100, 40, 2, false, -1, true);
-    join_check_order(s, 5, 20, false);
+    join_check_scatter_order(s, 5, 20, false);
     if (gantry_scope_end(s) != GANTRY_OK) fail_msg("%s", gantry_last_message());
 }
 

@@ -499,6 +499,14 @@ static inline const struct DLPackExchangeAPI *given_exchange(void) {
                                  .backends = "cpu"})
 #define given_const_gantry_while_options_t_p(c, name) \
     (&(gantry_while_options_t){.struct_size = sizeof(gantry_while_options_t), .most_steps = 2})
+#define given_const_gantry_reduce_body_options_t_p(c, name) \
+    (&(gantry_reduce_body_options_t){.struct_size = sizeof(gantry_reduce_body_options_t)})
+#define given_const_gantry_window_body_options_t_p(c, name) \
+    (&(gantry_window_body_options_t){.struct_size = sizeof(gantry_window_body_options_t)})
+#define given_const_gantry_scan_body_options_t_p(c, name) \
+    (&(gantry_scan_body_options_t){.struct_size = sizeof(gantry_scan_body_options_t)})
+#define given_const_gantry_scatter_body_options_t_p(c, name) \
+    (&(gantry_scatter_body_options_t){.struct_size = sizeof(gantry_scatter_body_options_t)})
 #define given_const_gantry_clone_options_t_p(c, name) \
     (&(gantry_clone_options_t){.struct_size = sizeof(gantry_clone_options_t)})
 #define given_const_gantry_start_options_t_p(c, name) \
