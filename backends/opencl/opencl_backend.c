@@ -106,6 +106,7 @@ static uint32_t opencl_backend_list_kernels(gantry_backend_instance_t *instance,
         &gantry__opencl_tensor_kernels[0],     &gantry__opencl_tensor_kernels[1],
         &gantry__opencl_cpu_conv_kernel,       &gantry__opencl_cpu_filter_kernel,
         &gantry__opencl_cpu_fused_kernel,      &gantry__opencl_cpu_fused_conv_kernel,
+        &gantry__opencl_cpu_grouped_kernel,    &gantry__opencl_cpu_fused_grouped_kernel,
     };
 
     if (index >= instance->record_count) return 0;

@@ -73,6 +73,49 @@ GANTRY_API gantry_status_t gantry_reduce_window_with_body(
     const int64_t *window, const gantry_window_body_options_t *options,
     const gantry_tensor_t **outputs);
 
+/** Options of gantry_scan_with_body. NULL: all of them off. */
+typedef struct gantry_scan_body_options_t {
+    uint32_t struct_size; /**< Its sizeof. */
+    bool exclusive;       /**< Each result covers the elements before its own; the first is init. */
+    bool reverse;         /**< Scans from the last element to the first, which is then the left. */
+} gantry_scan_body_options_t;
+
+/** Scans count operands of one shape together: result i along axis is elements 0 to i, joined by
+ * body, as gantry_cumsum adds them and in its order. inits, scalars of the operands' types, are
+ * joined once, in front of the first element; NULL: there are none, which an exclusive scan
+ * refuses. The size of axis must be known when a function is traced; others may be open. options
+ * may be NULL. Returns the scope's status. */
+GANTRY_API gantry_status_t gantry_scan_with_body(
+    gantry_scope_t *scope, const gantry_tensor_t *const *operands,
+    const gantry_tensor_t *const *inits, size_t count, int32_t axis, gantry_function_body_fn body,
+    void *user, const gantry_scan_body_options_t *options, const gantry_tensor_t **outputs);
+
+/** Options of gantry_scatter_with_body and gantry_scatter_elements_with_body. */
+typedef struct gantry_scatter_body_options_t {
+    uint32_t struct_size; /**< Its sizeof. */
+    /** An index out of range is InvalidArgument, or with "IGNORE" its update is dropped. NULL, "",
+     * "DEFAULT", "ERROR": InvalidArgument. */
+    const char *bad_indices_policy;
+} gantry_scatter_body_options_t;
+
+/** Joins updates to slices of count operands of one shape, as gantry_tensor_scatter_add adds them:
+ * rows of indices name the slices, and updates have the shape indices.shape[:-1] +
+ * operand.shape[k:] for rows of k numbers. The element is the left one, and each update is joined
+ * by itself, in their order, so that body need not be associative. An element without updates
+ * stays. indices, int32 or int64, stay on their device, but a call outside a function reads there
+ * how many updates a slice has. options may be NULL. Returns the scope's status. */
+GANTRY_API gantry_status_t gantry_scatter_with_body(
+    gantry_scope_t *scope, const gantry_tensor_t *const *operands, const gantry_tensor_t *indices,
+    const gantry_tensor_t *const *updates, size_t count, gantry_function_body_fn body, void *user,
+    const gantry_scatter_body_options_t *options, const gantry_tensor_t **outputs);
+
+/** The same for indices of elements along axis, as gantry_scatter_elements takes them: updates have
+ * the shape of indices. */
+GANTRY_API gantry_status_t gantry_scatter_elements_with_body(
+    gantry_scope_t *scope, const gantry_tensor_t *const *operands, const gantry_tensor_t *indices,
+    const gantry_tensor_t *const *updates, size_t count, int32_t axis, gantry_function_body_fn body,
+    void *user, const gantry_scatter_body_options_t *options, const gantry_tensor_t **outputs);
+
 #ifdef __cplusplus
 }
 #endif

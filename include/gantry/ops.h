@@ -20,6 +20,7 @@
 #ifndef GANTRY_OPS_H
 #define GANTRY_OPS_H
 
+#include <gantry/ops_attention.h>
 #include <gantry/ops_compose.h>
 #include <gantry/ops_elementwise.h>
 #include <gantry/ops_index.h>

@@ -114,6 +114,25 @@ GANTRY_API const gantry_tensor_t *gantry_layer_norm(gantry_scope_t *scope, const
                                                     const gantry_tensor_t *scale,
                                                     const gantry_tensor_t *offset, int32_t axis,
                                                     double epsilon);
+/** RMSNorm: x divided by sqrt(mean square + epsilon) over its dimensions from axis on, then
+ * multiplied by scale, which has the shape of these dimensions. */
+GANTRY_API const gantry_tensor_t *gantry_rms_norm(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                                  const gantry_tensor_t *scale, int32_t axis,
+                                                  double epsilon);
+/** GroupNorm: normalises each of num_groups runs of channels for each element of the batch, then
+ * multiplies by scale and adds offset, both with an element for each channel. Channels are the last
+ * dimension, or with channels_first dimension 1. */
+GANTRY_API const gantry_tensor_t *gantry_group_norm(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                                    const gantry_tensor_t *scale,
+                                                    const gantry_tensor_t *offset,
+                                                    int64_t num_groups, double epsilon,
+                                                    bool channels_first);
+/** InstanceNorm: the same with a group for each channel. */
+GANTRY_API const gantry_tensor_t *gantry_instance_norm(gantry_scope_t *scope,
+                                                       const gantry_tensor_t *x,
+                                                       const gantry_tensor_t *scale,
+                                                       const gantry_tensor_t *offset,
+                                                       double epsilon, bool channels_first);
 /** Sets elements to 0 with probability rate, in [0, 1), and divides the others by 1 - rate. For
  * one seed every device drops the same elements. */
 GANTRY_API const gantry_tensor_t *gantry_dropout(gantry_scope_t *scope, const gantry_tensor_t *x,

@@ -3,9 +3,8 @@
  * Sorting, and searches in sorted rows; ops.h says what holds for all ops, for owners and for
  * threads. Sorted elements have any float or integer type, bool or float8; those of searches any
  * float or integer type. NaN counts as larger than all numbers, and -0 equals 0. Equal elements
- * keep their order. gantry_op_call takes further attributes (the total order of IEEE 754; the
- * smallest k elements, along any axis), and the op SortByKeys, which sorts several tensors by
- * several keys. */
+ * keep their order. gantry_op_call takes further attributes: the total order of IEEE 754, and
+ * the smallest k elements, along any axis. */
 #ifndef GANTRY_OPS_SORT_H
 #define GANTRY_OPS_SORT_H
 
@@ -23,6 +22,14 @@ GANTRY_API const gantry_tensor_t *gantry_sort(gantry_scope_t *scope, const gantr
 GANTRY_API const gantry_tensor_t *gantry_argsort(gantry_scope_t *scope,
                                                  const gantry_tensor_t *values, int32_t axis,
                                                  bool descending);
+/** SortByKeys: count tensors of one shape, each of any type, put along axis in the order of the
+ * first num_keys of them: the first key decides, and the others where it is equal. descending has a
+ * bool for each key; NULL: all ascend. Returns the scope's status. */
+GANTRY_API gantry_status_t gantry_sort_by_keys(gantry_scope_t *scope,
+                                               const gantry_tensor_t *const *operands, size_t count,
+                                               size_t num_keys, int32_t axis,
+                                               const bool *descending,
+                                               const gantry_tensor_t **outputs);
 /** TopK: the k largest elements of each row (along the last axis), the largest first, of equal ones
  * the lower position first. *out_indices, if not NULL, are their int32 positions. */
 GANTRY_API const gantry_tensor_t *gantry_top_k(gantry_scope_t *scope, const gantry_tensor_t *input,

@@ -116,6 +116,31 @@ GANTRY_API const gantry_tensor_t *gantry_extract_image_patches(
     gantry_scope_t *scope, const gantry_tensor_t *images, int64_t rows, int64_t columns,
     const gantry_window_options_t *options);
 
+/** Options of gantry_resize; docs/ops.md says what the words mean. */
+typedef struct gantry_resize_options_t {
+    uint32_t struct_size; /**< Its sizeof; 0: the fields of version 0.1. */
+    const char *mode;     /**< "NEAREST" (NULL), "LINEAR" or "CUBIC". */
+    /** Where an element of the result is in the input: "HALF_PIXEL" (NULL) or another word. */
+    const char *coordinate_transformation;
+    const char *nearest_mode; /**< NEAREST: the rounding; NULL: "ROUND_PREFER_FLOOR". */
+    double cubic_coeff_a;     /**< CUBIC: its coefficient; 0: -0.75. gantry_op_call takes 0. */
+    bool exclude_outside;     /**< Places outside the input have the weight 0. */
+    bool antialias;           /**< A smaller result mixes all elements that it stands for. */
+    /** TF_CROP_AND_RESIZE: of places outside the input. */
+    double extrapolation_value;
+    const char *keep_aspect_ratio_policy; /**< "STRETCH" (NULL), "NOT_LARGER", "NOT_SMALLER". */
+    const int64_t *axes;                  /**< The dimensions to resize; NULL: all, in order. */
+    const float *scales; /**< Results are so many times as large; in place of sizes. */
+    /** TF_CROP_AND_RESIZE: the begins of the region, then its ends, in parts of size - 1. */
+    const float *roi;
+} gantry_resize_options_t;
+
+/** Resize: dimensions of x resized to sizes, or by options->scales where sizes is NULL. sizes,
+ * scales and axes have count numbers, roi twice as many. */
+GANTRY_API const gantry_tensor_t *gantry_resize(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                                const int64_t *sizes, size_t count,
+                                                const gantry_resize_options_t *options);
+
 #ifdef __cplusplus
 }
 #endif

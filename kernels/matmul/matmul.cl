@@ -40,10 +40,12 @@
 
 #if GANTRY_EPILOGUE & 1
 #define BIAS_SPAN GANTRY_SPAN_IN(bias),
-#define BIAS(column) GANTRY_IN(T, bias)[column]
+/* With a bias, a batch is the groups of a row. */
+/* With a bias, a batch is the groups of a row. */
+#define BIAS(batch, column) GANTRY_IN(T, bias)[(batch)*plan.c_batch + (column)*plan.c_column]
 #else
 #define BIAS_SPAN
-#define BIAS(column) ((T)0)
+#define BIAS(batch, column) ((T)0)
 #endif
 
 /* Makes an element of c from its sum. */
@@ -77,7 +79,7 @@ GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
     const GANTRY_LONG batch = at.batch, row = at.row * SIDE, column = at.column * SIDE;
     GANTRY_GLOBAL const T *x = GANTRY_IN(T, a) + batch_offset(&plan, plan.a_batch, batch);
     GANTRY_GLOBAL const T *y = GANTRY_IN(T, b) + batch_offset(&plan, plan.b_batch, batch);
-    GANTRY_GLOBAL T *z = GANTRY_OUT(T, c) + batch * plan.m * plan.n;
+    GANTRY_GLOBAL T *z = GANTRY_OUT(T, c) + batch * plan.c_batch;
     const int item = (int)GANTRY_LOCAL_ID(0);
     const int down = item / 16;
     const int across = item % 16;
@@ -116,8 +118,8 @@ GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
             GANTRY_LONG to_row = row + down + 16 * i;
             GANTRY_LONG to_column = column + across + 16 * j;
             if (to_row < plan.m && to_column < plan.n) {
-                z[to_row * plan.n + to_column] =
-                    finished(sums[i * GANTRY_MATMUL_EACH + j], BIAS(to_column));
+                z[to_row * plan.c_row + to_column * plan.c_column] =
+                    finished(sums[i * GANTRY_MATMUL_EACH + j], BIAS(batch, to_column));
             }
         }
     }
@@ -140,7 +142,9 @@ GANTRY_KERNEL matmul_item(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
     for (GANTRY_LONG deep = 0; deep < plan.k; ++deep) {
         sum = MULTIPLY_ADD(LOAD(x[deep * plan.a_column]), LOAD(y[deep * plan.b_row]), sum);
     }
-    GANTRY_OUT(T, c)[place] = finished(sum, BIAS(column));
+    GANTRY_OUT(T, c)
+    [batch * plan.c_batch + row * plan.c_row + column * plan.c_column] =
+        finished(sum, BIAS(batch, column));
 }
 
 #else
@@ -205,7 +209,8 @@ GANTRY_KERNEL matmul_rows(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
         GANTRY_IN(T, a) + batch_offset(&plan, plan.a_batch, batch) + row * plan.a_row;
     GANTRY_GLOBAL const T *y =
         GANTRY_IN(T, b) + batch_offset(&plan, plan.b_batch, batch) + column * plan.b_column;
-    GANTRY_GLOBAL T *z = GANTRY_OUT(T, c) + (batch * plan.m + row) * plan.n + column;
+    GANTRY_GLOBAL T *z =
+        GANTRY_OUT(T, c) + batch * plan.c_batch + row * plan.c_row + column * plan.c_column;
     for (int i = 0; i < ROWS * COLUMNS; ++i) {
         sums[i] = 0;
     }
@@ -228,7 +233,8 @@ GANTRY_KERNEL matmul_rows(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
     }
     for (int i = 0; i < rows; ++i) {
         for (int j = 0; j < columns; ++j) {
-            z[i * plan.n + j] = finished(sums[i * COLUMNS + j], BIAS(column + j));
+            z[i * plan.c_row + j * plan.c_column] =
+                finished(sums[i * COLUMNS + j], BIAS(batch, column + j));
         }
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MatMul, BatchMatMul and _FusedMatMul of the CPU backend: shapes, batches, blocks, threads. The
  * loops are in matmul_cpu_simd.c, vendor libraries in cpu_blas.c, products of 16-bit types in
- * matmul_cpu_narrow.c.
+ * matmul_cpu_narrow.c, those of groups in matmul_cpu_grouped.c.
  *
  * A product uses the first of these algorithms that fits:
  *   tiny      a few multiplications: plain loops
@@ -52,7 +52,6 @@
 /* Bytes of a matrix that pay for another thread that is awake, if a thin product reads them. */
 #define PARALLEL_THIN_BYTES (INT64_C(1) << 18)
 #define MOST_STRIPES 64
-#define LIBRARIES "oneDNN or OpenBLAS"
 
 static int64_t matmul_cpu_round_up(int64_t value, int64_t multiple) {
     return (value + multiple - 1) / multiple * multiple;
@@ -275,11 +274,20 @@ static bool has_short_rows(const gantry__cpu_gemm_t *gemm) {
            gemm->m * gemm->n * THIN_PARTS * (int64_t)sizeof(float) <= THIN_SUM_BYTES;
 }
 
+static bool is_thin(const gantry__cpu_gemm_t *gemm) {
+    const bool is_across = gemm->m > GANTRY_CPU_THIN; /* the transposed product may be thin */
+    const int64_t b_row = is_across ? gemm->a_column : gemm->b_row,
+                  b_column = is_across ? gemm->a_row : gemm->b_column;
+    return (is_across ? gemm->n : gemm->m) <= GANTRY_CPU_THIN && (b_row == 1 || b_column == 1) &&
+           (!gemm->keeps_rows || b_column == 1);
+}
+
 /* Computes a product with few rows or, by transposing both sides, few columns. Returns false if it
  * is not thin. */
 static bool try_thin(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
                      const gantry__cpu_gemm_loops_t *loops, int32_t dtype,
                      matmul_threads_t threads) {
+    if (!is_thin(gemm)) return false;
     if (threads == ONE_THREAD) device = NULL;
     gantry__cpu_gemm_t transposed = {
         gemm->n,        gemm->m,     gemm->k,        gemm->b,         gemm->b_column,
@@ -287,9 +295,6 @@ static bool try_thin(gantry_backend_device_t *device, const gantry__cpu_gemm_t *
         gemm->c_column, gemm->c_row, gemm->epilogue, gemm->keeps_rows};
     thin_t thin = {gemm->m <= GANTRY_CPU_THIN ? gemm : &transposed, loops,
                    matmul_cpu_round_up(65536 / gemm->k + 1, 64)};
-    if (thin.gemm->m > GANTRY_CPU_THIN || (thin.gemm->b_row != 1 && thin.gemm->b_column != 1) ||
-        (gemm->keeps_rows && thin.gemm->b_column != 1))
-        return false;
     if (dtype == GANTRY_FLOAT32 && !gemm->keeps_rows && threads != ONE_THREAD &&
         has_short_rows(thin.gemm)) {
         multiply_thin_rows(device, thin.gemm, loops, threads == AWAKE_THREADS);
@@ -558,38 +563,37 @@ int32_t gantry__cpu_matmul(gantry_op_call_t *call, const gantry__cpu_epilogue_t 
                : multiply_batch(&batch);
 }
 
-/* Products whose operands are columns of wider matrices, as a convolution of one pixel has them. */
-static int32_t grouped_compute(gantry_op_call_t *call) {
-    const gantry_arg_t *x = call->inputs[0], *w = call->inputs[1];
-    gantry_arg_t *output = call->outputs[0];
-    const int64_t groups = x->dims[1], depth = x->dims[2], columns = w->dims[2];
-    if (output->element_count == 0 || depth == 0) {
-        memset(output->data, 0, (size_t)output->element_count * gantry__k_size(output->dtype));
-        return GANTRY_OK;
-    }
-    batch_t batch = {
-        .call = call,
-        .dtype = output->dtype,
-        .shape = {.batches = groups,
-                  .batch_rank = 1,
-                  .batch_dims = {groups},
-                  .a_batch = {depth},
-                  .b_batch = {columns}},
-        .c_batch = columns,
-        .loops = GANTRY_CPU_PICK(gantry__cpu_simd_level(call->device), gemm_loops)(output->dtype),
-        .gemm = {.m = x->dims[0],
-                 .n = columns,
-                 .k = depth,
-                 .a = x->data,
-                 .a_row = groups * depth,
-                 .a_column = 1,
-                 .b = w->data,
-                 .b_row = groups * columns,
-                 .b_column = 1,
-                 .c = output->data,
-                 .c_row = groups * columns,
-                 .c_column = 1,
-                 .keeps_rows = gantry__k_keeps_rows(call)}};
+/* ---- groups (matmul_cpu_grouped.c) ---- */
+
+bool gantry__cpu_is_blocked(const gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
+                            int32_t dtype) {
+    return (gemm->keeps_rows || multiplications(gemm) > TINY_MULTIPLICATIONS) && !is_thin(gemm) &&
+           library_for(device, gemm, dtype) == GANTRY_CPU_BLAS_OWN;
+}
+
+uint64_t gantry__cpu_packed_bytes(const gantry__cpu_gemm_t *gemm,
+                                  const gantry__cpu_gemm_loops_t *loops, int64_t size) {
+    int64_t a_bytes;
+    return packed_bytes(gemm, loops, size, &a_bytes);
+}
+
+void gantry__cpu_multiply_blocked(const gantry__cpu_gemm_t *gemm,
+                                  const gantry__cpu_gemm_loops_t *loops, int64_t size,
+                                  char *packed) {
+    multiply_blocked(NULL, gemm, loops, size, packed);
+}
+
+int32_t gantry__cpu_multiply_groups(gantry_op_call_t *call, const gantry__cpu_groups_t *groups) {
+    batch_t batch = {.call = call,
+                     .dtype = call->outputs[0]->dtype,
+                     .shape = {.batches = groups->count,
+                               .batch_rank = 1,
+                               .batch_dims = {groups->count},
+                               .a_batch = {groups->a_step},
+                               .b_batch = {groups->b_step}},
+                     .c_batch = groups->c_step,
+                     .loops = groups->loops,
+                     .gemm = groups->gemm};
     return multiply_batch(&batch);
 }
 
@@ -608,15 +612,13 @@ static int32_t matmul_cpu_compute_fused(gantry_op_call_t *call) {
     return gantry__cpu_matmul(call, &epilogue);
 }
 
-static const gantry_kernel_def_t products[] = GANTRY__MATMUL_KERNELS(
-    0, gantry__matmul_types, GANTRY_KERNEL_BATCH_INVARIANT, LIBRARIES, NULL, matmul_cpu_compute);
+static const gantry_kernel_def_t products[] =
+    GANTRY__MATMUL_KERNELS(0, gantry__matmul_types, GANTRY_KERNEL_BATCH_INVARIANT,
+                           GANTRY__CPU_LIBRARIES, NULL, matmul_cpu_compute);
 static const gantry_kernel_def_t fused_product = GANTRY__MATMUL_FUSED_KERNEL(
-    &products[0], 0, gantry__matmul_types, GANTRY_KERNEL_BATCH_INVARIANT, LIBRARIES, NULL,
-    matmul_cpu_compute_fused);
-static const gantry_type_constraint_t grouped_types[] = {{"T", GANTRY_DTYPES_FLOATS}};
-static const gantry_kernel_def_t grouped_product =
-    GANTRY_K_PROMISING(GANTRY_KERNEL_BATCH_INVARIANT, "_GroupedMatMul", grouped_types, 1, NULL, 0,
-                       .compute = grouped_compute, .library = LIBRARIES);
-const gantry_kernel_def_t *const gantry__cpu_matmul_kernels[] = {&products[0], &products[1],
-                                                                 &fused_product, &grouped_product};
+    &products[0], 0, gantry__matmul_types, GANTRY_KERNEL_BATCH_INVARIANT, GANTRY__CPU_LIBRARIES,
+    NULL, matmul_cpu_compute_fused);
+const gantry_kernel_def_t *const gantry__cpu_matmul_kernels[] = {
+    &products[0], &products[1], &fused_product, &gantry__cpu_grouped_kernel,
+    &gantry__cpu_fused_grouped_kernel};
 const uint32_t gantry__cpu_matmul_kernel_count = GANTRY_K_COUNT_OF(gantry__cpu_matmul_kernels);

@@ -79,6 +79,7 @@ typedef struct gantry__cpu_gemm_loops_t {
 } gantry__cpu_gemm_loops_t;
 
 #define GANTRY_CPU_THIN 6
+#define GANTRY__CPU_LIBRARIES "oneDNN or OpenBLAS"
 
 static inline int64_t gantry__least(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -87,6 +88,28 @@ static inline int64_t gantry__least(int64_t a, int64_t b) { return a < b ? a : b
 int32_t gantry__cpu_matmul(gantry_op_call_t *call, const struct gantry__cpu_epilogue_t *epilogue);
 /* The same for float16, bfloat16 and int16. */
 int32_t gantry__cpu_matmul_narrow(gantry_op_call_t *call);
+
+/* Products of groups: columns of wider matrices. */
+typedef struct gantry__cpu_groups_t {
+    gantry__cpu_gemm_t gemm; /* the product of group 0, over all rows */
+    const gantry__cpu_gemm_loops_t *loops;
+    int64_t count;
+    int64_t a_step, b_step, c_step; /* elements from one group to the next */
+} gantry__cpu_groups_t;
+
+int32_t gantry__cpu_multiply_groups(gantry_op_call_t *call, const gantry__cpu_groups_t *groups);
+/* Whether a product of this shape is computed by packed panels, so that its bits are the same
+ * however many rows are taken at a time. */
+bool gantry__cpu_is_blocked(const gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
+                            int32_t dtype);
+/* Such a product on the calling thread. packed must have gantry__cpu_packed_bytes. */
+void gantry__cpu_multiply_blocked(const gantry__cpu_gemm_t *gemm,
+                                  const gantry__cpu_gemm_loops_t *loops, int64_t size,
+                                  char *packed);
+uint64_t gantry__cpu_packed_bytes(const gantry__cpu_gemm_t *gemm,
+                                  const gantry__cpu_gemm_loops_t *loops, int64_t size);
+
+extern const gantry_kernel_def_t gantry__cpu_grouped_kernel, gantry__cpu_fused_grouped_kernel;
 
 /* The loops of a type; NULL for a type without products. */
 GANTRY_CPU_DECLARE(const gantry__cpu_gemm_loops_t *, gemm_loops, (int32_t dtype));

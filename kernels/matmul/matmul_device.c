@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MatMul, BatchMatMul and _FusedMatMul on devices, for every type; the source is
- * kernels/matmul/matmul.cl. Kernels of a backend's own have a higher priority. */
+/* MatMul, BatchMatMul, _FusedMatMul and products of groups on devices, for every type; the source
+ * is kernels/matmul/matmul.cl. Kernels of a backend's own have a higher priority. */
 
 #include "kernels/matmul/matmul_epilogue.h"
 #include "kernels/matmul/matmul_plan.h"
@@ -106,16 +106,20 @@ static int32_t launch_product(gantry_op_call_t *call, const gantry__matmul_shape
     return gantry__k_launch_groups(call, kernel, form.groups, form.local, args, count);
 }
 
-static int32_t matmul_device_compute(gantry_op_call_t *call) {
+static int32_t launch_without_program(gantry_op_call_t *call, const gantry__matmul_shape_t *shape) {
     const gantry__epilogue_t none = {.bias = NULL};
     const gantry_arg_t *output = call->outputs[0];
-    gantry__matmul_shape_t shape;
-    gantry__matmul_shape_of(call, &shape);
-    if (shape.k == 0) {
+    if (shape->k == 0) {
         const unsigned char zero[8] = {0};
         return call->services->fill(call, &output->span, zero, gantry__k_size(output->dtype));
     }
-    return launch_product(call, &shape, &none);
+    return launch_product(call, shape, &none);
+}
+
+static int32_t matmul_device_compute(gantry_op_call_t *call) {
+    gantry__matmul_shape_t shape;
+    gantry__matmul_shape_of(call, &shape);
+    return launch_without_program(call, &shape);
 }
 
 static int32_t matmul_device_takes_fused(const gantry_op_call_t *call) {
@@ -133,10 +137,37 @@ static int32_t matmul_device_compute_fused(gantry_op_call_t *call) {
     return launch_product(call, &shape, &epilogue);
 }
 
+static int32_t grouped_device_compute(gantry_op_call_t *call) {
+    gantry__matmul_shape_t shape;
+    gantry__matmul_grouped_shape_of(call, &shape);
+    return launch_without_program(call, &shape);
+}
+
+static int32_t grouped_device_takes_fused(const gantry_op_call_t *call) {
+    gantry__epilogue_t epilogue;
+    return call->inputs[0]->dims[2] > 0 && gantry__epilogue_read(call, &epilogue);
+}
+
+static int32_t grouped_device_compute_fused(gantry_op_call_t *call) {
+    gantry__epilogue_t epilogue;
+    gantry__matmul_shape_t shape;
+    (void)gantry__epilogue_read(call, &epilogue);
+    gantry__matmul_grouped_shape_of(call, &shape);
+    return launch_product(call, &shape, &epilogue);
+}
+
 static const gantry_kernel_def_t products[] = GANTRY__MATMUL_KERNELS(
     0, gantry__matmul_types, GANTRY_KERNEL_BATCH_INVARIANT, NULL, NULL, matmul_device_compute);
 static const gantry_kernel_def_t fused_product = GANTRY__MATMUL_FUSED_KERNEL(
     &products[0], 0, gantry__matmul_types, GANTRY_KERNEL_BATCH_INVARIANT, NULL,
     matmul_device_takes_fused, matmul_device_compute_fused);
-static const gantry_kernel_def_t *const kernels[] = {&products[0], &products[1], &fused_product};
+static const gantry_type_constraint_t grouped_types[] = {
+    {"T", GANTRY_DTYPES_FLOATS | GANTRY_DTYPES_HALVES}};
+static const gantry_kernel_def_t grouped_product = GANTRY__MATMUL_GROUPED_KERNEL(
+    0, grouped_types, GANTRY_KERNEL_BATCH_INVARIANT, NULL, NULL, grouped_device_compute);
+static const gantry_kernel_def_t fused_grouped_product = GANTRY__MATMUL_FUSED_GROUPED_KERNEL(
+    &grouped_product, 0, grouped_types, GANTRY_KERNEL_BATCH_INVARIANT, NULL,
+    grouped_device_takes_fused, grouped_device_compute_fused);
+static const gantry_kernel_def_t *const kernels[] = {&products[0], &products[1], &fused_product,
+                                                     &grouped_product, &fused_grouped_product};
 GANTRY_K_PACK(matmul, "portable/matmul", kernels);

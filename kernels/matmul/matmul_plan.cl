@@ -12,6 +12,9 @@ typedef struct {
     GANTRY_LONG a_column;
     GANTRY_LONG b_row;
     GANTRY_LONG b_column;
+    GANTRY_LONG c_row;
+    GANTRY_LONG c_column;
+    GANTRY_LONG c_batch;
     GANTRY_LONG blocks_down;
     GANTRY_LONG blocks_across;
     GANTRY_LONG elements; /* elements of C, in the whole batch */

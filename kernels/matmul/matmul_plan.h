@@ -24,6 +24,9 @@ typedef struct gantry__matmul_plan_t {
     int64_t a_column;
     int64_t b_row;
     int64_t b_column;
+    int64_t c_row;
+    int64_t c_column;
+    int64_t c_batch;
     int64_t blocks_down;
     int64_t blocks_across;
     int64_t elements;
@@ -41,6 +44,9 @@ static inline gantry__matmul_plan_t gantry__matmul_plan_of(const gantry__matmul_
                                   .a_column = shape->a_column,
                                   .b_row = shape->b_row,
                                   .b_column = shape->b_column,
+                                  .c_row = shape->c_row,
+                                  .c_column = shape->c_column,
+                                  .c_batch = shape->c_batch,
                                   .elements = shape->m * shape->n * shape->batches,
                                   .batch_rank = shape->batch_rank};
     for (int32_t i = 0; i < shape->batch_rank; ++i) {

@@ -38,6 +38,9 @@ void gantry__matmul_shape_of(const gantry_op_call_t *call, gantry__matmul_shape_
     operand_shape(a, is_transposed(call, false), &shape->m, &shape->k, &shape->a_row,
                   &shape->a_column);
     operand_shape(b, is_transposed(call, true), &k, &shape->n, &shape->b_row, &shape->b_column);
+    shape->c_row = shape->n;
+    shape->c_column = 1;
+    shape->c_batch = shape->m * shape->n;
     shape->batches = 1;
     shape->batch_rank = output->rank - 2;
     for (int32_t i = 0; i < shape->batch_rank; ++i) {
@@ -46,4 +49,26 @@ void gantry__matmul_shape_of(const gantry_op_call_t *call, gantry__matmul_shape_
     }
     batch_strides(a, output, shape->a_batch);
     batch_strides(b, output, shape->b_batch);
+}
+
+void gantry__matmul_grouped_shape_of(const gantry_op_call_t *call,
+                                     gantry__matmul_shape_t *out_shape) {
+    const int64_t *x = call->inputs[0]->dims, *w = call->inputs[1]->dims;
+    const int64_t groups = x[1], depth = x[2], columns = w[2];
+    const bool is_interleaved = gantry__k_attr_int(call, "interleaved", 0) != 0;
+    *out_shape = (gantry__matmul_shape_t){.m = x[0],
+                                          .n = columns,
+                                          .k = depth,
+                                          .a_row = groups * depth,
+                                          .a_column = 1,
+                                          .b_row = groups * columns,
+                                          .b_column = 1,
+                                          .c_row = groups * columns,
+                                          .c_column = is_interleaved ? groups : 1,
+                                          .c_batch = is_interleaved ? 1 : columns,
+                                          .batches = groups,
+                                          .batch_rank = 1,
+                                          .batch_dims = {groups},
+                                          .a_batch = {depth},
+                                          .b_batch = {columns}};
 }

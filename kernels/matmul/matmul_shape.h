@@ -13,7 +13,8 @@
 #define GANTRY_MATMUL_BATCH_RANK (GANTRY_MAX_RANK - 2)
 
 /* C[m, n] = A[m, k] B[k, n] for each element of the batch. Strides are in elements: those of a
- * transposed operand are exchanged, and a broadcast operand has batch strides of 0. C is dense. */
+ * transposed operand are exchanged, and a broadcast operand has batch strides of 0. The batch of
+ * products of groups is the groups, which share the rows of each operand. */
 typedef struct gantry__matmul_shape_t {
     int64_t m;
     int64_t n;
@@ -22,6 +23,9 @@ typedef struct gantry__matmul_shape_t {
     int64_t a_column;
     int64_t b_row;
     int64_t b_column;
+    int64_t c_row;
+    int64_t c_column;
+    int64_t c_batch;
     int64_t batches; /* the product of batch_dims */
     int32_t batch_rank;
     int64_t batch_dims[GANTRY_MATMUL_BATCH_RANK];
@@ -31,6 +35,10 @@ typedef struct gantry__matmul_shape_t {
 
 /* Reads the attributes transpose_a, transpose_b of MatMul or adj_x, adj_y of BatchMatMul. */
 void gantry__matmul_shape_of(const gantry_op_call_t *call, gantry__matmul_shape_t *out_shape);
+
+/* The same of _GroupedMatMul or _FusedGroupedMatMul. */
+void gantry__matmul_grouped_shape_of(const gantry_op_call_t *call,
+                                     gantry__matmul_shape_t *out_shape);
 
 /* Whether the logical device has all the limits of the card, own. A logical device may imitate a
  * smaller card. A vendor's library would not respect its limits, because it reads those of the card
@@ -56,6 +64,15 @@ static inline bool gantry__matmul_has_whole_card(const gantry_op_call_t *call,
                                     compute_)                                                   \
     GANTRY_K_PROMISING(promises_, "_FusedMatMul", types, 1, NULL, 0, .priority = priority_,     \
                        .supports = supports_, .compute = compute_, .data = product_,            \
+                       .library = library_)
+/* The kernels of products of groups, without a program and with one. */
+#define GANTRY__MATMUL_GROUPED_KERNEL(priority_, types, promises_, library_, supports_, compute_) \
+    GANTRY_K_PROMISING(promises_, "_GroupedMatMul", types, 1, NULL, 0, .priority = priority_,     \
+                       .supports = supports_, .compute = compute_, .library = library_)
+#define GANTRY__MATMUL_FUSED_GROUPED_KERNEL(product_, priority_, types, promises_, library_,       \
+                                            supports_, compute_)                                   \
+    GANTRY_K_PROMISING(promises_, "_FusedGroupedMatMul", types, 1, NULL, 0, .priority = priority_, \
+                       .supports = supports_, .compute = compute_, .data = product_,               \
                        .library = library_)
 /* The priority of a backend's own products, above those of the portable pack. */
 #define GANTRY__MATMUL_ABOVE_PACK 10

@@ -247,9 +247,10 @@ static int32_t compute_sort(gantry_op_call_t *call) {
 
 static int32_t compute_top(gantry_op_call_t *call) {
     gantry__k_sort_t sort = sort_of(call);
+    const gantry_arg_t *out = call->outputs[0];
 
     sort.descending = gantry__k_attr_int(call, "largest", 1) != 0;
-    sort.kept = gantry__k_host_int(call->inputs[1], 0);
+    sort.kept = out->dims[gantry__k_from_end(gantry__k_attr_int(call, "axis", -1), out->rank)];
     GANTRY__TRY(gantry__sort_rows(call, &sort));
     return sort_take(call, &sort, call->outputs[0], call->outputs[1]);
 }

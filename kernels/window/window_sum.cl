@@ -523,6 +523,12 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
     C weights[GANTRY_LINE_ROOM(sizeof(C))];
     gantry__lines_t lines;
 
+#if GANTRY_T_IS(f32) && !defined(__OPENCL_VERSION__)
+    if (p->planes != 0 && GANTRY_CPU_NAME(planes_depthwise)(x, filter, out, p, image, first,
+                                                            end - first, top, bottom, all)) {
+        return;
+    }
+#endif
     gantry__find_lines(p, each, GANTRY_LINE_ROOM(sizeof(C)), !GANTRY_T_IS_HALF, &lines);
     for (GANTRY_LONG own = 0; own < each; own += lines.filters) {
         int weights_are = 0;
@@ -574,23 +580,28 @@ GANTRY_ITEM void GANTRY_ITEM_FN(convolve)(GANTRY_GLOBAL const T *x, GANTRY_GLOBA
                                           const GANTRY_LONG i) {
     gantry__view_t view;
     gantry__find_view(p, p->depth, i, &view);
+    const GANTRY_LONG apart = p->is_planar != 0 ? 1 : p->channels, /* pixels, channels */
+        down = p->is_planar != 0 ? p->height * p->width : 1;
     C sum = (C)0;
 
+    x += view.at.image * p->height * p->width * p->channels;
     for (GANTRY_LONG r = view.rows.first; r < view.rows.end; ++r) {
-        const GANTRY_LONG row =
-            (view.at.image * p->height + view.top + r * p->spread_y) * p->width + view.left;
+        const GANTRY_LONG row = (view.top + r * p->spread_y) * p->width + view.left;
 
         for (GANTRY_LONG c = view.columns.first; c < view.columns.end; ++c) {
-            GANTRY_GLOBAL const T *pixel = x + (row + c * p->spread_x) * p->channels;
+            GANTRY_GLOBAL const T *pixel = x + (row + c * p->spread_x) * apart;
             GANTRY_GLOBAL const T *weights =
                 filter + (r * p->columns + c) * p->channels * p->depth + view.at.channel;
 
             for (GANTRY_LONG e = 0; e < p->channels; ++e) {
-                sum += GANTRY_WIDEN(pixel[e]) * GANTRY_WIDEN(weights[e * p->depth]);
+                sum += GANTRY_WIDEN(pixel[e * down]) * GANTRY_WIDEN(weights[e * p->depth]);
             }
         }
     }
-    out[i] = GANTRY_NARROW(sum);
+    const GANTRY_LONG plane = view.at.image * p->depth + view.at.channel;
+
+    out[p->gives_planes != 0 ? (plane * p->out_height + view.at.y) * p->out_width + view.at.x : i] =
+        GANTRY_NARROW(sum);
 }
 GANTRY_ITEMS_2_1(convolve, T, T, T, gantry__windows_t)
 #endif

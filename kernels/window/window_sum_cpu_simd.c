@@ -3,6 +3,7 @@
 #include "kernels/common/cpu_items.h"
 #include "kernels/window/window.cl"
 #include "kernels/window/window_items.h"
+#include "kernels/window/window_planes_cpu.h"
 
 #define GANTRY_ITEM_TEXT_FILE "kernels/window/window_sum.cl"
 #define GANTRY_ITEM_LIST GANTRY_WINDOW_SUM_ITEMS

@@ -171,6 +171,32 @@ tensor *gantry_layer_norm(gantry_scope_t *scope, tensor *x, tensor *scale, tenso
     return gantry__call_op(scope, GANTRY__OP_ID_LayerNorm, inputs, 3, attrs, 2, NULL);
 }
 
+tensor *gantry_rms_norm(gantry_scope_t *scope, tensor *x, tensor *scale, int32_t axis,
+                        double epsilon) {
+    tensor *inputs[] = {x, scale};
+    const gantry_attr_value_t attrs[] = {gantry__attr_int("axis", axis),
+                                         gantry__attr_float("epsilon", epsilon)};
+    return gantry__call_op(scope, GANTRY__OP_ID_RMSNorm, inputs, 2, attrs, 2, NULL);
+}
+
+tensor *gantry_group_norm(gantry_scope_t *scope, tensor *x, tensor *scale, tensor *offset,
+                          int64_t num_groups, double epsilon, bool channels_first) {
+    tensor *inputs[] = {x, scale, offset};
+    const gantry_attr_value_t attrs[] = {
+        gantry__attr_int("num_groups", num_groups), gantry__attr_float("epsilon", epsilon),
+        gantry__attr_text("data_format", channels_first ? "NCHW" : "NHWC")};
+    return gantry__call_op(scope, GANTRY__OP_ID_GroupNorm, inputs, 3, attrs, 3, NULL);
+}
+
+tensor *gantry_instance_norm(gantry_scope_t *scope, tensor *x, tensor *scale, tensor *offset,
+                             double epsilon, bool channels_first) {
+    tensor *inputs[] = {x, scale, offset};
+    const gantry_attr_value_t attrs[] = {
+        gantry__attr_float("epsilon", epsilon),
+        gantry__attr_text("data_format", channels_first ? "NCHW" : "NHWC")};
+    return gantry__call_op(scope, GANTRY__OP_ID_InstanceNorm, inputs, 3, attrs, 2, NULL);
+}
+
 tensor *gantry_dropout(gantry_scope_t *scope, tensor *x, double rate, int64_t seed0,
                        int64_t seed1) {
     gantry__extras_t extras = {.count = 0};

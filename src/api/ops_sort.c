@@ -23,6 +23,22 @@ tensor *gantry_argsort(gantry_scope_t *scope, tensor *values, int32_t axis, bool
     return call_sort(scope, GANTRY__OP_ID_ArgSort, values, axis, descending);
 }
 
+gantry_status_t gantry_sort_by_keys(gantry_scope_t *scope, tensor *const *operands, size_t count,
+                                    size_t num_keys, int32_t axis, const bool *descending,
+                                    tensor **outputs) {
+    int64_t directions[GANTRY__MAX_INPUTS];
+    if (!gantry__is_given(scope, outputs, count, "gantry_sort_by_keys: outputs") ||
+        !gantry__is_given(scope, operands, count, "gantry_sort_by_keys: operands"))
+        return scope ? scope->status : GANTRY_INVALID_ARGUMENT;
+    const bool are_few = num_keys <= GANTRY__MAX_INPUTS; /* else the op refuses them */
+    for (size_t i = 0; are_few && descending && i < num_keys; ++i) directions[i] = descending[i];
+    const gantry_attr_value_t attrs[] = {
+        gantry__attr_int("num_keys", num_keys > INT64_MAX ? INT64_MAX : (int64_t)num_keys),
+        gantry__attr_int("axis", axis), gantry__attr_ints("descending", directions, num_keys)};
+    return gantry__call_op_into(scope, GANTRY__OP_ID_SortByKeys, operands, count, attrs,
+                                descending && are_few ? 3 : 2, NULL, outputs, &count);
+}
+
 tensor *gantry_top_k(gantry_scope_t *scope, tensor *input, int32_t k, tensor **out_indices) {
     gantry__extras_t extras = {.count = 0};
     tensor *inputs[] = {input, gantry__add_host_i32(&extras, scope, k)};

@@ -252,3 +252,51 @@ tensor *gantry_extract_image_patches(gantry_scope_t *scope, tensor *images, int6
     return gantry__call_op(scope, GANTRY__OP_ID_ExtractImagePatches, &images, 1, call.attrs,
                            call.count, NULL);
 }
+
+/* ---- resizing ---- */
+
+static tensor *add_numbers(gantry__extras_t *extras, gantry_scope_t *scope, gantry_dtype_t dtype,
+                           const void *list, size_t count) {
+    return gantry__add_host(extras, scope, dtype, GANTRY_SHAPE(list ? (int64_t)count : 0), list);
+}
+
+static size_t resize_attrs(const gantry_resize_options_t *o, size_t axis_count,
+                           gantry_attr_value_t attrs[MOST_ATTRS]) {
+    size_t n = 0;
+    attrs[n++] = gantry__attr_text("mode", o->mode ? o->mode : "NEAREST");
+    attrs[n++] = gantry__attr_text("coordinate_transformation", o->coordinate_transformation
+                                                                    ? o->coordinate_transformation
+                                                                    : "HALF_PIXEL");
+    attrs[n++] =
+        gantry__attr_text("nearest_mode", o->nearest_mode ? o->nearest_mode : "ROUND_PREFER_FLOOR");
+    attrs[n++] =
+        gantry__attr_float("cubic_coeff_a", o->cubic_coeff_a != 0 ? o->cubic_coeff_a : -0.75);
+    attrs[n++] = gantry__attr_bool("exclude_outside", o->exclude_outside);
+    attrs[n++] = gantry__attr_bool("antialias", o->antialias);
+    attrs[n++] = gantry__attr_float("extrapolation_value", o->extrapolation_value);
+    attrs[n++] =
+        gantry__attr_text("keep_aspect_ratio_policy",
+                          o->keep_aspect_ratio_policy ? o->keep_aspect_ratio_policy : "STRETCH");
+    if (o->axes) attrs[n++] = gantry__attr_ints("axes", o->axes, axis_count);
+    return n;
+}
+
+tensor *gantry_resize(gantry_scope_t *scope, tensor *x, const int64_t *sizes, size_t count,
+                      const gantry_resize_options_t *options) {
+    gantry_resize_options_t o;
+    gantry_attr_value_t attrs[MOST_ATTRS];
+    gantry__extras_t extras = {.count = 0};
+    if (!GANTRY__TAKE_OPTIONS(scope, options, gantry_resize_options_t, roi, &o)) return NULL;
+    if (count > GANTRY_MAX_RANK) {
+        (void)gantry__scope_fail(
+            scope, gantry__refuse("gantry_resize: count is %zu; 0 to %d are accepted", count,
+                                  GANTRY_MAX_RANK));
+        return NULL;
+    }
+    tensor *inputs[4] = {x};
+    inputs[1] = add_numbers(&extras, scope, GANTRY_INT64, sizes, count);
+    if (inputs[1]) inputs[2] = add_numbers(&extras, scope, GANTRY_FLOAT32, o.scales, count);
+    if (inputs[2]) inputs[3] = add_numbers(&extras, scope, GANTRY_FLOAT32, o.roi, 2 * count);
+    return gantry__call_op(scope, GANTRY__OP_ID_Resize, inputs, 4, attrs,
+                           resize_attrs(&o, count, attrs), &extras);
+}

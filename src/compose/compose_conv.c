@@ -16,8 +16,8 @@
  *
  * Patches are rows * columns times as large as the images, so PATCH_BYTES limits the images that
  * are processed at a time. A window of one element that skips nothing needs no patches. With
- * groups, the product is a batch of one per group, on the CPU backend in place for single pixels
- * (_GroupedMatMul). Channels that come first are moved to the end before, and back after. */
+ * groups, the product is a batch of one per group, for single pixels in place (_GroupedMatMul).
+ * Channels that come first are moved to the end before, and back after. */
 #include <gantry/op.h>
 #include <gantry/ops.h>
 
@@ -26,44 +26,34 @@
 #include "device/logical_device.h"
 #include "op/op_infer.h"
 #include "run/call_op.h"
-#include "compose/compose.h"
+#include "compose/compose_conv.h"
 #include "run/dispatch.h"
 #include "run/tensor_state.h"
 
 typedef const gantry_tensor_t tensor;
 
 #define PATCH_BYTES (INT64_C(64) << 20)
-#define MOST_BLOCKS 60 /* the most blocks of images: Concat takes no more */
+#define MOST_IN_PLACE 65536 /* multiplications of a group for a pixel, on a card */
+#define PLANES_MOST 4       /* the most channels that are read where they come first */
+#define MOST_BLOCKS 60      /* the most blocks of images: Concat takes no more */
 
-typedef struct conv_t {
-    const gantry__compose_t *c;
-    gantry_scope_t *scope;
-    bool channels_first;
-    /* sizes of the filter; channels are those of one group */
-    int64_t rows, columns, channels, outputs;
-    int64_t groups;
-    gantry_shape_t image, places; /* [batch, height, width, channels] before and after */
-    int64_t strides[4], rates[4], pads[8];
-    bool has_pads;
-    const char *padding;
-    tensor *zero[2]; /* ConvInteger's zero points of images and filter, or NULL */
-} conv_t;
+typedef gantry__conv_t conv_t;
 
 /* ---- lists and shapes in the order of NHWC ---- */
 
+static const int compose_conv_order[2][4] = {{0, 1, 2, 3}, {0, 2, 3, 1}};
+
 static void compose_conv_read_four(const conv_t *conv, const char *name, int64_t out[4]) {
-    static const int order[2][4] = {{0, 1, 2, 3}, {0, 2, 3, 1}};
     const gantry_attr_t *attr = gantry__infer_attr(conv->c->call, name);
     for (int d = 0; d < 4; ++d)
-        out[d] = attr && attr->i == 4 ? attr->list[order[conv->channels_first][d]] : 1;
+        out[d] = attr && attr->i == 4 ? attr->list[compose_conv_order[conv->channels_first][d]] : 1;
 }
 
 static void read_pads(conv_t *conv) {
-    static const int order[2][4] = {{0, 1, 2, 3}, {0, 2, 3, 1}};
     const gantry_attr_t *attr = gantry__infer_attr(conv->c->call, "explicit_paddings");
     conv->has_pads = attr && attr->i == 8;
     for (int d = 0; conv->has_pads && d < 4; ++d) {
-        const int from = order[conv->channels_first][d];
+        const int from = compose_conv_order[conv->channels_first][d];
         conv->pads[2 * d] = attr->list[2 * from];
         conv->pads[2 * d + 1] = attr->list[2 * from + 1];
     }
@@ -74,18 +64,18 @@ static gantry_shape_t last(const conv_t *conv, const gantry_shape_t *shape) {
     return conv->channels_first ? GANTRY_SHAPE(d[0], d[2], d[3], d[1]) : *shape;
 }
 
-static tensor *to_last(const conv_t *conv, tensor *x) {
+tensor *gantry__conv_to_last(const conv_t *conv, tensor *x) {
     static const int32_t order[] = {0, 2, 3, 1};
     return conv->channels_first ? gantry_transpose(conv->scope, x, order) : x;
 }
 
-static tensor *to_first(const conv_t *conv, tensor *x) {
+tensor *gantry__conv_to_first(const conv_t *conv, tensor *x) {
     static const int32_t order[] = {0, 3, 1, 2};
     return conv->channels_first ? gantry_transpose(conv->scope, x, order) : x;
 }
 
-static conv_t read_conv(const gantry__compose_t *c, const gantry_shape_t *image,
-                        const gantry_shape_t *filter, const gantry_shape_t *places) {
+conv_t gantry__conv_read(const gantry__compose_t *c, const gantry_shape_t *image,
+                         const gantry_shape_t *filter, const gantry_shape_t *places) {
     conv_t conv = {.c = c,
                    .scope = c->scope,
                    .channels_first = gantry__infer_attr(c->call, "data_format")->s[1] == 'C',
@@ -119,11 +109,16 @@ static bool sees_each_pixel_once(const conv_t *conv) {
            conv->strides[2] == 1 && !conv->has_pads;
 }
 
+static gantry_attr_value_t compose_conv_format(const char *name, bool is_first) {
+    return gantry__attr_text(name, is_first ? "NCHW" : "NHWC");
+}
+
 static tensor *make_patches(const conv_t *conv, tensor *images) {
     const int64_t sizes[] = {1, conv->rows, conv->columns, 1};
-    gantry_attr_value_t attrs[5];
+    gantry_attr_value_t attrs[6];
     if (sees_each_pixel_once(conv)) return images;
     size_t count = patch_attrs(conv, sizes, attrs);
+    attrs[count++] = compose_conv_format("input_format", conv->reads_planes);
     return gantry__call_op(conv->scope, GANTRY__OP_ID_ExtractImagePatches, &images, 1, attrs, count,
                            NULL);
 }
@@ -225,25 +220,25 @@ static const gantry_logical_device_t *compose_conv_find_device(const conv_t *con
     return NULL;
 }
 
-/* Whether ConvolveImages would run on a processor. A processor that imitates a card, or makes lanes
+/* Whether groups are multiplied in place. A card's library pays for moving large ones. */
+static bool goes_in_place(const conv_t *conv, gantry_dtype_t dtype) {
+    const gantry_logical_device_t *device =
+        compose_conv_find_device(conv, GANTRY__OP_ID__GroupedMatMul, dtype);
+    return device && device == compose_conv_find_device(conv, GANTRY__OP_ID_BatchMatMul, dtype) &&
+           (device->info.type == GANTRY_DEVICE_TYPE_CPU ||
+            conv->channels * conv->outputs / conv->groups <= MOST_IN_PLACE);
+}
+
+/* Whether ConvolveImages takes the call, on a processor. One that imitates a card, or makes lanes
  * from work-items, does not count. */
-static bool is_for_processor(const conv_t *conv, gantry_dtype_t dtype) {
-    if (dtype != GANTRY_FLOAT32 && dtype != GANTRY_FLOAT64) return false;
+static bool goes_without_patches(const conv_t *conv, gantry_dtype_t dtype) {
+    if (conv->groups > 1 || sees_each_pixel_once(conv) ||
+        (dtype != GANTRY_FLOAT32 && dtype != GANTRY_FLOAT64))
+        return false;
     const gantry_logical_device_t *device =
         compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype);
     return device && device->info.type == GANTRY_DEVICE_TYPE_CPU &&
            device->info.sub_group_size <= 1;
-}
-
-/* Whether the part, of the processors' own, runs where ConvolveImages would. */
-static bool is_at_once(const conv_t *conv, gantry__op_id_t id, gantry_dtype_t dtype) {
-    return is_for_processor(conv, dtype) &&
-           compose_conv_find_device(conv, id, dtype) ==
-               compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype);
-}
-
-static bool goes_without_patches(const conv_t *conv, gantry_dtype_t dtype) {
-    return conv->groups == 1 && !sees_each_pixel_once(conv) && is_for_processor(conv, dtype);
 }
 
 /* The product of pixels and a filter of one pixel, without moving the groups. */
@@ -260,7 +255,7 @@ static tensor *compose_conv_convolve(const conv_t *conv, tensor *images, tensor 
     const int64_t each = conv->rows * conv->columns * conv->channels;
     tensor *patches = make_patches(conv, images), *product;
     if (conv->groups > 1 && sees_each_pixel_once(conv) &&
-        is_at_once(conv, GANTRY__OP_ID__GroupedMatMul, conv->c->call->out_dtypes[0])) {
+        goes_in_place(conv, conv->c->call->out_dtypes[0])) {
         product = multiply_pixels(conv, images, filter, places);
     } else if (conv->groups > 1) {
         product = multiply_groups(conv, patches, filter, places);
@@ -277,11 +272,13 @@ static tensor *compose_conv_convolve(const conv_t *conv, tensor *images, tensor 
 static tensor *convolve_images(const conv_t *conv, tensor *images, tensor *filter,
                                bool without_padding) {
     tensor *inputs[] = {images, filter};
-    gantry_attr_value_t attrs[5];
-    const size_t attr_count = compose_conv_attrs(conv, attrs);
-    attrs[attr_count] = gantry__attr_bool("without_padding", without_padding);
-    return gantry__call_op(conv->scope, GANTRY__OP_ID_ConvolveImages, inputs, 2, attrs,
-                           attr_count + 1, NULL);
+    gantry_attr_value_t attrs[7];
+    size_t attr_count = compose_conv_attrs(conv, attrs);
+    attrs[attr_count++] = gantry__attr_bool("without_padding", without_padding);
+    attrs[attr_count++] = compose_conv_format("input_format", conv->reads_planes);
+    attrs[attr_count++] = compose_conv_format("output_format", conv->gives_planes);
+    return gantry__call_op(conv->scope, GANTRY__OP_ID_ConvolveImages, inputs, 2, attrs, attr_count,
+                           NULL);
 }
 
 /* The number of images whose patches are made at once. */
@@ -315,21 +312,35 @@ static tensor *convolve_in_blocks(const conv_t *conv, tensor *images, tensor *fi
     return gantry_concat(conv->scope, blocks, count, 0);
 }
 
+/* Leaves out transposes of images whose channels come first. In a body the layout pass does so,
+ * because other transposes may cancel. */
+static void compose_conv_leave_out_transposes(conv_t *conv) {
+    const gantry_dtype_t dtype = conv->c->call->out_dtypes[0];
+    if (!conv->channels_first || conv->scope->trace || conv->zero[0] || conv->groups > 1) return;
+    const bool has_patches = !goes_without_patches(conv, dtype);
+    conv->gives_planes =
+        !has_patches &&
+        compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype)->synchronous;
+    conv->reads_planes =
+        conv->channels <= PLANES_MOST && !sees_each_pixel_once(conv) &&
+        (conv->gives_planes || (has_patches && images_at_once(conv) >= conv->image.dims[0]));
+}
+
 static int64_t compose_conv_padding_before(const conv_t *conv, int d, int64_t reach) {
     return conv->has_pads ? conv->pads[2 * d] : strcmp(conv->padding, "SAME") == 0 ? reach / 2 : 0;
 }
 
 /* How far the windows of the last place reach along dimension d, from the first window's begin. */
-static int64_t windows_end(const conv_t *conv, int d) {
+int64_t gantry__conv_windows_end(const conv_t *conv, int d) {
     const int64_t size = d == 1 ? conv->rows : conv->columns;
     return (conv->places.dims[d] - 1) * conv->strides[d] + (size - 1) * conv->rates[d] + 1;
 }
 
 /* The padding that the windows cover, in numbers: what ceil_mode adds is padding, too. */
-static void set_pads(conv_t *conv) {
+void gantry__conv_set_pads(conv_t *conv) {
     const bool is_same = strcmp(conv->padding, "SAME") == 0;
     for (int d = 1; d <= 2; ++d) {
-        const int64_t beyond = windows_end(conv, d) - conv->image.dims[d];
+        const int64_t beyond = gantry__conv_windows_end(conv, d) - conv->image.dims[d];
         if (is_same) conv->pads[2 * d] = beyond > 0 ? beyond / 2 : 0;
         const int64_t after = beyond - conv->pads[2 * d];
         conv->pads[2 * d + 1] = after > 0 ? after : 0;
@@ -349,7 +360,7 @@ static tensor *zero_lines(const conv_t *conv, gantry_shape_t shape, int d, int64
 
 /* The images with their padding, which is the zero point: patches would be padded with 0. */
 static tensor *pad_with_zero_point(conv_t *conv, tensor *images) {
-    set_pads(conv);
+    gantry__conv_set_pads(conv);
     for (int d = 1; d <= 2; ++d) {
         const int64_t before = conv->pads[2 * d], after = conv->pads[2 * d + 1];
         tensor *parts[3];
@@ -369,7 +380,7 @@ static tensor *pad_with_zero_point(conv_t *conv, tensor *images) {
 static void compose_conv_forward(const gantry__compose_t *c, tensor *image_zero,
                                  tensor *filter_zero) {
     const gantry_shape_t *out = &c->call->out_shapes[0];
-    conv_t conv = read_conv(c, &c->inputs[0]->shape, &c->inputs[1]->shape, out);
+    conv_t conv = gantry__conv_read(c, &c->inputs[0]->shape, &c->inputs[1]->shape, out);
     conv.zero[0] = image_zero;
     conv.zero[1] = filter_zero;
     if (gantry_shape_elements(out) == 0 || conv.image.dims[3] == 0) {
@@ -377,9 +388,11 @@ static void compose_conv_forward(const gantry__compose_t *c, tensor *image_zero,
         c->outputs[0] = gantry_zeros(c->scope, c->call->out_dtypes[0], *out);
         return;
     }
-    tensor *images = to_last(&conv, c->inputs[0]);
+    compose_conv_leave_out_transposes(&conv);
+    tensor *images = conv.reads_planes ? c->inputs[0] : gantry__conv_to_last(&conv, c->inputs[0]);
     if (image_zero) images = pad_with_zero_point(&conv, images);
-    c->outputs[0] = to_first(&conv, convolve_in_blocks(&conv, images, c->inputs[1]));
+    tensor *result = convolve_in_blocks(&conv, images, c->inputs[1]);
+    c->outputs[0] = conv.gives_planes ? result : gantry__conv_to_first(&conv, result);
 }
 
 void gantry__compose_conv_2d(const gantry__compose_t *c) { compose_conv_forward(c, NULL, NULL); }
@@ -454,7 +467,8 @@ static tensor *compose_conv_transposed(const conv_t *conv, tensor *filter, tenso
 }
 
 /* Whether a shape is empty: then every sum is 0. */
-static bool is_void(const gantry__compose_t *c, const gantry_shape_t *a, const gantry_shape_t *b) {
+bool gantry__conv_is_void(const gantry__compose_t *c, const gantry_shape_t *a,
+                          const gantry_shape_t *b) {
     if (gantry_shape_elements(a) != 0 && gantry_shape_elements(b) != 0) return false;
     c->outputs[0] = gantry_zeros(c->scope, c->call->out_dtypes[0], c->call->out_shapes[0]);
     return true;
@@ -462,9 +476,10 @@ static bool is_void(const gantry__compose_t *c, const gantry_shape_t *a, const g
 
 static void compose_transposed(const gantry__compose_t *c, tensor *filter, tensor *result) {
     const gantry_shape_t *image = &c->call->out_shapes[0];
-    conv_t conv = read_conv(c, image, &filter->shape, &result->shape);
-    if (is_void(c, image, &result->shape)) return;
-    c->outputs[0] = to_first(&conv, compose_conv_transposed(&conv, filter, to_last(&conv, result)));
+    conv_t conv = gantry__conv_read(c, image, &filter->shape, &result->shape);
+    if (gantry__conv_is_void(c, image, &result->shape)) return;
+    c->outputs[0] = gantry__conv_to_first(
+        &conv, compose_conv_transposed(&conv, filter, gantry__conv_to_last(&conv, result)));
 }
 
 void gantry__compose_conv_2d_backprop_input(const gantry__compose_t *c) {
@@ -514,7 +529,8 @@ static tensor *compose_conv_filter_at_once(const conv_t *conv, tensor *images, t
 static tensor *compose_conv_filter(const conv_t *conv, tensor *images, tensor *result) {
     const gantry_dtype_t dtype = conv->c->call->out_dtypes[0]; /* an operand may be missing */
     if (goes_without_patches(conv, dtype) &&
-        is_at_once(conv, GANTRY__OP_ID__ImagesFilterGradient, dtype))
+        compose_conv_find_device(conv, GANTRY__OP_ID__ImagesFilterGradient, dtype) ==
+            compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype))
         return compose_conv_filter_at_once(conv, images, result);
     const int64_t batch = conv->image.dims[0], step = images_at_once(conv);
     tensor *parts[MOST_BLOCKS];
@@ -532,16 +548,17 @@ static tensor *compose_conv_filter(const conv_t *conv, tensor *images, tensor *r
 void gantry__compose_conv_2d_backprop_filter(const gantry__compose_t *c) {
     const gantry_shape_t *filter = &c->call->out_shapes[0];
     tensor *images = c->inputs[0], *result = c->inputs[2];
-    const conv_t conv = read_conv(c, &images->shape, filter, &result->shape);
-    if (is_void(c, &images->shape, &result->shape)) return;
-    c->outputs[0] = gantry_reshape(
-        c->scope, compose_conv_filter(&conv, to_last(&conv, images), to_last(&conv, result)),
-        *filter);
+    const conv_t conv = gantry__conv_read(c, &images->shape, filter, &result->shape);
+    if (gantry__conv_is_void(c, &images->shape, &result->shape)) return;
+    c->outputs[0] = gantry_reshape(c->scope,
+                                   compose_conv_filter(&conv, gantry__conv_to_last(&conv, images),
+                                                       gantry__conv_to_last(&conv, result)),
+                                   *filter);
 }
 
 /* ---- gradients of windows that see one channel: depthwise convolutions, AvgPool ---- */
 
-static tensor *convolve_channels(const conv_t *conv, tensor *images, tensor *filter) {
+tensor *gantry__conv_channels(const conv_t *conv, tensor *images, tensor *filter) {
     tensor *inputs[] = {images, filter};
     gantry_attr_value_t attrs[4];
     const size_t attr_count = compose_conv_attrs(conv, attrs);
@@ -551,13 +568,13 @@ static tensor *convolve_channels(const conv_t *conv, tensor *images, tensor *fil
 
 /* The gradient of the image: [places, channels] and a filter [rows, columns, channels, 1]. With
  * steps of 1 a convolution with the filter after half a turn, else patches that are added up. */
-static tensor *spread_channels(const conv_t *conv, tensor *filter, tensor *result) {
+tensor *gantry__conv_spread_channels(const conv_t *conv, tensor *filter, tensor *result) {
     static const int32_t axes[] = {0, 1};
     const int64_t *p = conv->places.dims, channels = conv->image.dims[3],
                   window = conv->rows * conv->columns, places = p[0] * p[1] * p[2];
     conv_t around;
     if (compose_conv_turn(conv, &around))
-        return convolve_channels(&around, result, gantry_reverse(conv->scope, filter, axes, 2));
+        return gantry__conv_channels(&around, result, gantry_reverse(conv->scope, filter, axes, 2));
     tensor *patches = gantry_mul(
         conv->scope, gantry_reshape(conv->scope, result, GANTRY_SHAPE(places, 1, channels)),
         gantry_reshape(conv->scope, filter, GANTRY_SHAPE(window, channels)));
@@ -572,20 +589,21 @@ static void compose_conv_repeat_channels(conv_t *conv) { conv->image.dims[3] *= 
 void gantry__compose_depthwise_backprop_input(const gantry__compose_t *c) {
     tensor *filter = c->inputs[1], *result = c->inputs[2];
     const gantry_shape_t *image = &c->call->out_shapes[0];
-    conv_t conv = read_conv(c, image, &filter->shape, &result->shape);
-    if (is_void(c, image, &result->shape)) return;
+    conv_t conv = gantry__conv_read(c, image, &filter->shape, &result->shape);
+    if (gantry__conv_is_void(c, image, &result->shape)) return;
     compose_conv_repeat_channels(&conv);
     const int64_t *d = conv.image.dims;
     tensor *own = gantry_reshape(c->scope, gantry__compose_widen(c, filter),
                                  GANTRY_SHAPE(conv.rows, conv.columns, d[3], 1));
-    tensor *images = spread_channels(&conv, own, gantry__compose_widen(c, to_last(&conv, result)));
+    tensor *images = gantry__conv_spread_channels(
+        &conv, own, gantry__compose_widen(c, gantry__conv_to_last(&conv, result)));
     if (conv.outputs > 1) {
         const gantry_shape_t apart = GANTRY_SHAPE(d[0], d[1], d[2], conv.channels, conv.outputs);
         static const int32_t axis = 4;
         const gantry_reduce_options_t over = {.axes = &axis, .axis_count = 1};
         images = gantry_sum(c->scope, gantry_reshape(c->scope, images, apart), &over);
     }
-    c->outputs[0] = to_first(&conv, gantry__compose_narrow(c, images, result->dtype));
+    c->outputs[0] = gantry__conv_to_first(&conv, gantry__compose_narrow(c, images, result->dtype));
 }
 
 static tensor *repeat_channels(const conv_t *conv, tensor *images) {
@@ -600,16 +618,17 @@ static tensor *repeat_channels(const conv_t *conv, tensor *images) {
 void gantry__compose_depthwise_backprop_filter(const gantry__compose_t *c) {
     tensor *images = c->inputs[0], *result = c->inputs[2];
     const gantry_shape_t *filter = &c->call->out_shapes[0];
-    conv_t conv = read_conv(c, &images->shape, filter, &result->shape);
-    if (is_void(c, &images->shape, &result->shape)) return;
+    conv_t conv = gantry__conv_read(c, &images->shape, filter, &result->shape);
+    if (gantry__conv_is_void(c, &images->shape, &result->shape)) return;
     compose_conv_repeat_channels(&conv);
     static const int32_t axis = 0;
     const gantry_shape_t own = GANTRY_SHAPE(conv.rows, conv.columns, conv.image.dims[3], 1);
     const gantry_reduce_options_t over = {.axes = &axis, .axis_count = 1};
     gantry__extras_t extras = {.count = 0};
-    tensor *inputs[] = {repeat_channels(&conv, gantry__compose_widen(c, to_last(&conv, images))),
-                        gantry__add_host_shape(&extras, c->scope, &own),
-                        gantry__compose_widen(c, to_last(&conv, result))};
+    tensor *inputs[] = {
+        repeat_channels(&conv, gantry__compose_widen(c, gantry__conv_to_last(&conv, images))),
+        gantry__add_host_shape(&extras, c->scope, &own),
+        gantry__compose_widen(c, gantry__conv_to_last(&conv, result))};
     gantry_attr_value_t attrs[4];
     const size_t attr_count = compose_conv_attrs(&conv, attrs);
     tensor *parts = gantry__call_op(c->scope, GANTRY__OP_ID_DepthwiseFilterParts, inputs, 3, attrs,
@@ -617,80 +636,4 @@ void gantry__compose_depthwise_backprop_filter(const gantry__compose_t *c) {
     c->outputs[0] = gantry_reshape(
         c->scope, gantry__compose_narrow(c, gantry_sum(c->scope, parts, &over), images->dtype),
         *filter);
-}
-
-/* The number of elements that each window has inside the image: a scalar, or [1, y, x, 1]. */
-static tensor *count_elements(const conv_t *conv, gantry_dtype_t dtype) {
-    bool is_whole = true;
-    for (int d = 1; d <= 2; ++d) {
-        is_whole &= windows_end(conv, d) <= conv->image.dims[d] &&
-                    (!conv->has_pads || conv->pads[2 * d] == 0);
-    }
-    if (is_whole)
-        return gantry__compose_scalar(conv->c, dtype, (double)(conv->rows * conv->columns));
-    return convolve_channels(
-        conv,
-        gantry_ones(conv->scope, dtype,
-                    GANTRY_SHAPE(1, conv->image.dims[1], conv->image.dims[2], 1)),
-        gantry_ones(conv->scope, dtype, GANTRY_SHAPE(conv->rows, conv->columns, 1, 1)));
-}
-
-/* The same where the padding counts, but not what ceil_mode adds: it is a part of the image. */
-static tensor *count_padded(const conv_t *conv, gantry_dtype_t dtype) {
-    const bool is_same = strcmp(conv->padding, "SAME") == 0;
-    conv_t padded = *conv;
-    int64_t sizes[4];
-    set_pads(&padded);
-    for (int d = 1; d <= 2; ++d) {
-        const int64_t after = is_same ? padded.pads[2 * d + 1] : conv->pads[2 * d + 1];
-        sizes[d] = padded.pads[2 * d] + padded.image.dims[d] + after;
-    }
-    for (int d = 1; d <= 2; ++d) {
-        const int64_t beyond = windows_end(conv, d) - sizes[d];
-        padded.image.dims[d] = sizes[d];
-        padded.pads[2 * d] = 0;
-        padded.pads[2 * d + 1] = beyond > 0 ? beyond : 0;
-    }
-    return count_elements(&padded, dtype);
-}
-
-/* Whether the windows are adjacent and fill the image. */
-static bool windows_tile_image(const conv_t *conv) {
-    bool tile = true;
-    for (int d = 1; d <= 2; ++d) {
-        const int64_t size = d == 1 ? conv->rows : conv->columns;
-        tile = tile && conv->strides[d] == size && (size == 1 || conv->rates[d] == 1) &&
-               conv->places.dims[d] * size == conv->image.dims[d] &&
-               (!conv->has_pads || conv->pads[2 * d] == 0);
-    }
-    return tile;
-}
-
-static tensor *spread_tiles(const conv_t *conv, tensor *grad) {
-    const int64_t *p = conv->places.dims;
-    tensor *one = gantry_reshape(conv->scope, grad, GANTRY_SHAPE(p[0] * p[1], 1, p[2], 1, p[3]));
-    tensor *all = gantry_broadcast_to(
-        conv->scope, one, GANTRY_SHAPE(p[0] * p[1], conv->rows, p[2], conv->columns, p[3]));
-    return gantry_reshape(conv->scope, all, conv->image);
-}
-
-void gantry__compose_avg_pool_grad(const gantry__compose_t *c) {
-    tensor *grad = c->inputs[1];
-    const gantry_shape_t *image = &c->call->out_shapes[0];
-    const gantry_attr_t *size = gantry__infer_attr(c->call, "ksize");
-    const bool first = gantry__infer_attr(c->call, "data_format")->s[1] == 'C';
-    const gantry_shape_t filter = GANTRY_SHAPE(size->list[first ? 2 : 1], size->list[first ? 3 : 2],
-                                               image->dims[first ? 1 : 3], 1);
-    conv_t conv = read_conv(c, image, &filter, &grad->shape);
-    if (is_void(c, image, &grad->shape)) return;
-    tensor *wide = gantry__compose_widen(c, to_last(&conv, grad));
-    const gantry_dtype_t dtype = grad->dtype == GANTRY_FLOAT64 ? GANTRY_FLOAT64 : GANTRY_FLOAT32;
-    tensor *padded =
-        gantry__infer_attr(c->call, "count_include_pad")->i ? count_padded(&conv, dtype) : NULL;
-    if (gantry__infer_attr(c->call, "ceil_mode")->i || conv.has_pads) set_pads(&conv);
-    tensor *shares = gantry_div(c->scope, wide, padded ? padded : count_elements(&conv, dtype));
-    tensor *images = windows_tile_image(&conv)
-                         ? spread_tiles(&conv, shares)
-                         : spread_channels(&conv, gantry_ones(c->scope, dtype, filter), shares);
-    c->outputs[0] = to_first(&conv, gantry__compose_narrow(c, images, grad->dtype));
 }

@@ -203,42 +203,37 @@ typedef struct batch_t {
     int32_t rank, counts[GANTRY_MAX_RANK];
 } batch_t;
 
-/* How a label broadcasts; false: its sizes depend on data. */
-static bool find_pattern(const operand_t *left, const operand_t *right, uint8_t label,
-                         uint32_t *out_pattern) {
-    const int64_t a = own_size(left, label), b = own_size(right, label);
-    *out_pattern = (uint32_t)(a == 1) << 1 | (uint32_t)(b == 1);
-    return a >= 0 && b >= 0;
+/* How a label broadcasts. A size that depends on data is that of a label which both operands name,
+ * so it does not. */
+static uint32_t pattern_of(const operand_t *left, const operand_t *right, uint8_t label) {
+    return (uint32_t)(own_size(left, label) == 1) << 1 | (uint32_t)(own_size(right, label) == 1);
 }
 
 /* Sorts the batch's labels by the way they broadcast, and merges those that do so alike. */
-static bool merge_batch(labels_t *labels, const operand_t *left, const operand_t *right,
-                        batch_t *out) {
+static batch_t merge_batch(labels_t *labels, const operand_t *left, const operand_t *right) {
     labels_t sorted = {.count = 0};
-    *out = (batch_t){.rank = 0};
+    batch_t merged = {.rank = 0};
     for (uint32_t pattern = 0; pattern < 4; ++pattern) {
         const int32_t before = sorted.count;
         for (int32_t i = 0; i < labels->count; ++i) {
-            uint32_t found;
-            if (!find_pattern(left, right, labels->at[i], &found)) return false;
-            if (found == pattern) compose_einsum_append(&sorted, labels->at[i]);
+            if (pattern_of(left, right, labels->at[i]) == pattern)
+                compose_einsum_append(&sorted, labels->at[i]);
         }
-        if (sorted.count > before) out->counts[out->rank++] = sorted.count - before;
+        if (sorted.count > before) merged.counts[merged.rank++] = sorted.count - before;
     }
     *labels = sorted;
-    return true;
+    return merged;
 }
 
-/* Chooses the batch's dimensions: one, if nothing broadcasts; else one for each label, or as many
- * as there is room for. */
-static bool shape_batch(kinds_t *k, const operand_t *left, const operand_t *right, batch_t *out) {
-    const bool keeps_batch = is_broadcast(k, left, right);
-    *out = (batch_t){.rank = k->batch.count > 0 ? 1 : 0, .counts = {k->batch.count}};
-    if (!keeps_batch) return true;
-    if (k->batch.count + 2 > GANTRY_MAX_RANK) return merge_batch(&k->batch, left, right, out);
-    out->rank = k->batch.count;
-    for (int32_t i = 0; i < out->rank; ++i) out->counts[i] = 1;
-    return true;
+/* The batch's dimensions: one, if nothing broadcasts; else one for each label, or as many as there
+ * is room for. */
+static batch_t shape_batch(kinds_t *k, const operand_t *left, const operand_t *right) {
+    batch_t out = {.rank = k->batch.count > 0 ? 1 : 0, .counts = {k->batch.count}};
+    if (!is_broadcast(k, left, right)) return out;
+    if (k->batch.count + 2 > GANTRY_MAX_RANK) return merge_batch(&k->batch, left, right);
+    out.rank = k->batch.count;
+    for (int32_t i = 0; i < out.rank; ++i) out.counts[i] = 1;
+    return out;
 }
 
 /* Makes the operand [batch, rows, columns]; true if it is [batch, columns, rows] instead, because
@@ -270,18 +265,9 @@ static bool make_matrix(const gantry__compose_t *c, const gantry__einsum_t *e, o
 static operand_t compose_einsum_multiply(const gantry__compose_t *c, const gantry__einsum_t *e,
                                          operand_t *left, operand_t *right) {
     kinds_t k = sort_labels(e, left, right);
-    batch_t batch;
-    const bool is_known = shape_batch(&k, left, right, &batch);
+    const batch_t batch = shape_batch(&k, left, right);
     operand_t out = {.labels = joined(&k.batch, &k.left)};
     out.labels = joined(&out.labels, &k.right);
-    if (!is_known) {
-        (void)gantry__fail(
-            GANTRY_UNIMPLEMENTED,
-            "%d broadcasting dimensions, of which sizes depend on data; at most %d are available",
-            (int)k.batch.count, GANTRY_MAX_RANK - 2);
-        (void)gantry__scope_fail(c->scope, GANTRY_UNIMPLEMENTED);
-        return out;
-    }
     const bool left_turned = make_matrix(c, e, left, &k.batch, &k.left, &k.contracted, &batch);
     const bool right_turned = make_matrix(c, e, right, &k.batch, &k.contracted, &k.right, &batch);
     const gantry_matmul_options_t options = {.transpose_a = left_turned,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The programs of _FusedElementwise, _FusedParts, _FusedRows, _FusedMatMul and
+/* The programs of _FusedElementwise, _FusedParts, _FusedRows, _FusedMatMul, _FusedGroupedMatMul and
  * _FusedConvolveImages: elementwise ops that one kernel computes in one pass over memory, with the
  * bits of the ops one by one; of _FusedRows also reductions over the last axis.
  *
@@ -46,7 +46,8 @@
  * inputs as the program's further ones. The result of the last instruction is its output, of the
  * type and the shape of the product. It replaces TensorFlow's _FusedMatMul, whose fused_ops name
  * few programs. A kernel of it has, as `data`, the definition of the kernel that computes the
- * product without a program. _FusedConvolveImages is the same for a convolution.
+ * product without a program. _FusedConvolveImages is the same for a convolution, and
+ * _FusedGroupedMatMul for products of groups, whose rows have the columns of all groups.
  *
  * _FusedRows has two kinds of results: wide ones with all elements of a row, and narrow ones with
  * one element for each row. A reduction makes a narrow result of a wide operand; its operand 1 is

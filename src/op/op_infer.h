@@ -90,7 +90,7 @@ void gantry__piece_extend(gantry__piece_t *piece, int64_t size, int64_t begin, i
 
 /* ---- host arguments ---- */
 
-/* The numbers of an int32 or int64 host argument. data is NULL only if count is 0. */
+/* The numbers of an int16, int32 or int64 host argument. data is NULL only if count is 0. */
 typedef struct gantry__host_ints_t {
     const void *data;
     gantry_dtype_t dtype;
@@ -100,6 +100,11 @@ typedef struct gantry__host_ints_t {
 static inline int64_t gantry__host_int(const gantry__host_ints_t *ints, int64_t index) {
     if (ints->dtype == GANTRY_INT32) {
         int32_t value;
+        memcpy(&value, (const char *)ints->data + (size_t)index * sizeof value, sizeof value);
+        return value;
+    }
+    if (ints->dtype == GANTRY_INT16) {
+        int16_t value;
         memcpy(&value, (const char *)ints->data + (size_t)index * sizeof value, sizeof value);
         return value;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* _FusedElementwise, _FusedRows, and products with such a program: check the program, which kernels
  * trust, and infer the outputs. */
+#include "op/op_infer_window.h"
 #include "op/fused_program.h"
 #include "op/op_infer.h"
 
@@ -209,8 +210,22 @@ gantry_status_t gantry__infer_fused_mat_mul(gantry__infer_t *call) {
     return infer_with_program(call, gantry__infer_mat_mul);
 }
 
+/* The rows of the product have the columns of all groups. */
+static gantry_status_t infer_grouped_rows(gantry__infer_t *call) {
+    GANTRY__TRY(gantry__infer_grouped_mat_mul(call));
+    const int64_t *dims = call->out_shapes[0].dims;
+    const bool is_open = dims[1] < 0 || dims[2] < 0;
+    call->out_shapes[0] = GANTRY_SHAPE(dims[0], is_open ? -1 : dims[1] * dims[2]);
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__infer_fused_grouped_mat_mul(gantry__infer_t *call) {
+    return infer_with_program(call, infer_grouped_rows);
+}
+
 gantry_status_t gantry__infer_fused_convolve_images(gantry__infer_t *call) {
-    return infer_with_program(call, gantry__infer_convolve_images);
+    GANTRY__TRY(infer_with_program(call, gantry__infer_convolved_rows));
+    return gantry__window_result(call);
 }
 
 /* ---- rows ---- */

@@ -47,7 +47,9 @@ gantry_status_t gantry__infer_grouped_mat_mul(gantry__infer_t *call) {
             "x must be [rows, groups, depth] and w [depth, groups, columns]: %s, %s",
             gantry__shape_text(x).text, gantry__shape_text(w).text);
     }
-    call->out_shapes[0] = GANTRY_SHAPE(x->dims[0], w->dims[1], w->dims[2]);
+    call->out_shapes[0] = gantry__infer_attr(call, "interleaved")->i
+                              ? GANTRY_SHAPE(x->dims[0], w->dims[2], w->dims[1])
+                              : GANTRY_SHAPE(x->dims[0], w->dims[1], w->dims[2]);
     return GANTRY_OK;
 }
 

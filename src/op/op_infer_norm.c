@@ -162,13 +162,25 @@ gantry_status_t gantry__infer_layer_norm_rows(gantry__infer_t *call) {
     return GANTRY_OK;
 }
 
-/* ---- GroupNorm, InstanceNorm ---- */
+/* ---- RMSNorm, GroupNorm, InstanceNorm: TensorFlow has none of them ---- */
+
+static gantry_status_t check_epsilon(const gantry__infer_t *call) {
+    const double epsilon = gantry__infer_attr(call, "epsilon")->f;
+    if (epsilon >= 0 && epsilon - epsilon == 0) return GANTRY_OK;
+    return gantry__refuse("epsilon is %g; a finite number from 0 on is accepted", epsilon);
+}
+
+gantry_status_t gantry__infer_rms_norm(gantry__infer_t *call) {
+    GANTRY__TRY(check_epsilon(call));
+    return gantry__infer_layer_norm(call);
+}
 
 /* Checks x [batch, ..., channels], or [batch, channels, ...], and the numbers per channel. */
 static gantry_status_t check_channels(gantry__infer_t *call, int64_t *out_channels) {
     static const char *const formats[] = {"NHWC", "NCHW"};
     const gantry_shape_t *x = call->shapes[0];
     size_t format;
+    GANTRY__TRY(check_epsilon(call));
     GANTRY__TRY(gantry__infer_choice(call, "data_format", formats, 2, &format));
     if (x->rank < 2) {
         return gantry__refuse("x must have a batch and channels, 2 dimensions or more, got %s",

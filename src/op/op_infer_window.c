@@ -285,20 +285,49 @@ static bool window_depth(int64_t size, int64_t other, int64_t *out) {
     return true;
 }
 
+static gantry_status_t read_order(const gantry__infer_t *call, const char *name,
+                                  bool *out_is_first) {
+    const char *format = gantry__infer_attr(call, name)->s;
+    *out_is_first = strcmp(format, "NCHW") == 0;
+    if (*out_is_first || strcmp(format, "NHWC") == 0) return GANTRY_OK;
+    return gantry__refuse(
+        "Value for attr '%s' of \"%s\" is not in the list of allowed values: \"NHWC\", \"NCHW\"",
+        name, format);
+}
+
+gantry_status_t gantry__window_images(const gantry__infer_t *call, const char *what,
+                                      gantry_shape_t *out) {
+    const gantry_shape_t *images = call->shapes[0];
+    const int64_t *dims = images->dims;
+    bool is_first;
+    GANTRY__TRY(read_order(call, "input_format", &is_first));
+    GANTRY__TRY(check_image(images, what));
+    *out = is_first ? GANTRY_SHAPE(dims[0], dims[2], dims[3], dims[1]) : *images;
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__window_result(const gantry__infer_t *call) {
+    const gantry_shape_t last = call->out_shapes[0];
+    const int64_t *dims = last.dims;
+    bool is_first;
+    GANTRY__TRY(read_order(call, "output_format", &is_first));
+    if (is_first) call->out_shapes[0] = GANTRY_SHAPE(dims[0], dims[3], dims[1], dims[2]);
+    return GANTRY_OK;
+}
+
 static const gantry__window_attrs_t patch_names = {.size = "ksizes", .spread = "rates"};
 
 gantry_status_t gantry__infer_extract_image_patches(gantry__infer_t *call) {
-    const gantry_shape_t *image = call->shapes[0];
-    gantry_shape_t *out = &call->out_shapes[0];
+    gantry_shape_t image, *out = &call->out_shapes[0];
     gantry__window_t w;
     int64_t places[2], depth;
-    GANTRY__TRY(check_image(image, "input"));
+    GANTRY__TRY(gantry__window_images(call, "input", &image));
     GANTRY__TRY(gantry__window_read(call, &patch_names, &w));
-    GANTRY__TRY(gantry__window_places(&w, image, places));
-    if (!window_depth(w.window[0] * w.window[1], image->dims[3], &depth))
+    GANTRY__TRY(gantry__window_places(&w, &image, places));
+    if (!window_depth(w.window[0] * w.window[1], image.dims[3], &depth))
         return gantry__refuse("patches of %" PRId64 " x %" PRId64 " x %" PRId64 " are too large",
-                              w.window[0], w.window[1], image->dims[3]);
-    *out = *image;
+                              w.window[0], w.window[1], image.dims[3]);
+    *out = image;
     out->dims[1] = places[0];
     out->dims[2] = places[1];
     out->dims[3] = depth;

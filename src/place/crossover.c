@@ -125,6 +125,8 @@ static double matrix_elements(const gantry_shape_t *shape) {
 /* (m k) (k n) = k^2 (m n), whichever matrix is transposed. */
 double gantry__operations_of(const gantry__op_def_t *op, const gantry_shape_t *a,
                              const gantry_shape_t *b, const gantry_shape_t *out) {
+    if (op->id == GANTRY__OP_ID__GroupedMatMul || op->id == GANTRY__OP_ID__FusedGroupedMatMul)
+        return 2 * (double)gantry_shape_elements(out) * (double)a->dims[a->rank - 1];
     if (op->id != GANTRY__OP_ID_MatMul && op->id != GANTRY__OP_ID_BatchMatMul &&
         op->id != GANTRY__OP_ID__FusedMatMul)
         return 0;

@@ -36,15 +36,6 @@ static const conv_size_t sizes[] = {
     {{1, 36, 15, 1}, {34, 3, 1, 4}, 1, 1, false},
 };
 
-/* The elements of t as doubles; the caller frees them. */
-static double *numbers_of(const golden_tensor_t *t) {
-    const size_t count = (size_t)gantry_shape_elements(&t->shape);
-    double *numbers = malloc(count * sizeof *numbers);
-    for (size_t i = 0; numbers && i < count; ++i)
-        numbers[i] = golden_number_at(t->dtype, t->data, i);
-    return numbers;
-}
-
 static int64_t places_of(const conv_size_t *size, int d) {
     const int64_t reach = (size->filter[d] - 1) * size->spread + 1, image = size->image[d + 1];
     return size->is_same ? (image + size->step - 1) / size->step : (image - reach) / size->step + 1;
@@ -114,7 +105,7 @@ static void run_conv(conformance_t *c, gantry_dtype_t dtype, const conv_size_t *
                           .attr_count = 3,
                           .inputs = inputs,
                           .input_count = 2};
-    double *x = numbers_of(&inputs[0]), *filter = numbers_of(&inputs[1]);
+    double *x = golden_numbers(&inputs[0]), *filter = golden_numbers(&inputs[1]);
     if (x && filter) {
         convolve(size, x, filter, &expected);
         conformance_check_sums(c, &item, f[0] * f[1] * f[2], &expected);

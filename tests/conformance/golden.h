@@ -105,6 +105,9 @@ bool golden_is_float(gantry_dtype_t dtype);
 /* An element of a float type as a number, and a number rounded to one (to the nearest, ties to
  * even). */
 double golden_number_at(gantry_dtype_t dtype, const void *data, size_t index);
+/* All elements as numbers, zeros for a type that is no float type; the caller frees them. NULL when
+ * memory is out. */
+double *golden_numbers(const golden_tensor_t *t);
 void golden_store_number(gantry_dtype_t dtype, void *data, size_t index, double value);
 
 /* XXH64 of `bytes` bytes of elements in the order of files. Every NaN counts as the positive quiet

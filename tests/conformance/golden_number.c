@@ -2,6 +2,7 @@
 /* Converts elements of the float types to doubles and back. Arithmetic does this, not the bit
  * operations of the library's own conversions. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "golden.h"
@@ -39,6 +40,14 @@ double golden_number_at(gantry_dtype_t dtype, const void *data, size_t index) {
     return (double)single;
 }
 
+double *golden_numbers(const golden_tensor_t *t) {
+    const size_t count = (size_t)gantry_shape_elements(&t->shape);
+    double *numbers = calloc(count ? count : 1, sizeof *numbers);
+    for (size_t i = 0; numbers && i < count && golden_is_float(t->dtype); ++i)
+        numbers[i] = golden_number_at(t->dtype, t->data, i);
+    return numbers;
+}
+
 /* value > 0 and finite as a count of the type's steps there, ties to the even count; 2^step is
  * one of them. */
 static double count_steps(double value, int precision, int least_step, int *out_step) {
@@ -64,12 +73,15 @@ static uint16_t half_bits(double value, int fraction_bits, int least_step, uint1
 void golden_store_number(gantry_dtype_t dtype, void *data, size_t index, double value) {
     char *at = (char *)data + index * gantry_dtype_size(dtype);
     float single = (float)value;
-    uint16_t half = dtype == GANTRY_FLOAT16 ? half_bits(value, 10, -24, 0x7c00)
-                                            : half_bits(value, 7, -133, 0x7f80);
-    if (dtype == GANTRY_FLOAT64)
+    if (dtype == GANTRY_FLOAT64) {
         memcpy(at, &value, sizeof value);
-    else if (dtype == GANTRY_FLOAT32)
+        return;
+    }
+    if (dtype == GANTRY_FLOAT32) {
         memcpy(at, &single, sizeof single);
-    else
-        memcpy(at, &half, sizeof half);
+        return;
+    }
+    const uint16_t half = dtype == GANTRY_FLOAT16 ? half_bits(value, 10, -24, 0x7c00)
+                                                  : half_bits(value, 7, -133, 0x7f80);
+    memcpy(at, &half, sizeof half);
 }

@@ -4,7 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from golden_case import F32, F64, HALVES, I32, I64, INTEGERS, INTS, Recorder, random_values
-from golden_window import bound, channels_last, explicit_of, four, geometry, halves_bound, text, views
+from golden_window import bound, channels_last, explicit_of, four, from_planes, geometry, halves_bound, planes, text, views
 
 
 def values(dtype, shape, *name):
@@ -25,7 +25,7 @@ def patch_matrix(x, f, step, spread, padding, explicit):
 
 
 def conv_reference(inputs, attrs):
-    x, lists, back = channels_last(inputs, attrs)
+    x, lists, back = channels_last([from_planes(inputs[0], attrs)] + inputs[1:], attrs)
     f = wide(inputs[1])
     spread = (lists("dilations") or [1, 1, 1, 1])[1:3]
     p = patch_matrix(x, f, lists("strides")[1:3], spread, attrs["padding"], explicit_of(lists))
@@ -33,7 +33,8 @@ def conv_reference(inputs, attrs):
     each = f.shape[3] // groups
     out = [np.einsum("nyxrcd,rcde->nyxe", p[..., g * f.shape[2]:(g + 1) * f.shape[2]], f[..., g * each:(g + 1) * each])
            for g in range(groups)]
-    return back(np.concatenate(out, axis=3).astype(x.dtype))
+    y = np.concatenate(out, axis=3).astype(x.dtype)
+    return planes(y) if attrs.get("output_format") == "NCHW" else back(y)
 
 
 CASES = [   # image, filter, step, padding
@@ -57,6 +58,10 @@ LONG = [   # sums of more than 2,048 elements, windows of more than 32 pixels, o
 ]
 
 
+PLANES = [((2, 9, 7, 3), (3, 2, 3, 5), (2, 1), "SAME"), ((1, 6, 8, 1), (1, 1, 1, 4), (1, 2), "VALID"),
+          ((2, 5, 4, 16), (3, 3, 16, 3), (1, 1), "SAME"), ((1, 23, 40, 3), (7, 7, 3, 17), (2, 2), "SAME")]
+
+
 def convolve_images():
     r = Recorder("ConvolveImages", reference=conv_reference)
     for dtype in (F32, F64) + HALVES:
@@ -72,7 +77,17 @@ def convolve_images():
     x, f = values(F32, (2, 7, 6, 4)), values(F32, (3, 2, 4, 6))
     r.add("explicit", [x, f], {"strides": four((1, 2)), "padding": "EXPLICIT", "explicit_paddings": [0, 0, 1, 2, 3, 0, 0, 0]},
           numpy_only=True, tolerance=bound(F32, 24))
+    for image, window, step, padding in PLANES:
+        for dtype in (F32, F64) + HALVES if window[2] == 3 else (F32,):
+            r.add(f"{dtype.name}_planes_" + text(image, window, step, padding), [planes(values(dtype, image)), values(dtype, window)],
+                  {"strides": four(step), "padding": padding, "input_format": "NCHW"}, numpy_only=True,
+                  tolerance=bound(dtype, int(np.prod(window[:3]))))
+            r.add(f"{dtype.name}_to_planes_" + text(image, window, step, padding), [values(dtype, image), values(dtype, window)],
+                  {"strides": four(step), "padding": padding, "output_format": "NCHW"}, numpy_only=True,
+                  tolerance=bound(dtype, int(np.prod(window[:3]))))
     good = {"strides": four((1, 1)), "padding": "SAME"}
+    r.our_error("output_format_unknown", [x, f], {**good, "output_format": "NC"}, "Value for attr 'output_format'")
+    r.our_error("input_format_unknown", [x, f], {**good, "input_format": "CHWN"}, "allowed values: \"NHWC\", \"NCHW\"")
     r.our_error("groups", [x, values(F32, (3, 2, 2, 6))], good, "there are no groups in ConvolveImages")
     r.our_error("depths", [x, values(F32, (3, 2, 3, 6))], good, "input depth must be evenly divisible by filter depth")
     r.our_error("images_of_rank_3", [x[0], f], good, "convolution input must be 4-dimensional")

@@ -214,6 +214,7 @@ def top_k():
         r.add(f"{dtype.name}_specials", [x, np.array(x.size - 1, I32)], numpy_only=is_float(dtype))
     r.add("int64_indices", [few_values(F32, (2, 21)), np.array(4, I64)], {"index_type": I64, "sorted": True})
     r.add("int16_indices", [few_values(F32, (2, 21)), np.array(4, I64)], {"index_type": I16})
+    r.add("int16_k", [few_values(F32, (2, 21)), np.array(4, I16)])
     r.add("nan", [np.array([1, np.nan, 3, np.nan, np.inf], F32), np.array(4, I32)], numpy_only=True)
     x = np.array([1, 3, 2], F32)
     r.error("k_too_large", [x, np.array(4, I32)], contains="input must have at least k columns. Had 3, needed 4")

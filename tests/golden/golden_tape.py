@@ -396,6 +396,8 @@ def indices():
     add("Gather", [any_(2, 2, 3, 1), ints([[0, 0], [2, 1]]), ints(2)], {"batch_dims": 1})
     add("GatherNd", [any_(3, 2), ints([[2], [0], [2]])])
     add("GatherNd", [any_(2, 2), ints([[[1, 0]], [[0, 1]]])])
+    add("GatherNd", [any_(2, 3, 2), ints([[[2], [2]], [[0], [1]]])], {"batch_dims": 1}, untold=any_(2, 2, 2))
+    add("GatherNd", [any_(2, 2, 3), ints([[[2], [0]], [[1], [1]]])], {"batch_dims": 2}, untold=any_(2, 2), second=True)
     add("ScatterNd", [ints([[1], [3], [1]]), any_(3, 2), ints([4, 2])])
     for op in ("TensorScatterUpdate", "TensorScatterAdd", "TensorScatterSub", "TensorScatterMax", "TensorScatterMin"):
         add(op, [any_(4, 2), ints([[1], [3]]), any_(2, 2)])
@@ -518,6 +520,8 @@ def resizes():
         smooth=False, tolerance=near, kinds=(F32,))
     add("CropAndResizeGradImage", [any_(2, 3, 2, 2), ints([[0.1, 0.2, 0.8, 0.9], [0.3, -0.5, 0.6, 0.75]], F32), ints([1, 0]), ints([2, 4, 5, 2])],
         {"T": F32}, untold=any_(2, 4, 5, 2), smooth=False, kinds=(F32,))
+    add("CropAndResizeGradBoxes", [any_(2, 3, 2, 2), any_(2, 4, 5, 2), at([[0.1, 0.2, 0.8, 0.9], [0.3, -0.5, 0.6, 0.75]]), ints([1, 0])], {},
+        untold=any_(2, 4), kinds=(F32,))
     for mode in ({}, {"mode": "LINEAR"}, {"mode": "CUBIC", "exclude_outside": True}, {"mode": "LINEAR", "antialias": True}):
         add("Resize", [any_(2, 3, 4), ints([2, 5, 3], np.int64)], mode, untold=any_(2, 5, 3))
         add("ResizeGrad", [any_(2, 5, 3), ints([2, 3, 4], np.int64), ints([2, 5, 3], np.int64)], mode, untold=any_(2, 3, 4))

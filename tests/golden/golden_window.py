@@ -282,8 +282,17 @@ def depthwise():
     return r
 
 
+def planes(x):
+    """The images with their channels first; from_planes brings them back if input_format has them so."""
+    return np.ascontiguousarray(x.transpose(0, 3, 1, 2))
+
+
+def from_planes(x, attrs):
+    return x.transpose(0, 2, 3, 1) if attrs.get("input_format") == "NCHW" else x
+
+
 def patches_reference(inputs, attrs):
-    x = inputs[0]
+    x = from_planes(inputs[0], attrs)
     parts = [np.where(inside[None, :, :, None], part, np.zeros((), x.dtype)).astype(x.dtype) for _, _, part, inside in
              views(x, attrs["ksizes"][1:3], attrs["strides"][1:3], attrs["rates"][1:3], attrs["padding"])]
     return np.concatenate(parts, axis=3)
@@ -301,8 +310,18 @@ def patches():
     for image, window, step, padding in LONG_PLACES:
         r.add("long_" + text(image, window, step, padding), [values(F32, image)],
               {"ksizes": four(window), "strides": four(step), "rates": four((1, 1)), "padding": padding})
+    for dtype in (F32, F64, np.dtype(np.int8), np.dtype(np.int16)):
+        r.add(f"{dtype.name}_planes", [planes(values(dtype, (2, 6, 7, 3)))],
+              {"ksizes": four((3, 2)), "strides": four((2, 1)), "rates": four((1, 2)), "padding": "VALID", "input_format": "NCHW"},
+              numpy_only=True)
+    r.add("planes_padded", [planes(values(F32, (1, 5, 70, 4)))],
+          {"ksizes": four((3, 3)), "strides": four((1, 2)), "rates": four((1, 1)), "padding": "SAME", "input_format": "NCHW"},
+          numpy_only=True)
     r.error("rank_3", [values(F32, (4, 4, 2))], {"ksizes": four((2, 2)), "strides": four((1, 1)), "rates": four((1, 1)),
                                                 "padding": "SAME"})
+    r.our_error("input_format_unknown", [values(F32, (1, 4, 4, 2))],
+                {"ksizes": four((2, 2)), "strides": four((1, 1)), "rates": four((1, 1)), "padding": "SAME", "input_format": "NCWH"},
+                "allowed values: \"NHWC\", \"NCHW\"")
     return r
 
 

@@ -108,10 +108,6 @@ static void rule_crop_grad_image(gantry__rule_call_t *c) {
                                    gantry__rule_attr(c, "method"), 1);
 }
 
-static void rule_crop_grad_boxes(gantry__rule_call_t *c) {
-    gantry__rule_lacks(c, "has no gradient of its own");
-}
-
 /* Of the nearest pixel the boxes get no gradient. */
 static void rule_crop_and_resize(gantry__rule_call_t *c) {
     const gantry_attr_value_t *method = gantry__rule_attr(c, "method");
@@ -129,7 +125,6 @@ static void rule_crop_and_resize(gantry__rule_call_t *c) {
 
 const gantry__rule_t gantry__rules_resize[] = {
     {"CropAndResize", rule_crop_and_resize},
-    {"CropAndResizeGradBoxes", rule_crop_grad_boxes},
     {"CropAndResizeGradImage", rule_crop_grad_image},
     {"Resize", rule_resize},
     {"ResizeBicubic", rule_resize_bicubic},

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gradients of ops that move whole tensors: shapes, orders, blocks, repetition, casts. */
+#include <string.h>
+
 #include "train/base/inner_scope.h"
 #include "train/tape/rule_help.h"
 
@@ -75,9 +77,13 @@ static const char *const patch_attrs[] = {"ksizes", "strides", "rates", "padding
                                           "explicit_paddings"};
 
 static void rule_extract_patches(gantry__rule_call_t *c) {
-    tensor *inputs[] = {c->dy[0], gantry_shape(c->scope, c->x[0], GANTRY_INT64), NULL, NULL};
+    static const int32_t last[] = {0, 2, 3, 1}, first[] = {0, 3, 1, 2};
+    const bool is_first = strcmp(gantry__rule_attr(c, "input_format")->s, "NCHW") == 0;
+    tensor *images = is_first ? gantry_transpose(c->scope, c->x[0], last) : c->x[0];
+    tensor *inputs[] = {c->dy[0], gantry_shape(c->scope, images, GANTRY_INT64), NULL, NULL};
     c->dx[0] = gantry__rule_again(c, "FoldImagePatches", inputs, patch_attrs,
                                   GANTRY__RULE_COUNT(patch_attrs));
+    if (is_first) c->dx[0] = gantry_transpose(c->scope, c->dx[0], first);
 }
 
 static void rule_fold_patches(gantry__rule_call_t *c) {

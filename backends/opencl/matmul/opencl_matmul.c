@@ -68,6 +68,23 @@ void gantry__opencl_matmul_read(const gantry_op_call_t *call, gantry__opencl_mat
     opencl_matmul_fold_batches(out_matmul);
 }
 
+void gantry__opencl_matmul_read_groups(const gantry_op_call_t *call,
+                                       gantry__opencl_matmul_t *out_matmul) {
+    const gantry_arg_t *x = call->inputs[0], *w = call->inputs[1];
+    *out_matmul =
+        (gantry__opencl_matmul_t){.dtype = x->dtype,
+                                  .m = x->dims[0],
+                                  .n = w->dims[2],
+                                  .k = x->dims[2],
+                                  .batch_rank = 1,
+                                  .batch_count = x->dims[1],
+                                  .groups = x->dims[1],
+                                  .is_interleaved = gantry__k_attr_int(call, "interleaved", 0) != 0,
+                                  .batch_dims = {x->dims[1]},
+                                  .a_batch = {x->dims[2]},
+                                  .b_batch = {w->dims[2]}};
+}
+
 int32_t gantry__opencl_matmul_clear(gantry_op_call_t *call) {
     const uint32_t zero = 0;
     return call->services->fill(call, &call->outputs[0]->span, &zero, sizeof zero);

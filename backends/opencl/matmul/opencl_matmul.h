@@ -25,6 +25,8 @@ typedef struct gantry__opencl_matmul_t {
     int64_t k;
     int32_t batch_rank; /* 0: one product */
     int64_t batch_count;
+    int64_t groups; /* of a product of groups, which are its batch; 0: it is none */
+    bool is_interleaved;
     int64_t batch_dims[GANTRY__OPENCL_BATCH_RANK];
     /* stride of a along each dimension; 0 where it is broadcast */
     int64_t a_batch[GANTRY__OPENCL_BATCH_RANK];
@@ -32,6 +34,9 @@ typedef struct gantry__opencl_matmul_t {
 } gantry__opencl_matmul_t;
 
 void gantry__opencl_matmul_read(const gantry_op_call_t *call, gantry__opencl_matmul_t *out_matmul);
+/* The same of _GroupedMatMul or _FusedGroupedMatMul. */
+void gantry__opencl_matmul_read_groups(const gantry_op_call_t *call,
+                                       gantry__opencl_matmul_t *out_matmul);
 /* Fills c with zeros, which a product over no elements is. */
 int32_t gantry__opencl_matmul_clear(gantry_op_call_t *call);
 
@@ -103,5 +108,8 @@ extern const gantry_kernel_def_t gantry__opencl_cpu_matmul_kernels[GANTRY__OPENC
 extern const gantry_kernel_def_t gantry__opencl_tensor_kernels[GANTRY__OPENCL_MATMUL_OPS];
 /* _FusedMatMul with a bias, a Relu, or both, on processors. */
 extern const gantry_kernel_def_t gantry__opencl_cpu_fused_kernel;
+/* _GroupedMatMul and _FusedGroupedMatMul, on processors. */
+extern const gantry_kernel_def_t gantry__opencl_cpu_grouped_kernel,
+    gantry__opencl_cpu_fused_grouped_kernel;
 
 #endif

@@ -99,10 +99,17 @@ static int32_t opencl_cpu_conv_compute(gantry_op_call_t *call) {
     return convolve_on_processor(call, &none);
 }
 
+/* The lines of window_lines.cl need the channels last. */
+static int32_t opencl_cpu_conv_supports(const gantry_op_call_t *call) {
+    return gantry__opencl_suits_processor(call) &&
+           !gantry__window_is_planar(call, "input_format") &&
+           !gantry__window_is_planar(call, "output_format");
+}
+
 /* Without padding, sums that have a NaN are computed again, which must come before the epilogue. */
 static int32_t opencl_cpu_conv_supports_fused(const gantry_op_call_t *call) {
     gantry__epilogue_t epilogue;
-    return gantry__opencl_suits_processor(call) && gantry__epilogue_read(call, &epilogue) &&
+    return opencl_cpu_conv_supports(call) && gantry__epilogue_read(call, &epilogue) &&
            call->inputs[1]->element_count > 0 && !gantry__window_is_without_padding(call);
 }
 
@@ -116,7 +123,7 @@ static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_DTYPES_FLOAT
 
 const gantry_kernel_def_t gantry__opencl_cpu_conv_kernel = GANTRY_K_DEFINITION(
     "ConvolveImages", float_types, 1, NULL, 0, .priority = GANTRY__MATMUL_ABOVE_PACK,
-    .supports = gantry__opencl_suits_processor, .compute = opencl_cpu_conv_compute);
+    .supports = opencl_cpu_conv_supports, .compute = opencl_cpu_conv_compute);
 
 const gantry_kernel_def_t gantry__opencl_cpu_fused_conv_kernel = GANTRY_K_DEFINITION(
     "_FusedConvolveImages", float_types, 1, NULL, 0, .priority = GANTRY__MATMUL_ABOVE_PACK,

@@ -133,6 +133,14 @@ static void set_strides(problem_t *q, const gantry__opencl_matmul_t *matmul) {
     }
 }
 
+/* Groups are columns of wider matrices. */
+static void set_group_strides(problem_t *q, const gantry__opencl_matmul_t *matmul) {
+    q->a_row = matmul->groups * matmul->k;
+    q->b_row = q->c_row = matmul->groups * matmul->n;
+    q->c_col = q->bias_col = matmul->is_interleaved ? matmul->groups : 1;
+    q->c_batch = matmul->is_interleaved ? 1 : matmul->n;
+}
+
 static void exchange(int64_t *a, int64_t *b) {
     int64_t old = *a;
     *a = *b;
@@ -247,6 +255,7 @@ static void make_plan(const gantry_op_call_t *call, const gantry__opencl_matmul_
                          .item_bytes = gantry__k_size(matmul->dtype),
                          .blocks = call->device->cpu_blocks[matmul->dtype == GANTRY_FLOAT64]};
     set_strides(&out_plan->problem, matmul);
+    if (matmul->groups > 0) set_group_strides(&out_plan->problem, matmul);
     if (worth > 0) { /* another program is not built for little work */
         opencl_cpu_matmul_make_narrow(&out_plan->tile, out_plan->problem.n);
     }
@@ -353,6 +362,27 @@ static int32_t opencl_cpu_matmul_compute_fused(gantry_op_call_t *call) {
     return compute_tiles(call, &matmul, &epilogue);
 }
 
+static int32_t opencl_cpu_grouped_compute(gantry_op_call_t *call) {
+    const gantry__epilogue_t none = {.bias = NULL};
+    gantry__opencl_matmul_t matmul;
+    gantry__opencl_matmul_read_groups(call, &matmul);
+    return matmul.k == 0 ? gantry__opencl_matmul_clear(call) : compute_tiles(call, &matmul, &none);
+}
+
+static int32_t opencl_cpu_grouped_supports_fused(const gantry_op_call_t *call) {
+    gantry__epilogue_t epilogue;
+    return gantry__opencl_suits_processor(call) && gantry__epilogue_read(call, &epilogue) &&
+           call->inputs[0]->dims[2] > 0;
+}
+
+static int32_t opencl_cpu_grouped_compute_fused(gantry_op_call_t *call) {
+    gantry__epilogue_t epilogue;
+    gantry__opencl_matmul_t matmul;
+    (void)gantry__epilogue_read(call, &epilogue);
+    gantry__opencl_matmul_read_groups(call, &matmul);
+    return compute_tiles(call, &matmul, &epilogue);
+}
+
 static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_DTYPES_FLOATS}};
 
 const gantry_kernel_def_t gantry__opencl_cpu_matmul_kernels[GANTRY__OPENCL_MATMUL_OPS] =
@@ -363,3 +393,13 @@ const gantry_kernel_def_t gantry__opencl_cpu_fused_kernel =
     GANTRY__MATMUL_FUSED_KERNEL(&gantry__opencl_cpu_matmul_kernels[0], GANTRY__MATMUL_ABOVE_PACK,
                                 float_types, GANTRY_KERNEL_BATCH_INVARIANT, NULL,
                                 opencl_cpu_matmul_supports_fused, opencl_cpu_matmul_compute_fused);
+
+const gantry_kernel_def_t gantry__opencl_cpu_grouped_kernel = GANTRY__MATMUL_GROUPED_KERNEL(
+    GANTRY__MATMUL_ABOVE_PACK, float_types, GANTRY_KERNEL_BATCH_INVARIANT, NULL,
+    gantry__opencl_suits_processor, opencl_cpu_grouped_compute);
+
+const gantry_kernel_def_t gantry__opencl_cpu_fused_grouped_kernel =
+    GANTRY__MATMUL_FUSED_GROUPED_KERNEL(
+        &gantry__opencl_cpu_grouped_kernel, GANTRY__MATMUL_ABOVE_PACK, float_types,
+        GANTRY_KERNEL_BATCH_INVARIANT, NULL, opencl_cpu_grouped_supports_fused,
+        opencl_cpu_grouped_compute_fused);

@@ -31,7 +31,9 @@ typedef struct {
     long mc, nc, kc;
     long slot; /* scratch of one work-item */
     long is_direct, is_plain;
-    long bias_row, bias_col; /* from c[i, j]'s bias to c[i + 1, j]'s and to c[i, j + 1]'s */
+    /* from c[i, j]'s bias to c[i + 1, j]'s and to c[i, j + 1]'s; with a bias, a batch is the groups
+     * of a row */
+    long bias_row, bias_col;
     long batch_rank;
     long batch_dims[6], a_batch[6], b_batch[6];
 } problem_t;
@@ -239,7 +241,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void opencl_cpu_matmul(
             b += rest % q.batch_dims[d] * q.b_batch[d];
             rest /= q.batch_dims[d];
         }
-        product(&q, a, b, c, BIAS + i0 * q.bias_row + j0 * q.bias_col, packed_a, packed_b, i1 - i0,
-                j1 - j0);
+        product(&q, a, b, c, BIAS + batch * q.c_batch + i0 * q.bias_row + j0 * q.bias_col, packed_a,
+                packed_b, i1 - i0, j1 - j0);
     }
 }

@@ -11,8 +11,8 @@ typedef const gantry_tensor_t tensor;
 
 /* ---- checks ---- */
 
-static gantry_status_t join_check_one(const gantry__join_t *join, const char *what, uint32_t number,
-                                      tensor *given) {
+gantry_status_t gantry__join_check_tensor(const gantry__join_t *join, const char *what,
+                                          uint32_t number, tensor *given) {
     if (!given || given->runtime != join->outer->runtime)
         return gantry__refuse("%s %u is %s; a tensor of the scope's runtime is accepted", what,
                               number, given ? "of another runtime" : "NULL");
@@ -24,9 +24,10 @@ static gantry_status_t join_check(const gantry__join_t *join, tensor *const *ope
     if (join->count == 0 || join->count > GANTRY_MAX_JOINED)
         return gantry__refuse("%u operands; 1 to %d are accepted", join->count, GANTRY_MAX_JOINED);
     if (!operands) return gantry__refuse("the array of operands is NULL");
+    if (!join->outputs) return gantry__refuse("the array of outputs is NULL");
     if (!join->body) return gantry__refuse("body is NULL; a function is accepted");
     for (uint32_t i = 0; i < join->count; ++i) {
-        GANTRY__TRY(join_check_one(join, "operand", i, operands[i]));
+        GANTRY__TRY(gantry__join_check_tensor(join, "operand", i, operands[i]));
         if (gantry_shape_equal(&operands[i]->shape, &operands[0]->shape)) continue;
         char got[GANTRY_MAX_RANK * 21 + 3], accepted[GANTRY_MAX_RANK * 21 + 3];
         (void)gantry_shape_format(&operands[i]->shape, got, sizeof got);
@@ -41,7 +42,7 @@ gantry_status_t gantry__join_check_inits(const gantry__join_t *join, tensor *con
                                          tensor *const *inits) {
     if (!inits) return gantry__refuse("the array of inits is NULL");
     for (uint32_t i = 0; i < join->count; ++i) {
-        GANTRY__TRY(join_check_one(join, "init", i, inits[i]));
+        GANTRY__TRY(gantry__join_check_tensor(join, "init", i, inits[i]));
         if (inits[i]->dtype == operands[i]->dtype && inits[i]->shape.rank == 0) continue;
         char got[GANTRY_MAX_RANK * 21 + 3];
         (void)gantry_shape_format(&inits[i]->shape, got, sizeof got);
@@ -78,8 +79,8 @@ static gantry_status_t join_keep_list(const gantry_scope_t *scope, gantry_scope_
 }
 
 gantry_status_t gantry__join_end(gantry__join_t *join, gantry_status_t status,
-                                 tensor *const *results, tensor **outputs) {
-    if (status == GANTRY_OK && !outputs) status = gantry__refuse("the array of outputs is NULL");
+                                 tensor *const *results) {
+    tensor **outputs = join->outputs;
     gantry__joined_t made;
     if (status == GANTRY_OK)
         status = join_keep_list(join->outer, join->scope, join->count, results, made);

@@ -21,13 +21,17 @@ typedef struct gantry__join_t {
     gantry_scope_t *scope; /* of what is made on the way, inside the caller's */
     gantry_function_body_fn body;
     void *user;
-    uint32_t count; /* operands */
+    uint32_t count;                  /* operands */
+    const gantry_tensor_t **outputs; /* the caller's */
 } gantry__join_t;
 
 typedef const gantry_tensor_t *gantry__joined_t[GANTRY_MAX_JOINED];
 
-/* Checks count, the body, and count operands of one shape, then begins the join's scope. */
+/* Checks count, body, outputs, and count operands of one shape, then begins the join's scope. */
 gantry_status_t gantry__join_begin(gantry__join_t *join, const gantry_tensor_t *const *operands);
+/* InvalidArgument unless a tensor is given that the caller's scope takes: "what number". */
+gantry_status_t gantry__join_check_tensor(const gantry__join_t *join, const char *what,
+                                          uint32_t number, const gantry_tensor_t *given);
 /* InvalidArgument unless there is an init for each operand: a scalar of its type. */
 gantry_status_t gantry__join_check_inits(const gantry__join_t *join,
                                          const gantry_tensor_t *const *operands,
@@ -36,8 +40,7 @@ gantry_status_t gantry__join_check_inits(const gantry__join_t *join,
  * returns the status of the caller's scope, with the call's name in front of the message. Outputs
  * are NULL after a failure. It must be called after gantry__join_begin in any case. */
 gantry_status_t gantry__join_end(gantry__join_t *join, gantry_status_t status,
-                                 const gantry_tensor_t *const *results,
-                                 const gantry_tensor_t **outputs);
+                                 const gantry_tensor_t *const *results);
 
 /* The status of the join's scope, with its message, after ops in it. */
 gantry_status_t gantry__join_status(const gantry__join_t *join);
@@ -71,6 +74,9 @@ gantry_status_t gantry__join_pad(const gantry__join_t *join, const gantry_tensor
  * axis keeps size 1. In the order of sums, or of neighbours. */
 gantry_status_t gantry__join_tree(const gantry__join_t *join, const gantry_tensor_t **x,
                                   int32_t axis, bool in_order);
+/* out[i] = inits[i] wherever x[i] has an element; it may be inits[i] itself. */
+gantry_status_t gantry__join_spread(const gantry__join_t *join, const gantry_tensor_t *const *inits,
+                                    const gantry_tensor_t *const *x, const gantry_tensor_t **out);
 /* Joins inits, once, as the left elements, to x, with its tensors. */
 gantry_status_t gantry__join_inits(const gantry__join_t *join, const gantry_tensor_t *const *inits,
                                    const gantry_tensor_t **x);

@@ -185,8 +185,9 @@ gantry_status_t gantry_reduce_with_body(gantry_scope_t *scope, tensor *const *op
                            .outer = scope,
                            .body = body,
                            .user = user,
-                           .count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX};
+                           .count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX,
+                           .outputs = outputs};
     gantry__joined_t x;
     const gantry_status_t status = reduce_joined(&join, operands, inits, options, x);
-    return gantry__join_end(&join, status, x, outputs);
+    return gantry__join_end(&join, status, x);
 }

@@ -182,12 +182,15 @@ static tensor *spread_init(gantry_scope_t *scope, tensor *init, tensor *x) {
         scope, gantry_constant(scope, GANTRY_BOOL, GANTRY_SCALAR, &yes, sizeof yes), init, x);
 }
 
+gantry_status_t gantry__join_spread(const gantry__join_t *join, tensor *const *inits,
+                                    tensor *const *x, tensor **out) {
+    for (uint32_t i = 0; i < join->count; ++i) out[i] = spread_init(join->scope, inits[i], x[i]);
+    return gantry__join_status(join);
+}
+
 gantry_status_t gantry__join_inits(const gantry__join_t *join, tensor *const *inits, tensor **x) {
     gantry__joined_t left, made;
-    for (uint32_t i = 0; i < join->count; ++i) {
-        left[i] = spread_init(join->scope, inits[i], x[i]);
-    }
-    GANTRY__TRY(gantry__join_status(join));
+    GANTRY__TRY(gantry__join_spread(join, inits, x, left));
     GANTRY__TRY(gantry__join_call(join, left, x, made));
     gantry__join_drop(join, left);
     gantry__join_drop(join, x);

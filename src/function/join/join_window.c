@@ -88,9 +88,6 @@ static gantry_status_t window_count(window_axis_t *at, int32_t axis, int64_t siz
 static gantry_status_t window_make_plan(const gantry_shape_t *shape, const int64_t *window,
                                         const gantry_window_body_options_t *options,
                                         window_plan_t *plan) {
-    if (!window && shape->rank > 0)
-        return gantry__refuse("window is NULL; a size for each of %d axes is accepted",
-                              shape->rank);
     plan->rank = shape->rank;
     for (int32_t d = 0; d < shape->rank; ++d) {
         window_axis_t *at = &plan->axes[d];
@@ -191,6 +188,9 @@ static gantry_status_t window_joined(gantry__join_t *join, tensor *const *operan
     window_plan_t plan = {.rank = 0};
     GANTRY__TRY(gantry__struct_read(given, 0, &options, sizeof options, "options"));
     GANTRY__TRY(gantry__join_begin(join, operands));
+    if (!window && operands[0]->shape.rank > 0)
+        return gantry__refuse("window is NULL; a size for each of %d axes is accepted",
+                              operands[0]->shape.rank);
     GANTRY__TRY(gantry__join_check_inits(join, operands, inits));
     GANTRY__TRY(window_make_plan(&operands[0]->shape, window, &options, &plan));
     for (uint32_t i = 0; i < join->count; ++i) x[i] = operands[i];
@@ -211,8 +211,9 @@ gantry_status_t gantry_reduce_window_with_body(gantry_scope_t *scope, tensor *co
                            .outer = scope,
                            .body = body,
                            .user = user,
-                           .count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX};
+                           .count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX,
+                           .outputs = outputs};
     gantry__joined_t x;
     const gantry_status_t status = window_joined(&join, operands, inits, window, options, x);
-    return gantry__join_end(&join, status, x, outputs);
+    return gantry__join_end(&join, status, x);
 }

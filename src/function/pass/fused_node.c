@@ -82,7 +82,7 @@ static bool is_candidate(const gantry__fusing_t *fusing, uint32_t index) {
         gantry__fusing_result(fusing, index)->shape.rank == 0)
         return false; /* no rows */
     const gantry_dtype_t dtype = operand_type(fusing, node, id);
-    if (takes_alpha(id) && !GANTRY__TYPE_IS(dtype, FLOATS))
+    if (id == GANTRY__FUSED_LeakyRelu && !GANTRY__TYPE_IS(dtype, FLOATS))
         return false; /* alpha is rounded by the kernels' own rule */
     if (id == GANTRY__FUSED_Cast &&
         !gantry__fused_takes(id, gantry__fusing_result(fusing, index)->dtype))
@@ -415,6 +415,14 @@ static gantry_status_t can_run(const gantry__fusing_t *fusing, const gantry__pro
 
 /* ---- in the graph ---- */
 
+/* The bits of a number of a 16-bit type, which has it exactly and not as a denormal. */
+static uint16_t half_bits(gantry_dtype_t dtype, float number) {
+    uint32_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    if (bits == 0) return 0;
+    return (uint16_t)(dtype == GANTRY_BFLOAT16 ? bits >> 16 : (bits >> 13) - ((127 - 15) << 10));
+}
+
 static gantry_status_t add_alpha_constant(const gantry__fusing_t *fusing,
                                           const gantry__program_t *program, uint32_t input,
                                           const gantry__node_t *user, uint32_t *out_value) {
@@ -422,7 +430,10 @@ static gantry_status_t add_alpha_constant(const gantry__fusing_t *fusing,
     const gantry_dtype_t dtype = program->alpha_types[input];
     const float narrow = (float)program->alphas[input]; /* as the attribute's type is */
     const double wide = narrow;
-    const void *data = dtype == GANTRY_FLOAT32 ? (const void *)&narrow : &wide;
+    const uint16_t half = half_bits(dtype, narrow); /* of ReducePrecision only */
+    const void *data = dtype == GANTRY_FLOAT32   ? (const void *)&narrow
+                       : dtype == GANTRY_FLOAT64 ? (const void *)&wide
+                                                 : &half;
     char name[GANTRY__NODE_NAME_BYTES];
     (void)snprintf(name, sizeof name, "%.100s/alpha", user->name);
     return gantry__pass_add_constant(fusing->runtime, fusing->graph, user, name, dtype, &scalar,

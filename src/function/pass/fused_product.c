@@ -3,8 +3,9 @@
  *
  *     relu(x @ w + b)      _FusedMatMul of x, w, b; program = {Add 0 1, Relu -1}
  *
- * The program's input 0 is the product. A convolution becomes _FusedConvolveImages. A view between
- * the product and the group, as convolutions by patches have it, moves to after the node.
+ * The program's input 0 is the product. A convolution becomes _FusedConvolveImages, products of
+ * groups _FusedGroupedMatMul. A view between the product and the group, as convolutions by patches
+ * have it, moves to after the node.
  *
  * The node has the bits of its members: it is made only if the kernel that computes the product
  * without a program is the one that takes the program, too. Such a kernel has the product's
@@ -25,6 +26,7 @@ static gantry__op_id_t fused_op_of(const gantry__node_t *node) {
     switch (node->op->id) {
         case GANTRY__OP_ID_MatMul: return GANTRY__OP_ID__FusedMatMul;
         case GANTRY__OP_ID_ConvolveImages: return GANTRY__OP_ID__FusedConvolveImages;
+        case GANTRY__OP_ID__GroupedMatMul: return GANTRY__OP_ID__FusedGroupedMatMul;
         default: return GANTRY__OP_COUNT;
     }
 }
@@ -100,16 +102,25 @@ static bool product_holds_more(const gantry__fusing_t *fusing, uint32_t product,
     return held > graph->values[node->first_output].bytes + MOST_HELD_BYTES;
 }
 
+/* The product as the fused op has it: groups are parts of a row. */
+static gantry__value_t product_result(const gantry__fusing_t *fusing, const gantry__node_t *node) {
+    gantry__value_t result = fusing->graph->values[node->first_output];
+    const int64_t *dims = result.shape.dims;
+    if (node->op->id == GANTRY__OP_ID__GroupedMatMul)
+        result.shape = GANTRY_SHAPE(dims[0], dims[1] * dims[2]);
+    return result;
+}
+
 /* Whether the view of the product keeps rows, and may be made of the members' result instead. */
 static bool can_move_view(const gantry__fusing_t *fusing, const product_t *product, uint32_t last) {
     const gantry__graph_t *graph = fusing->graph;
     const gantry__node_t *view = &graph->nodes[product->view], *node = &graph->nodes[product->node];
     const gantry_shape_t *shape = &graph->values[view->first_output].shape,
-                         *own = &graph->values[node->first_output].shape;
+                         own = product_result(fusing, node).shape;
     return !fusing->is_colocated[product->view] && view->control_count == 0 &&
            (!gantry__node_is_asked(view) || view->wish == graph->nodes[last].wish) &&
            fusing->uses[node->first_output] == 1 && shape->rank > 0 &&
-           shape->dims[shape->rank - 1] == own->dims[own->rank - 1] &&
+           shape->dims[shape->rank - 1] == own.dims[own.rank - 1] &&
            !is_waited_for(fusing, product->view, last);
 }
 
@@ -123,7 +134,8 @@ static bool can_take(const gantry__fusing_t *fusing, const product_t *product, u
            given->dtype == result->dtype && gantry_shape_equal(&given->shape, &result->shape) &&
            last - product->node <= MOST_APART &&
            is_used_by_members_alone(fusing, value, members, count) &&
-           (product->view == NONE || can_move_view(fusing, product, last)) &&
+           (product->view == NONE ? node->op->id != GANTRY__OP_ID__GroupedMatMul
+                                  : can_move_view(fusing, product, last)) &&
            !is_waited_for(fusing, product->node, last) &&
            !product_holds_more(fusing, product->node, last);
 }
@@ -312,8 +324,7 @@ gantry_status_t gantry__fusing_join_product(gantry__fusing_t *fusing, const uint
         return GANTRY_OK;
     const product_t product = find_product(fusing, &program, members, count);
     if (product.input == NONE) return GANTRY_OK;
-    const gantry__value_t own =
-        fusing->graph->values[fusing->graph->nodes[product.node].first_output];
+    const gantry__value_t own = product_result(fusing, &fusing->graph->nodes[product.node]);
     if (!has_plain_operands(fusing, &program, product.input, &own)) return GANTRY_OK;
     exchange_inputs(&program, product.input);
     insert_operands(&program, &fusing->graph->nodes[product.node]);

@@ -253,6 +253,13 @@ static gantry_status_t add_perm(gantry__layout_t *layout, uint32_t node, int32_t
     return gantry__layout_add_numbers(layout, node, GANTRY_INT32, &length, numbers, out_value);
 }
 
+gantry_status_t gantry__layout_add_matrix_turn(gantry__layout_t *layout, uint32_t node,
+                                               uint32_t stored, uint32_t *out_value) {
+    uint32_t inputs[2] = {stored, 0};
+    GANTRY__TRY(add_perm(layout, node, 2, GANTRY__ORDER_SAME, GANTRY__ORDER_TURNED, &inputs[1]));
+    return layout_add(layout, GANTRY__OP_ID_Transpose, inputs, 2, node, "layout", out_value);
+}
+
 /* The body's own Transpose that made the value and was left out; UINT32_MAX: there is none. */
 static uint32_t find_own_transpose(const gantry__layout_t *layout, uint32_t value,
                                    gantry__order_t order) {

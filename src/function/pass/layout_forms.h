@@ -66,6 +66,9 @@ gantry_status_t gantry__layout_add_numbers(gantry__layout_t *layout, uint32_t no
 /* A Reshape of a stored tensor, made for the node. */
 gantry_status_t gantry__layout_add_view(gantry__layout_t *layout, uint32_t node, uint32_t stored,
                                         const gantry_shape_t *shape, uint32_t *out_value);
+/* A Transpose of a stored matrix, made for the node. */
+gantry_status_t gantry__layout_add_matrix_turn(gantry__layout_t *layout, uint32_t node,
+                                               uint32_t stored, uint32_t *out_value);
 /* Makes the node this op of these inputs and attributes, if the result then has this shape; else
  * *out_is_set is false, and the node stays. */
 gantry_status_t gantry__layout_set(gantry__layout_t *layout, uint32_t node, gantry__op_id_t op,

@@ -19,7 +19,8 @@ typedef uint32_t gantry__order_t;
 
 enum {
     GANTRY__ORDER_SAME = 0x76543210,
-    GANTRY__ORDER_LAST = 0x76542130 /* NCHW stored as NHWC */
+    GANTRY__ORDER_TURNED = 0x76543201, /* a matrix, transposed */
+    GANTRY__ORDER_LAST = 0x76542130    /* NCHW stored as NHWC */
 };
 
 static inline uint32_t gantry__order_at(gantry__order_t order, uint32_t axis) {

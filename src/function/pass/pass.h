@@ -7,6 +7,7 @@
  *     pool      the gradient of a max pool takes that of the Relu in front of it
  *     dead      nodes that nothing needs go
  *     layout    transposes around convolutions cancel; fold, common and dead run again if so
+ *     shuffle   (a part of layout) channels are made in the order of a shuffle after them
  *     epilogues a product's node takes the elementwise nodes after it
  *     fuse      elementwise nodes of one device become one node
  *     updates   such nodes that update variables with one program become one node
@@ -42,6 +43,12 @@ gantry_status_t gantry__pass_pool(gantry__graph_t *graph);
 /* *out_is_changed: whether the graph is another one. */
 gantry_status_t gantry__pass_layout(gantry_runtime_t *runtime, gantry__graph_t *graph,
                                     bool *out_is_changed);
+/* The same; a layout pass of its own, which follows the other. */
+gantry_status_t gantry__pass_shuffle(gantry_runtime_t *runtime, gantry__graph_t *graph,
+                                     bool *out_is_changed);
+/* The same, after fusing: convolutions write results whose channels come first. */
+gantry_status_t gantry__pass_give_planes(gantry_runtime_t *runtime, gantry__graph_t *graph,
+                                         bool *out_is_changed);
 gantry_status_t gantry__pass_epilogues(gantry_runtime_t *runtime, gantry__graph_t *graph);
 /* Makes cheap values again in front of late uses, until wanted_bytes fewer live at a time, or until
  * no more can be saved, or until the graph has most_nodes. *out_made: how many nodes are added. */

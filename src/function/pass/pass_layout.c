@@ -17,6 +17,8 @@
  * connected, by such nodes, to a convolution or a pool; so do those with control inputs,
  * colocations, or unlike requests. Constants are transposed by the fold pass, which runs again.
  *
+ * The first convolutions, of few channels, then read NCHW themselves (layout_planes.c).
+ *
  * The walk chooses node by node. Where it moves more bytes in all than the graph did before, the
  * graph stays as it was (layout_before.h).
  *
@@ -208,6 +210,9 @@ static void want_of_free(const gantry__layout_t *layout, const gantry__node_t *n
         } else if (wanted != 0 &&
                    gantry__layout_backward(graph, node, &op, operand, result, wanted, &order)) {
             layout_want(layout, node->inputs[i], order);
+        } else if (wanted != 0 && op.kind == GANTRY__AXES_RESHAPE && operand->rank == 4 &&
+                   takes_last(layout, node, &op)) {
+            layout_want(layout, node->inputs[i], GANTRY__ORDER_LAST); /* a shuffle of channels */
         } else if (wanted != 0 || layout->is_wanted_same[node->first_output]) {
             layout_want(layout, node->inputs[i], GANTRY__ORDER_SAME);
         }
@@ -329,5 +334,6 @@ gantry_status_t gantry__pass_layout(gantry_runtime_t *runtime, gantry__graph_t *
     gantry__heap_free(heap, layout.firsts, values * sizeof(uint32_t));
     gantry__heap_free(heap, layout.forms, layout.form_capacity * sizeof *layout.forms);
     gantry__heap_free(heap, layout.order, layout.order_capacity * sizeof *layout.order);
-    return status;
+    return status == GANTRY_OK ? gantry__layout_read_planes(runtime, graph, out_is_changed)
+                               : status;
 }

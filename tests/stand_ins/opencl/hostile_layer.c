@@ -22,6 +22,7 @@
  *   intel=N         the platform is Intel's; N > 0 execution units make a sub-slice
  *   dots=1          cl_khr_integer_dot_product, with the product that Gantry uses, in OpenCL C 3.0;
  *                   a program of such products in another version of the language is refused
+ *   dots=2          the same, and each product is larger by one, which shows how many there were
  *   dry=1           launches are logged and not run
  *   log=1           launches are logged
  *   withhold=1      commands start at a flush or at a blocking wait, not before
@@ -275,22 +276,24 @@ static void keep_text(cl_program program, const char *options) {
     free(text);
 }
 
+#define DOTS(first)                                                                 \
+    "#if __OPENCL_C_VERSION__ >= 300\n"                                             \
+    "#define __opencl_c_integer_dot_product_input_4x8bit_packed 1\n"                \
+    "static int dot_4x8packed_ss_int(uint a, uint b) {\n"                           \
+    "    int sum = " first                                                          \
+    ";\n"                                                                           \
+    "    for (int i = 0; i < 32; i += 8) sum += (char)(a >> i) * (char)(b >> i);\n" \
+    "    return sum;\n"                                                             \
+    "}\n"                                                                           \
+    "#endif\n"                                                                      \
+    "#line 1\n"
+
 static CL_API_ENTRY cl_program CL_API_CALL layer_clCreateProgramWithSource(
     cl_context context, cl_uint count, const char **texts, const size_t *lengths, cl_int *code) {
-    static const char
-        slow[] = "#undef FP_FAST_FMAF\n#undef FP_FAST_FMA\n#line 1\n",
-        dots[] =
-            "#if __OPENCL_C_VERSION__ >= 300\n"
-            "#define __opencl_c_integer_dot_product_input_4x8bit_packed 1\n"
-            "static int dot_4x8packed_ss_int(uint a, uint b) {\n"
-            "    int sum = 0;\n"
-            "    for (int i = 0; i < 32; i += 8) sum += (char)(a >> i) * (char)(b >> i);\n"
-            "    return sum;\n"
-            "}\n"
-            "#endif\n"
-            "#line 1\n";
-    const bool has_dots = is_on("dots");
-    const char *all[64] = {has_dots ? dots : slow};
+    static const char slow[] = "#undef FP_FAST_FMAF\n#undef FP_FAST_FMA\n#line 1\n";
+    unsigned long long number = 0;
+    const bool has_dots = find_setting("dots", &number) && number > 0;
+    const char *all[64] = {!has_dots ? slow : number == 1 ? DOTS("0") : DOTS("1")};
     size_t bytes[64] = {0}; /* 0: up to its end */
     if ((!is_on("slow_fma") && !has_dots) || count + 1 > sizeof all / sizeof all[0])
         return target->clCreateProgramWithSource(context, count, texts, lengths, code);

@@ -127,6 +127,7 @@ static const struct {
     {"bits", GANTRY_INVALID_ARGUMENT, "type of code 2, 24 bits and 1 lanes is none of"},
     {"lanes", GANTRY_INVALID_ARGUMENT, "type of code 2, 32 bits and 4 lanes is none of"},
     {"rank", GANTRY_INVALID_ARGUMENT, "9 dimensions; 0 to 8 dimensions"},
+    {"ones", GANTRY_INVALID_ARGUMENT, "9 dimensions; 0 to 8 dimensions"},
     {"shape", GANTRY_INVALID_ARGUMENT, "shape [-3,4] of rank 2 is not possible"},
     {"sizes", GANTRY_INVALID_ARGUMENT, "2 dimensions without sizes"},
     {"data", GANTRY_INVALID_ARGUMENT, "data is NULL; the address of 48 bytes"},
@@ -138,6 +139,7 @@ static const struct {
 };
 
 static void spoil(producer_t *p, const char *field) {
+    static int64_t ones[] = {1, 1, 1, 1, 1, 1, 1, 2, 3};
     gantry__dl_tensor_t *tensor = &p->managed.dl_tensor;
     if (strcmp(field, "version") == 0) p->managed.version.major = 2;
     if (strcmp(field, "device") == 0) tensor->device_type = 4, tensor->device_id = 3;
@@ -146,6 +148,7 @@ static void spoil(producer_t *p, const char *field) {
     if (strcmp(field, "bits") == 0) tensor->dtype.bits = 24;
     if (strcmp(field, "lanes") == 0) tensor->dtype.lanes = 4;
     if (strcmp(field, "rank") == 0) tensor->ndim = 9;
+    if (strcmp(field, "ones") == 0) tensor->ndim = 9, tensor->shape = ones, tensor->strides = NULL;
     if (strcmp(field, "shape") == 0) p->shape[0] = -3;
     if (strcmp(field, "sizes") == 0) tensor->shape = NULL;
     if (strcmp(field, "data") == 0) tensor->data = NULL;

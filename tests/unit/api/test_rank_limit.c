@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+#include <gantry/graph.h>
+
 #include "function_fixture.h"
 #include "test.h"
 
@@ -176,6 +178,35 @@ TEST(nine_dimensions_are_refused_in_a_trace) {
     expect_refusal(
         gantry_function_trace(f.runtime, "f", negating, NULL, &wide, 1, 1, NULL, &function),
         GANTRY_INVALID_ARGUMENT, "input 0 has a shape of rank 9");
+    runtime_fixture_close(&f);
+}
+
+/* A node whose result would have nine: its function is refused, with the node's name. */
+TEST(nine_dimensions_of_a_node_are_refused) {
+    const gantry_input_spec_t input = {"x", GANTRY_FLOAT32, ONES8};
+    runtime_fixture_t f;
+    gantry_graph_t *graph;
+    gantry_function_t *function;
+    gantry_graph_value_t values[2], made;
+    size_t count = 1;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+    assert_int_equal(gantry_graph_create(f.runtime, "f", &graph), GANTRY_OK);
+    assert_int_equal(gantry_graph_add_input(graph, &input, &values[0]), GANTRY_OK);
+    assert_int_equal(
+        gantry_graph_add_constant(graph, NULL, gantry_scalar_i32(scope, 0), &values[1]), GANTRY_OK);
+    const gantry_graph_node_t node = {.struct_size = sizeof node,
+                                      .op = "ExpandDims",
+                                      .name = "deeper",
+                                      .inputs = values,
+                                      .input_count = 2};
+    assert_int_equal(gantry_graph_add_node(graph, &node, &made, &count), GANTRY_OK);
+    assert_int_equal(gantry_graph_add_output(graph, "y", made), GANTRY_OK);
+    assert_int_equal(gantry_function_from_graph(graph, NULL, &function), GANTRY_INVALID_ARGUMENT);
+    expect_rank_text(gantry_last_message(), "ExpandDims");
+    expect_rank_text(gantry_last_message(), "deeper");
+    gantry_graph_release(graph);
+    expect_ended_well(scope);
     runtime_fixture_close(&f);
 }
 

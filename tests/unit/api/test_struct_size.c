@@ -328,6 +328,22 @@ static gantry_status_t read_pad(const world_t *w, const void *p) {
 static gantry_status_t read_window(const world_t *w, const void *p) {
     return of_scope(w, gantry_max_pool2d(w->scope, w->x, 1, 1, p));
 }
+static gantry_status_t read_resize(const world_t *w, const void *p) {
+    static const int64_t sizes[4] = {1, 2, 2, 1};
+    return of_scope(w, gantry_resize(w->scope, w->x, sizes, 4, p));
+}
+static gantry_status_t read_attention(const world_t *w, const void *p) {
+    const gantry_tensor_t *outputs[4];
+    (void)gantry_scaled_dot_product_attention(w->scope, w->x, w->x, w->x, p, outputs);
+    return of_scope(w, outputs[0]);
+}
+static gantry_status_t read_rotary(const world_t *w, const void *p) {
+    const gantry_tensor_t *x =
+        gantry_reshape(w->scope, w->x, (gantry_shape_t){.rank = 4, .dims = {1, 1, 2, 2}});
+    const gantry_tensor_t *cache =
+        gantry_ones(w->scope, GANTRY_FLOAT32, (gantry_shape_t){.rank = 2, .dims = {2, 1}});
+    return of_scope(w, gantry_rotary_embedding(w->scope, x, cache, cache, NULL, p));
+}
 static gantry_status_t read_diagonal(const world_t *w, const void *p) {
     return of_scope(w, gantry_matrix_diag(w->scope, w->x, p));
 }
@@ -402,6 +418,32 @@ static gantry_status_t read_while(const world_t *w, const void *p) {
     return of_scope(w, result);
 }
 
+static const gantry_tensor_t *join_scalar(const world_t *w) {
+    return gantry_scalar_f32(w->scope, 1);
+}
+static gantry_status_t read_reduce_body(const world_t *w, const void *p) {
+    const gantry_tensor_t *result, *init = join_scalar(w);
+    (void)gantry_reduce_with_body(w->scope, &w->x, &init, 1, body, NULL, p, &result);
+    return of_scope(w, result);
+}
+static gantry_status_t read_window_body(const world_t *w, const void *p) {
+    static const int64_t window[4] = {1, 2, 1, 1};
+    const gantry_tensor_t *result, *init = join_scalar(w);
+    (void)gantry_reduce_window_with_body(w->scope, &w->x, &init, 1, body, NULL, window, p, &result);
+    return of_scope(w, result);
+}
+static gantry_status_t read_scan_body(const world_t *w, const void *p) {
+    const gantry_tensor_t *result, *init = join_scalar(w);
+    (void)gantry_scan_with_body(w->scope, &w->x, &init, 1, 1, body, NULL, p, &result);
+    return of_scope(w, result);
+}
+static gantry_status_t read_scatter_body(const world_t *w, const void *p) {
+    const gantry_tensor_t *result,
+        *rows = gantry_zeros(w->scope, GANTRY_INT32, (gantry_shape_t){.rank = 2, .dims = {1, 1}});
+    (void)gantry_scatter_with_body(w->scope, &w->x, rows, &w->x, 1, body, NULL, p, &result);
+    return of_scope(w, result);
+}
+
 static const read_row_t read_rows[] = {
     READ(gantry_runtime_options_t, false, read_runtime),
     READ(gantry_format_options_t, false, read_format),
@@ -414,6 +456,9 @@ static const read_row_t read_rows[] = {
     READ(gantry_strided_slice_options_t, true, read_slice),
     READ(gantry_pad_options_t, true, read_pad),
     READ(gantry_window_options_t, true, read_window),
+    READ(gantry_resize_options_t, true, read_resize),
+    READ(gantry_scaled_attention_options_t, true, read_attention),
+    READ(gantry_rotary_options_t, true, read_rotary),
     READ(gantry_diagonal_options_t, true, read_diagonal),
     READ(gantry_fused_batch_norm_options_t, true, read_batch_norm),
     READ(gantry_function_options_t, false, read_function),
@@ -422,6 +467,10 @@ static const read_row_t read_rows[] = {
     READ(gantry_function_save_options_t, false, read_save),
     READ(gantry_function_load_options_t, false, read_load),
     READ(gantry_while_options_t, false, read_while),
+    READ(gantry_reduce_body_options_t, false, read_reduce_body),
+    READ(gantry_window_body_options_t, false, read_window_body),
+    READ(gantry_scan_body_options_t, false, read_scan_body),
+    READ(gantry_scatter_body_options_t, false, read_scatter_body),
     READ(gantry_graph_node_t, false, read_node),
 };
 #define READ_ROWS (sizeof read_rows / sizeof read_rows[0])

@@ -5,10 +5,12 @@
 #include "test.h"
 
 #include "join_case.h"
+#include "join_scan_case.h"
 
 TEST(elements_are_joined_on_the_stand_in) {
     gantry_runtime_t *runtime = fixture_open_runtime(GANTRY_OFF);
     join_check_device(runtime, "GPU:0");
+    join_check_few(runtime, "GPU:0");
     gantry_runtime_release(runtime);
 }
 

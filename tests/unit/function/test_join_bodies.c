@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A body joins elements of every type that its ops take, of several operands, with tensors
- * from outside, constants, branches, loops and other reductions in it, and may set an output to an
- * input, to one tensor twice, or to a tensor from outside.
+/* Promise: A body joins elements of every type that its ops take, of one or several operands.
+ * Promise: A body of a reduction may have tensors from outside, constants, branches and other
+ * reductions in it, and set an output to an input, or to one tensor twice.
  * Promise: Open sizes of kept axes are joined in a function, and an open size of a reduced axis is
  * refused with its number.
  * Promise: A joined reduction in a function takes memory for a part of its operands.

@@ -126,6 +126,15 @@ TEST(fused_products_have_the_shape_of_the_product) {
          "!does not broadcast"},
         {"_FusedMatMul", "float32[2,3] float32[3,4] float32[5,1,1]", "program={" ADD ",1,0,1,0}",
          "!must be like the product, float32[2,4]"},
+        {"_FusedGroupedMatMul", "float32[5,3,2] float32[2,3,4] float32[12]",
+         "program={" ADD ",1,0,1,0}", "float32[5,12]"},
+        {"_FusedGroupedMatMul", "float64[5,3,2] float64[2,3,4]",
+         "interleaved=true program={" MUL ",2,0,0,0}", "float64[5,12]"},
+        {"_FusedGroupedMatMul", "float32[5,3,2] float32[2,2,4]", "program={" ADD ",1,0,0,0}",
+         "!x must be [rows, groups, depth] and w [depth, groups, columns]"},
+        {"_GroupedMatMul", "float32[5,3,2] float32[2,3,4]", "", "float32[5,3,4]"},
+        {"_GroupedMatMul", "float32[5,3,2] float32[2,3,4]", "interleaved=true", "float32[5,4,3]"},
+        {"_GroupedMatMul", "float32[5,3,2] float32[3,3,4]", "", "!x must be"},
     };
     infer_cases_assert(cases, COUNT(cases));
 }

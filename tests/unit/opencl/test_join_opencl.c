@@ -9,10 +9,12 @@
 #include "test.h"
 
 #include "join_case.h"
+#include "join_scan_case.h"
 
 TEST(elements_are_joined_on_a_driver) {
     gantry_runtime_t *runtime = module_runtime_open();
     join_check_device(runtime, "/GPU:0");
+    join_check_few(runtime, "/GPU:0");
     gantry_runtime_release(runtime);
 }
 

@@ -2,7 +2,7 @@
 /* Promise: Variants of elementwise ops that attributes choose give the same bits op by op, in a
  * fused node and in a function without passes, on the CPU backend and on OpenCL.
  * Promise: Integer divisions and powers that never fail are fused, and those that may fail are
- * not. */
+ * not; ReducePrecision is fused in every floating type. */
 #define _XOPEN_SOURCE 700
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 
 typedef const gantry_tensor_t tensor;
 
-enum { COUNT = 64, OUTPUTS = 4 };
+enum { COUNT = 64, OUTPUTS = 6 };
 
 static gantry_attr_value_t flag(const char *name, bool value) {
     return (gantry_attr_value_t){.name = name, .kind = GANTRY_ATTR_BOOL, .i = value};
@@ -54,6 +54,15 @@ static tensor *integers(gantry_scope_t *s, tensor *x, tensor *y) {
     return gantry_add(s, at, gantry_add(s, bits, gantry_count_leading_zeros(s, at)));
 }
 
+/* A chain of 16-bit floats, with fewer bits and with all of them. */
+static tensor *halves(gantry_scope_t *s, tensor *x, tensor *y, gantry_dtype_t dtype) {
+    const bool is_half = dtype == GANTRY_FLOAT16;
+    x = gantry_cast(s, x, dtype);
+    tensor *at = gantry_mul(s, gantry_reduce_precision(s, x, 4, 3), gantry_cast(s, y, dtype));
+    at = gantry_add(s, at, gantry_reduce_precision(s, x, is_half ? 5 : 8, is_half ? 10 : 7));
+    return gantry_maximum(s, gantry_reduce_precision(s, at, 5, 0), x);
+}
+
 static void variants_body(gantry_scope_t *s, tensor *const *inputs, tensor **outputs, void *user) {
     tensor *x = inputs[2], *y = inputs[3];
     (void)user;
@@ -64,6 +73,8 @@ static void variants_body(gantry_scope_t *s, tensor *const *inputs, tensor **out
     outputs[3] = call(s, "Round", gantry_reduce_precision(s, gantry_mul(s, x, y), 5, 3), NULL,
                       "ties_away", NULL);
     outputs[3] = call(s, "Minimum", outputs[3], y, "signed_zero", NULL);
+    outputs[4] = halves(s, x, y, GANTRY_FLOAT16);
+    outputs[5] = halves(s, x, y, GANTRY_BFLOAT16);
 }
 
 static void inputs_of(gantry_scope_t *scope, tensor **inputs) {
@@ -162,8 +173,9 @@ static void never_fails_body(gantry_scope_t *s, tensor *const *inputs, tensor **
         gantry_add(s, call(s, "Div", inputs[0], inputs[1], "never_fails", NULL), inputs[1]);
 }
 
-static bool has_node(gantry_runtime_t *runtime, gantry_function_body_fn body, const char *op) {
-    gantry_function_t *function = trace_variants(runtime, body, 0, 1);
+static bool has_node(gantry_runtime_t *runtime, gantry_function_body_fn body, size_t outputs,
+                     const char *op) {
+    gantry_function_t *function = trace_variants(runtime, body, 0, outputs);
     const gantry__graph_t *graph = &planned(function)->graph;
     bool has = false;
     for (size_t i = 0; i < graph->node_count; ++i)
@@ -172,12 +184,25 @@ static bool has_node(gantry_runtime_t *runtime, gantry_function_body_fn body, co
     return has;
 }
 
+static void halves_body(gantry_scope_t *s, tensor *const *inputs, tensor **outputs, void *user) {
+    (void)user;
+    outputs[0] = halves(s, inputs[2], inputs[3], GANTRY_FLOAT16);
+    outputs[1] = halves(s, inputs[2], inputs[3], GANTRY_BFLOAT16);
+}
+
+TEST(precision_of_16_bit_floats_is_reduced_in_fused_nodes) {
+    gantry_runtime_t *runtime = module_runtime_open();
+    assert_false(has_node(runtime, halves_body, 2, "ReducePrecision"));
+    assert_true(has_node(runtime, halves_body, 2, "_FusedElementwise"));
+    gantry_runtime_release(runtime);
+}
+
 TEST(only_divisions_that_never_fail_are_fused) {
     gantry_runtime_t *runtime = module_runtime_open();
-    assert_true(has_node(runtime, may_fail_body, "Div"));
-    assert_false(has_node(runtime, may_fail_body, "_FusedElementwise"));
-    assert_false(has_node(runtime, never_fails_body, "Div"));
-    assert_true(has_node(runtime, never_fails_body, "_FusedElementwise"));
+    assert_true(has_node(runtime, may_fail_body, 1, "Div"));
+    assert_false(has_node(runtime, may_fail_body, 1, "_FusedElementwise"));
+    assert_false(has_node(runtime, never_fails_body, 1, "Div"));
+    assert_true(has_node(runtime, never_fails_body, 1, "_FusedElementwise"));
     gantry_runtime_release(runtime);
 }
 

@@ -11,9 +11,9 @@ function trim(s) { gsub(/^ +| +$/, "", s); return s }
 # "const gantry_tensor_t * const *" becomes const_gantry_tensor_t_p_const_p.
 function mangled(type) {
     gsub(/\*/, " p ", type)
+    gsub(/_Bool/, "bool", type)
     type = trim(type)
     gsub(/ +/, "_", type)
-    sub(/^_Bool/, "bool", type)
     return type
 }
 

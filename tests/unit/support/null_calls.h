@@ -499,6 +499,14 @@ static inline const struct DLPackExchangeAPI *given_exchange(void) {
                                  .backends = "cpu"})
 #define given_const_gantry_while_options_t_p(c, name) \
     (&(gantry_while_options_t){.struct_size = sizeof(gantry_while_options_t), .most_steps = 2})
+#define given_const_gantry_reduce_body_options_t_p(c, name) \
+    (&(gantry_reduce_body_options_t){.struct_size = sizeof(gantry_reduce_body_options_t)})
+#define given_const_gantry_window_body_options_t_p(c, name) \
+    (&(gantry_window_body_options_t){.struct_size = sizeof(gantry_window_body_options_t)})
+#define given_const_gantry_scan_body_options_t_p(c, name) \
+    (&(gantry_scan_body_options_t){.struct_size = sizeof(gantry_scan_body_options_t)})
+#define given_const_gantry_scatter_body_options_t_p(c, name) \
+    (&(gantry_scatter_body_options_t){.struct_size = sizeof(gantry_scatter_body_options_t)})
 #define given_const_gantry_clone_options_t_p(c, name) \
     (&(gantry_clone_options_t){.struct_size = sizeof(gantry_clone_options_t)})
 #define given_const_gantry_start_options_t_p(c, name) \
@@ -528,6 +536,13 @@ static inline const struct DLPackExchangeAPI *given_exchange(void) {
 #define given_const_gantry_pad_options_t_p(c, name) \
     (&(gantry_pad_options_t){.mode = GANTRY_PAD_CONSTANT})
 #define given_const_gantry_diagonal_options_t_p(c, name) (&(gantry_diagonal_options_t){.lower = 0})
+#define given_const_gantry_scaled_attention_options_t_p(c, name) \
+    (&(gantry_scaled_attention_options_t){.is_causal = true})
+#define given_const_gantry_rotary_options_t_p(c, name) \
+    (&(gantry_rotary_options_t){.interleaved = true})
+#define given_const_gantry_resize_options_t_p(c, name) \
+    (&(gantry_resize_options_t){.mode = "LINEAR"})
+#define given_const_bool_p(c, name) given_place_of_bool()
 #define given_const_gantry_window_options_t_p(c, name) \
     (&(gantry_window_options_t){.channels_first = true})
 #define given_const_gantry_fused_batch_norm_options_t_p(c, name) \

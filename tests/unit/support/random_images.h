@@ -235,6 +235,23 @@ static inline const gantry_tensor_t *images_shuffle(images_net_t *net, const gan
                           *gantry_tensor_shape(x));
 }
 
+/* Pixels multiplied in groups and shuffled, or a concat that is shuffled. */
+static inline const gantry_tensor_t *images_unit(images_net_t *net, const gantry_tensor_t *x) {
+    const gantry_window_options_t options = {.struct_size = sizeof options, .channels_first = true};
+    const int64_t channels = gantry_tensor_shape(x)->dims[1];
+    if (channels % 2 != 0 || images_below(net, 3) == 0)
+        return images_shuffle(
+            net, gantry_concat(net->scope,
+                               (const gantry_tensor_t *const[]){x, images_partner(net, x)}, 2, 1));
+    const gantry_tensor_t *filter =
+        images_numbers(net, GANTRY_SHAPE(1, 1, channels / 2, 2 + 2 * images_below(net, 4)));
+    x = gantry_conv2d(net->scope, x, filter, &options);
+    if (images_below(net, 4) > 0) x = images_bias(net, x);
+    if (images_below(net, 4) > 0) x = images_constant(net, x);
+    if (images_below(net, 4) > 0) x = gantry_relu(net->scope, x);
+    return images_shuffle(net, x);
+}
+
 /* Squeeze and excite, or another reduction that x is joined with. */
 static inline const gantry_tensor_t *images_reduce(images_net_t *net, const gantry_tensor_t *x) {
     static const int32_t axes[][3] = {{2, 3}, {1}, {1, 2, 3}, {0, 2, 3}, {3}, {1, 3}};
@@ -301,12 +318,12 @@ static inline const gantry_tensor_t *images_flat(images_net_t *net, const gantry
 static inline const gantry_tensor_t *images_step(images_net_t *net, const gantry_tensor_t *x) {
     typedef const gantry_tensor_t *step_fn(images_net_t * net, const gantry_tensor_t *x);
     static step_fn *const steps[] = {
-        images_convolve, images_convolve, images_convolve, images_bias,      images_constant,
-        images_unary,    images_unary,    images_join,     images_concat,    images_slice,
-        images_pad,      images_shuffle,  images_pool,     images_depthwise, images_reduce,
-        images_norm,     images_softmax,  images_along,    images_along,     images_flat,
-        images_interior, images_wide_pool};
-    return steps[images_below(net, net->only_windows ? 14 : 22)](net, x);
+        images_convolve, images_convolve,  images_convolve, images_bias,      images_constant,
+        images_unary,    images_unary,     images_join,     images_concat,    images_slice,
+        images_pad,      images_unit,      images_pool,     images_depthwise, images_reduce,
+        images_norm,     images_softmax,   images_along,    images_along,     images_flat,
+        images_interior, images_wide_pool, images_shuffle};
+    return steps[images_below(net, net->only_windows ? 14 : 23)](net, x);
 }
 
 /* ---- the net ---- */

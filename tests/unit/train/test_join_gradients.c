@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Reductions and windows with a body have the gradients of their body, for operands and
- * inits, at once and in a function: differences of float64 give the same. */
+/* Promise: Reductions, windows, scans and scatters with a body have the gradients of their body,
+ * for operands, inits and updates, at once and in a function: differences of float64 give the
+ * same. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <string.h>
@@ -14,7 +15,16 @@ typedef const gantry_tensor_t tensor;
 
 enum { ROWS = 2, COLUMNS = 70, COUNT = ROWS * COLUMNS };
 
-typedef enum kind_t { AS_SUM, IN_ORDER, WINDOWS, KINDS } kind_t;
+typedef enum kind_t {
+    AS_SUM,
+    IN_ORDER,
+    WINDOWS,
+    SCAN,
+    EXCLUSIVE,
+    FEW_PLACES,
+    MANY_PLACES,
+    KINDS
+} kind_t;
 
 static tensor *number(gantry_scope_t *s, double value) {
     return gantry_constant(s, GANTRY_FLOAT64, GANTRY_SCALAR, &value, sizeof value);
@@ -24,6 +34,20 @@ static void smooth(gantry_scope_t *s, tensor *const *in, tensor **out, void *use
     (void)user;
     tensor *product = gantry_mul(s, gantry_mul(s, in[0], in[1]), number(s, 0.1));
     out[0] = gantry_add(s, gantry_add(s, gantry_tanh(s, in[0]), in[1]), product);
+}
+
+/* x is scattered onto places that have init. */
+static tensor *scattered(gantry_scope_t *s, tensor *x, tensor *init, int64_t places) {
+    int32_t rows[COUNT];
+    for (int i = 0; i < COUNT; ++i) rows[i] = i * i % 23 % 5 - (i == 30);
+    const gantry_scatter_body_options_t options = {.struct_size = sizeof options,
+                                                   .bad_indices_policy = "IGNORE"};
+    tensor *at =
+        gantry_constant(s, GANTRY_INT32, GANTRY_SHAPE(ROWS, COLUMNS, 1), rows, sizeof rows);
+    tensor *onto = gantry_add(s, gantry_zeros(s, GANTRY_FLOAT64, GANTRY_SHAPE(places)), init);
+    tensor *made = NULL;
+    (void)gantry_scatter_with_body(s, &onto, at, &x, 1, smooth, NULL, &options, &made);
+    return made;
 }
 
 /* The sum of what a body joins from x and init. */
@@ -36,8 +60,15 @@ static tensor *joined_sum(gantry_scope_t *s, tensor *x, tensor *init, kind_t kin
                                                   .base_dilations = (int64_t[]){1, 2},
                                                   .window_dilations = (int64_t[]){1, 2},
                                                   .paddings = (int64_t[]){1, 1, -1, 3}};
+    const gantry_scan_body_options_t scan = {
+        .struct_size = sizeof scan, .exclusive = kind == EXCLUSIVE, .reverse = kind == EXCLUSIVE};
     tensor *made = NULL;
-    if (kind == WINDOWS)
+    if (kind == SCAN) x = gantry_reshape(s, x, GANTRY_SHAPE(1, COUNT));
+    if (kind >= FEW_PLACES)
+        made = scattered(s, x, init, kind == FEW_PLACES ? 5 : 2 * COUNT);
+    else if (kind >= SCAN)
+        (void)gantry_scan_with_body(s, &x, &init, 1, 1, smooth, NULL, &scan, &made);
+    else if (kind == WINDOWS)
         (void)gantry_reduce_window_with_body(s, &x, &init, 1, smooth, NULL, (int64_t[]){2, 5},
                                              &windows, &made);
     else
