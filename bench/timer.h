@@ -35,8 +35,8 @@ typedef struct bench_contender_t {
  * timed calls. */
 void bench_interleave(bench_contender_t *contenders, size_t count, int rounds, int calls);
 
-/* From now on each contender runs its calls, and then once more in bench_counted, whose instructions
- * bench/instructions counts. Nothing is timed. */
+/* From now on each contender runs its calls, and then once more in bench_counted, whose
+ * instructions bench/instructions counts. Nothing is timed. */
 void bench_count_only(void);
 bool bench_counted(const bench_contender_t *contender, int calls);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Saved functions: a function loaded from its file, against one traced from its body, whose weights
- * are there, and against one whose weights are read from the file before, without a header, which is
- * less than what a program without saved functions does. The file is in the system's cache. */
+ * are there, and against one whose weights are read from the file before, without a header, which
+ * is less than what a program without saved functions does. The file is in the system's cache. */
 #define _XOPEN_SOURCE 700
 
 #include "bench.h"
