@@ -80,10 +80,13 @@ static int32_t reduce_order_axes(reduce_plan_t *plan, int32_t rank, int32_t *out
     return reduced;
 }
 
+/* -1 with an open size. */
 static int64_t product_of_axes(const gantry_shape_t *shape, const int32_t *axes, int32_t count) {
     int64_t size = 1;
-    for (int32_t i = 0; i < count; ++i)
-        size = shape->dims[axes[i]] < 0 ? -1 : size * shape->dims[axes[i]];
+    for (int32_t i = 0; i < count; ++i) {
+        if (shape->dims[axes[i]] < 0) return -1;
+        size *= shape->dims[axes[i]];
+    }
     return size;
 }
 
@@ -98,26 +101,7 @@ static void reduce_add_kept(reduce_plan_t *plan, const gantry_shape_t *shape, co
         plan->joined.dims[plan->joined.rank++] = shape->dims[axes[i]];
 }
 
-static gantry_status_t reduce_make_plan(const gantry_reduce_body_options_t *options,
-                                        const gantry_shape_t *shape, reduce_plan_t *plan) {
-    GANTRY__TRY(reduce_read_axes(options, shape, plan));
-    GANTRY__TRY(reduce_find_length(shape, plan));
-    int32_t before = 0;
-    const int32_t reduced = reduce_order_axes(plan, shape->rank, &before);
-    bool is_open = false;
-    for (int32_t d = 0; d < shape->rank; ++d) {
-        is_open |= shape->dims[d] < 0;
-        if (!plan->is_reduced[d] || options->keep_dims)
-            plan->result.dims[plan->result.rank++] = plan->is_reduced[d] ? 1 : shape->dims[d];
-    }
-    const int32_t after = shape->rank - before - reduced;
-    reduce_add_kept(plan, shape, plan->perm, before, !is_open);
-    plan->axis = plan->joined.rank;
-    plan->joined.dims[plan->joined.rank++] = plan->length;
-    reduce_add_kept(plan, shape, plan->perm + before + reduced, after, !is_open);
-    return GANTRY_OK;
-}
-
+/* Whether a reshape finds all sizes. */
 static bool reduce_takes_shape(const gantry_shape_t *shape) {
     int32_t open = 0, empty = 0;
     for (int32_t d = 0; d < shape->rank; ++d) {
@@ -125,6 +109,25 @@ static bool reduce_takes_shape(const gantry_shape_t *shape) {
         empty += shape->dims[d] == 0;
     }
     return open == 0 || (open == 1 && empty == 0);
+}
+
+static gantry_status_t reduce_make_plan(const gantry_reduce_body_options_t *options,
+                                        const gantry_shape_t *shape, reduce_plan_t *plan) {
+    GANTRY__TRY(reduce_read_axes(options, shape, plan));
+    GANTRY__TRY(reduce_find_length(shape, plan));
+    int32_t before = 0;
+    const int32_t reduced = reduce_order_axes(plan, shape->rank, &before);
+    const bool merges = reduce_takes_shape(shape);
+    for (int32_t d = 0; d < shape->rank; ++d) {
+        if (!plan->is_reduced[d] || options->keep_dims)
+            plan->result.dims[plan->result.rank++] = plan->is_reduced[d] ? 1 : shape->dims[d];
+    }
+    const int32_t after = shape->rank - before - reduced;
+    reduce_add_kept(plan, shape, plan->perm, before, merges);
+    plan->axis = plan->joined.rank;
+    plan->joined.dims[plan->joined.rank++] = plan->length;
+    reduce_add_kept(plan, shape, plan->perm + before + reduced, after, merges);
+    return GANTRY_OK;
 }
 
 static gantry_status_t reduce_shaped(const gantry__join_t *join, tensor **x,

@@ -240,6 +240,18 @@ static gantry_status_t call_open(runtime_fixture_t *f, gantry_scope_t *s, gantry
 
 #define OPEN GANTRY_OPEN_SIZE
 
+TEST(a_scalar_is_one_element) {
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *s = runtime_fixture_scope(&f, "CPU:0");
+    tensor *x = gantry_scalar_f32(s, 3), *init = gantry_scalar_f32(s, 4), *out;
+    EXPECT_F32(one_of(s, join_add, NULL, x, init, NULL), 7);
+    (void)gantry_reduce_window_with_body(s, &x, &init, 1, join_add, NULL, NULL, NULL, &out);
+    EXPECT_F32(out, 7);
+    expect_ended_well(s);
+    runtime_fixture_close(&f);
+}
+
 TEST(open_sizes_of_kept_axes_are_joined) {
     static const int32_t one[] = {1}, zero[] = {0};
     const gantry_reduce_body_options_t axis = {
@@ -261,6 +273,14 @@ TEST(open_sizes_of_kept_axes_are_joined) {
     assert_int_equal(
         call_open(&f, s, GANTRY_SHAPE(OPEN, 70, OPEN), GANTRY_SHAPE(3, 70, 2), &kept, &keep),
         GANTRY_OK);
+    static const int32_t fourth[] = {4};
+    const gantry_reduce_body_options_t deep = {
+        .struct_size = sizeof deep, .axes = fourth, .axis_count = 1};
+    const gantry_reduce_options_t as_deep = {
+        .struct_size = sizeof as_deep, .axes = fourth, .axis_count = 1};
+    assert_int_equal(call_open(&f, s, GANTRY_SHAPE(OPEN, 1, 2, 1, 9000, 1, 1, 2),
+                               GANTRY_SHAPE(3, 1, 2, 1, 9000, 1, 1, 2), &deep, &as_deep),
+                     GANTRY_OK);
     expect_refusal(call_open(&f, s, GANTRY_SHAPE(OPEN, 70), GANTRY_SHAPE(3, 70), &first, &over),
                    GANTRY_UNIMPLEMENTED, "the size of axis 0 is open; a size that is known");
     expect_ended_well(s);
