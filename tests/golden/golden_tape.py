@@ -396,6 +396,8 @@ def indices():
     add("Gather", [any_(2, 2, 3, 1), ints([[0, 0], [2, 1]]), ints(2)], {"batch_dims": 1})
     add("GatherNd", [any_(3, 2), ints([[2], [0], [2]])])
     add("GatherNd", [any_(2, 2), ints([[[1, 0]], [[0, 1]]])])
+    add("GatherNd", [any_(2, 3, 2), ints([[[2], [2]], [[0], [1]]])], {"batch_dims": 1}, untold=any_(2, 2, 2))
+    add("GatherNd", [any_(2, 2, 3), ints([[[2], [0]], [[1], [1]]])], {"batch_dims": 2}, untold=any_(2, 2), second=True)
     add("ScatterNd", [ints([[1], [3], [1]]), any_(3, 2), ints([4, 2])])
     for op in ("TensorScatterUpdate", "TensorScatterAdd", "TensorScatterSub", "TensorScatterMax", "TensorScatterMin"):
         add(op, [any_(4, 2), ints([[1], [3]]), any_(2, 2)])

@@ -113,7 +113,7 @@ static gantry_status_t check_format(const loading_t *loading) {
             " is accepted",
             label.text);
     if (!format) return gantry__fail(GANTRY_DATA_LOSS, "its metadata has no gantry_format");
-    if (strcmp(format, "1") == 0) return GANTRY_OK;
+    if (strcmp(format, "1") == 0 || strcmp(format, "2") == 0) return GANTRY_OK;
     return gantry__fail(
         GANTRY_UNIMPLEMENTED,
         "its gantry_format is \"%s\", and Gantry %s wrote it; this library, Gantry %s, reads formats 1 to %d",
