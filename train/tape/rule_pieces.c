@@ -220,8 +220,8 @@ static tensor *uncut(gantry__rule_call_t *c, const int64_t *steps, int32_t rank)
 
 /* Along a dimension, element i of x, of `size`, is element i * step + before of y, of `kept`. Finds
  * the first one that y has, its place there, and how many follow each other. */
-static int64_t find_kept(int64_t size, int64_t step, int64_t before, int64_t kept,
-                         int64_t *out_first, int64_t *out_place) {
+static int64_t find_uncut(int64_t size, int64_t step, int64_t before, int64_t kept,
+                          int64_t *out_first, int64_t *out_place) {
     const uint64_t cut = before < 0 ? 0 - (uint64_t)before : 0, rest = cut % (uint64_t)step;
     const uint64_t first = cut / (uint64_t)step + (rest > 0);
     *out_place = before >= 0 ? before : rest > 0 ? step - (int64_t)rest : 0;
@@ -249,7 +249,7 @@ static tensor *without_spaces(gantry__rule_call_t *c, const gantry_attr_value_t 
     for (int32_t d = 0; d < x->rank; ++d) {
         int64_t first;
         const int64_t found =
-            find_kept(x->dims[d], steps[d], paddings[2 * d], y->dims[d], &first, &begin[d]);
+            find_uncut(x->dims[d], steps[d], paddings[2 * d], y->dims[d], &first, &begin[d]);
         is_empty = is_empty || found == 0;
         end[d] = found > 0 ? begin[d] + (found - 1) * steps[d] + 1 : begin[d];
         around[2 * d] = first;

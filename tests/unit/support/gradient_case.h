@@ -19,7 +19,7 @@ typedef struct gradient_case_t {
     size_t input_count, output_count;
     const int64_t *of; /* the inputs that have a gradient */
     size_t of_count;
-    bool is_smooth, is_second, is_untold, is_double;
+    bool is_smooth, is_second, has_only_differences, is_double;
 } gradient_case_t;
 
 static inline int64_t gradient_case_number(const golden_case_t *golden, const char *name) {
@@ -38,7 +38,7 @@ static inline gradient_case_t gradient_case_read(const golden_case_t *golden) {
     c.output_count = (size_t)gradient_case_number(golden, "test_outputs");
     c.is_smooth = gradient_case_number(golden, "test_smooth") != 0;
     c.is_second = gradient_case_number(golden, "test_second") != 0;
-    c.is_untold = gradient_case_number(golden, "test_untold") != 0;
+    c.has_only_differences = gradient_case_number(golden, "test_untold") != 0;
     c.is_double = strstr(golden->name, "float64") != NULL;
     assert_in_range(golden->input_count, 1, GRADIENT_MOST_VALUES);
     return c;

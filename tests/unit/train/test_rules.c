@@ -41,7 +41,7 @@ static void check_golden(const gradient_case_t *c) {
     for (size_t k = 0; k < c->of_count; ++k) {
         const size_t i = (size_t)c->of[k];
         if (!gradients[i]) fail_msg("%s: input %zu has no gradient", c->golden->name, i);
-        if (!c->is_untold)
+        if (!c->has_only_differences)
             gradient_expect_equal(c, i, &c->golden->outputs[k], &c->golden->tolerance,
                                   gradients[i]);
         gradients[i] = NULL;
@@ -314,9 +314,9 @@ TEST(document_names_the_differentiable_ops) {
         char name[128];
         if (strncmp(line, "<!-- ", 5) == 0) is_inside = strstr(line, "table: ops") != NULL;
         if (!is_inside || sscanf(line, "| %127s |", name) != 1 || !is_known(name)) continue;
-        const bool is_told = strstr(line, "| yes |\n") != NULL;
-        if (is_told != gantry_op_is_differentiable(name))
-            fail_msg("docs/ops.md, %s: %s", name, is_told ? "it has no gradient" : "it has one");
+        const bool says_yes = strstr(line, "| yes |\n") != NULL;
+        if (says_yes != gantry_op_is_differentiable(name))
+            fail_msg("docs/ops.md, %s: %s", name, says_yes ? "it has no gradient" : "it has one");
         ++rows;
     }
     (void)fclose(page);
