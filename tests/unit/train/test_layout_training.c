@@ -169,7 +169,7 @@ static void check(gantry_runtime_t *runtime, const char *device, bool has_groups
     print_message("%s: %zu transposes, %zu without the pass\n", device, left, all);
     assert_memory_equal(with, without, sizeof with);
     if (has_groups) {
-        assert_int_equal(left, all);
+        assert_true(left <= all);
     } else {
         assert_true(2 * left < all);
     }
