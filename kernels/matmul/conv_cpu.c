@@ -11,7 +11,7 @@
 
 #include "kernels/matmul/matmul_cpu_epilogue.h"
 #include "kernels/matmul/matmul_cpu.h"
-#include "kernels/common/cpu_copy.h"
+#include "kernels/common/cpu_interleave.h"
 #include "kernels/common/cpu_prefetch.h"
 #include "host/try.h"
 #include "kernels/matmul/matmul_shape.h"
@@ -168,6 +168,32 @@ static void leave_padding_out(const conv_t *conv, int64_t first) {
     }
 }
 
+/* Elements of 4 and 8 bytes. */
+typedef uint32_t conv_four_t __attribute__((vector_size(16)));
+typedef uint64_t conv_eight_t __attribute__((vector_size(16)));
+
+#define ELEMENT uint32_t
+#define VECTOR conv_four_t
+#define LANES 4
+#define LOOP(x) x##_of_4
+#define ZIP_LOW(a, b) SHUFFLE(a, b, 0, 4, 1, 5)
+#define ZIP_HIGH(a, b) SHUFFLE(a, b, 2, 6, 3, 7)
+#include "kernels/common/cpu_square.h"
+#undef ELEMENT
+#undef VECTOR
+#undef LANES
+#undef LOOP
+#undef ZIP_LOW
+#undef ZIP_HIGH
+
+#define ELEMENT uint64_t
+#define VECTOR conv_eight_t
+#define LANES 2
+#define LOOP(x) x##_of_8
+#define ZIP_LOW(a, b) SHUFFLE(a, b, 0, 2)
+#define ZIP_HIGH(a, b) SHUFFLE(a, b, 1, 3)
+#include "kernels/common/cpu_square.h"
+
 /* Moves places [first, end) of C to the planes of their images. */
 static void give_planes(const conv_t *conv, int64_t first, int64_t end) {
     const int64_t n = conv->gemm.n / conv->together,
@@ -175,9 +201,13 @@ static void give_planes(const conv_t *conv, int64_t first, int64_t end) {
     for (int64_t next; first < end; first = next) {
         const int64_t image = first / area, to = image * n * area + first % area;
         next = gantry__least(end, (image + 1) * area);
-        gantry__cpu_transpose((const char *)conv->gemm.c + first * n * conv->size, n,
-                              (char *)conv->planes + to * conv->size, area, next - first, n,
-                              conv->size);
+        const char *from = (const char *)conv->gemm.c + first * n * conv->size;
+        char *planes = (char *)conv->planes + to * conv->size;
+        if (conv->size == sizeof(uint32_t)) {
+            cpu_tile_of_4((const void *)from, n, (void *)planes, area, next - first, n);
+        } else {
+            cpu_tile_of_8((const void *)from, n, (void *)planes, area, next - first, n);
+        }
     }
 }
 
@@ -259,10 +289,14 @@ static void interleave_rows(void *context, int64_t begin, int64_t end) {
     const int64_t height = planar->window->height, width = planar->window->width,
                   channels = planar->window->channels;
     for (int64_t row = begin; row < end; ++row) {
-        const int64_t from = (row / height * channels * height + row % height) * width;
-        gantry__cpu_transpose(planar->from + from * planar->size, height * width,
-                              planar->to + row * width * channels * planar->size, channels,
-                              channels, width, planar->size);
+        const int64_t first = (row / height * channels * height + row % height) * width;
+        const void *from = planar->from + first * planar->size;
+        void *to = planar->to + row * width * channels * planar->size;
+        if (planar->size == sizeof(uint32_t)) {
+            gantry__cpu_interleave_4(to, from, height * width, channels, width);
+        } else {
+            gantry__cpu_interleave_8(to, from, height * width, channels, width);
+        }
     }
 }
 
@@ -271,7 +305,7 @@ static int32_t interleave_images(gantry_op_call_t *call, conv_t *conv) {
     const gantry__windows_t *w = conv->window;
     planar_t planar = {.window = w, .from = conv->images, .size = conv->size};
     gantry_span_t span;
-    if (!w->is_planar) return GANTRY_OK;
+    if (w->planar == 0) return GANTRY_OK;
     GANTRY__TRY(call->services->scratch(
         call, (uint64_t)(call->inputs[0]->element_count * conv->size), &span));
     planar.to = (char *)(uintptr_t)(span.region + span.offset_bytes);
@@ -381,28 +415,41 @@ static int32_t compute_with(gantry_op_call_t *call, const gantry__cpu_epilogue_t
     return conv_cpu_convolve(call, &conv);
 }
 
-/* Whether or not it has a program; C of planes is in scratch memory. */
-static int32_t compute_in_order(gantry_op_call_t *call, bool has_program) {
-    gantry_op_call_t own = *call;
+/* A call whose output 0 is the place for C: the result, or scratch memory if its channels come
+ * first. */
+typedef struct own_call_t {
+    gantry_op_call_t call;
+    gantry_arg_t out, *outputs[1];
     int64_t dims[4];
-    gantry_arg_t out = gantry__window_result_arg(call, dims), *const outputs[] = {&out};
-    gantry__cpu_epilogue_t epilogue;
-    void *planes = NULL;
-    if (gantry__window_is_planar(call, "output_format")) {
-        planes = out.data;
-        GANTRY__TRY(call->services->scratch(
-            call, (uint64_t)(out.element_count * gantry__k_size(out.dtype)), &out.span));
-        out.data = (void *)(uintptr_t)(out.span.region + out.span.offset_bytes);
-        own.outputs = outputs;
-    }
-    if (has_program) gantry__cpu_epilogue_init(&epilogue, &own);
-    return compute_with(&own, has_program ? &epilogue : NULL, planes);
+    void *planes; /* the result, if its channels come first */
+} own_call_t;
+
+static int32_t begin_own(gantry_op_call_t *call, own_call_t *own) {
+    own->call = *call;
+    own->planes = NULL;
+    if (!gantry__window_is_planar(call, "output_format")) return GANTRY_OK;
+    own->out = gantry__window_result_arg(call, own->dims);
+    own->planes = own->out.data;
+    own->outputs[0] = &own->out;
+    own->call.outputs = own->outputs;
+    GANTRY__TRY(call->services->scratch(
+        call, (uint64_t)(own->out.element_count * gantry__k_size(own->out.dtype)), &own->out.span));
+    own->out.data = (void *)(uintptr_t)(own->out.span.region + own->out.span.offset_bytes);
+    return GANTRY_OK;
 }
 
-static int32_t conv_cpu_compute(gantry_op_call_t *call) { return compute_in_order(call, false); }
+static int32_t conv_cpu_compute(gantry_op_call_t *call) {
+    own_call_t own;
+    GANTRY__TRY(begin_own(call, &own));
+    return compute_with(&own.call, NULL, own.planes);
+}
 
 static int32_t conv_cpu_compute_fused(gantry_op_call_t *call) {
-    return compute_in_order(call, true);
+    own_call_t own;
+    gantry__cpu_epilogue_t epilogue;
+    GANTRY__TRY(begin_own(call, &own));
+    gantry__cpu_epilogue_init(&epilogue, &own.call);
+    return compute_with(&own.call, &epilogue, own.planes);
 }
 
 static const gantry_type_constraint_t types[] = {{"T", GANTRY_DTYPES_FLOATS}};

@@ -29,13 +29,6 @@ typedef uint16_t vector_2_t __attribute__((vector_size(16)));
 typedef uint32_t vector_4_t __attribute__((vector_size(16)));
 typedef uint64_t vector_8_t __attribute__((vector_size(16)));
 
-/* Takes the lanes of a, then those of b, by number. GCC before 12 has a name of its own for it. */
-#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 12
-#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (VECTOR){__VA_ARGS__})
-#else
-#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#endif
-
 #define ELEMENT uint8_t
 #define VECTOR vector_1_t
 #define LANES 16
@@ -87,15 +80,6 @@ static void run_dense(gantry_backend_device_t *device, move_job_t *job, uint32_t
     job->out = (char *)job->out + job->copy->to * size;
     gantry__cpu_parallel_for(device, job->copy->count * size, GRAIN_BYTES, move_cpu_copy_bytes,
                              job);
-}
-
-void gantry__cpu_transpose(const void *in, int64_t in_stride, void *out, int64_t out_stride,
-                           int64_t rows, int64_t columns, int64_t size) {
-    if (size == 4) {
-        move_tile_4(in, in_stride, out, out_stride, rows, columns);
-    } else {
-        move_tile_8(in, in_stride, out, out_stride, rows, columns);
-    }
 }
 
 static void move_cpu_run_tiles(gantry_backend_device_t *device, move_job_t *job, uint32_t size) {

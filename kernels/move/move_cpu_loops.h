@@ -59,35 +59,7 @@ static void LOOP(move_range)(void *context, int64_t begin, int64_t end) {
     }
 }
 
-/* Transposes a square of LANES vectors in registers: log2(LANES) times, it interleaves the vectors
- * of the upper half with those of the lower half. */
-static void LOOP(move_square)(const ELEMENT *in, int64_t in_stride, ELEMENT *out,
-                              int64_t out_stride) {
-    VECTOR now[LANES], next[LANES];
-    for (int i = 0; i < LANES; ++i) memcpy(&now[i], in + i * in_stride, sizeof(VECTOR));
-    for (int width = 1; width < LANES; width *= 2) {
-        for (int i = 0; i < LANES / 2; ++i) {
-            next[2 * i] = ZIP_LOW(now[i], now[i + LANES / 2]);
-            next[2 * i + 1] = ZIP_HIGH(now[i], now[i + LANES / 2]);
-        }
-        memcpy(now, next, sizeof now);
-    }
-    for (int i = 0; i < LANES; ++i) memcpy(out + i * out_stride, &now[i], sizeof(VECTOR));
-}
-
-static void LOOP(move_tile)(const ELEMENT *in, int64_t in_stride, ELEMENT *out, int64_t out_stride,
-                            int64_t rows, int64_t columns) {
-    const int64_t whole_rows = rows / LANES * LANES, whole_columns = columns / LANES * LANES;
-    for (int64_t c = 0; c < whole_columns; c += LANES) {
-        for (int64_t r = 0; r < whole_rows; r += LANES) {
-            LOOP(move_square)
-            (in + r * in_stride + c, in_stride, out + c * out_stride + r, out_stride);
-        }
-    }
-    for (int64_t c = 0; c < columns; ++c)
-        for (int64_t r = c < whole_columns ? whole_rows : 0; r < rows; ++r)
-            out[c * out_stride + r] = in[r * in_stride + c];
-}
+#include "kernels/common/cpu_square.h"
 
 /* Transposes tiles [begin, end). Tiles are numbered along the columns of a matrix, then along its
  * rows, then through the matrices. The first one, often the only one, needs no division. */
@@ -113,7 +85,7 @@ static void LOOP(move_tiles)(void *context, int64_t begin, int64_t end) {
         int64_t rows = tiles->rows - r < tiles->tile_rows ? tiles->rows - r : tiles->tile_rows;
         int64_t columns =
             tiles->columns - c < tiles->tile_columns ? tiles->columns - c : tiles->tile_columns;
-        LOOP(move_tile)
+        LOOP(cpu_tile)
         ((const ELEMENT *)job->in + from, tiles->row_stride, (ELEMENT *)job->out + to,
          tiles->column_stride, rows, columns);
     }

@@ -10,8 +10,8 @@ GANTRY_SHARED_FN GANTRY_LONG GANTRY_ITEM_FN(position)(GANTRY_PARAMETERS(gantry__
                                                       const GANTRY_LONG image, const GANTRY_LONG y,
                                                       const GANTRY_LONG x,
                                                       const GANTRY_LONG channel) {
-    return p->is_planar != 0 ? ((image * p->channels + channel) * p->height + y) * p->width + x
-                             : ((image * p->height + y) * p->width + x) * p->channels + channel;
+    return (p->planar & 1) != 0 ? ((image * p->channels + channel) * p->height + y) * p->width + x
+                                : ((image * p->height + y) * p->width + x) * p->channels + channel;
 }
 
 #if GANTRY_RUN_MOST == 1
@@ -78,7 +78,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(patches)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL
 
     gantry__find_stretch(p, i, &s);
     out += s.place * p->rows * p->columns * p->channels;
-    if (p->is_planar != 0) {
+    if ((p->planar & 1) != 0) {
         GANTRY_ITEM_FN(patches_of_planes)(x, out, p, &s);
         return;
     }

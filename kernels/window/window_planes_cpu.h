@@ -228,7 +228,9 @@ static bool GANTRY_CPU_NAME(planes_set)(const gantry__windows_t *p, const float 
     planes->length = planes_most(planes->places, GANTRY_PLANES_SUMS) +
                      gantry__divide_position(reach - 1, p->step_x);
     planes->line = planes->parts * planes->length;
-    planes->lines = gantry__divide_position(GANTRY_PLANES_ROOM, planes->line);
+    if (planes->length > GANTRY_PLANES_ROOM) return false;
+    /* the zeros of a next line follow the last one */
+    planes->lines = gantry__divide_position(GANTRY_PLANES_ROOM - planes->length, planes->line);
     planes->down = p->step_y * planes->line;
     if (planes->lines < (GANTRY_PLANES_ROWS - 1) * p->step_y + (p->rows - 1) * p->spread_y + 1)
         return false;
@@ -291,15 +293,14 @@ static void GANTRY_CPU_NAME(planes_sum)(const gantry__planes_t *planes, gantry__
 
 /* Rows [top, bottom) of the places [first, first + places) of plane number `image` of the result,
  * of `all` filters. Returns false, without a result, if a weight is not finite or the lines do not
- * fit. */
-static bool GANTRY_CPU_NAME(planes_depthwise)(const float *x, const float *filter, float *out,
-                                              const gantry__windows_t *p, int64_t image,
-                                              int64_t first, int64_t places, int64_t top,
-                                              int64_t bottom, int64_t all) {
+ * fit. Its lines must not be a part of its caller's frame. */
+__attribute__((noinline)) static bool GANTRY_CPU_NAME(planes_depthwise)(
+    const float *x, const float *filter, float *out, const gantry__windows_t *p, int64_t image,
+    int64_t first, int64_t places, int64_t top, int64_t bottom, int64_t all) {
     const gantry__planes_fn sum = GANTRY_CPU_NAME(planes_pick)(p);
     const int64_t more = (p->rows - 1) * p->spread_y + 1;
-    gantry__planes_t planes;             /* zeros would cost as much as a small plane */
-    float lines[2 * GANTRY_PLANES_ROOM]; /* zeros of a next line, a vector more */
+    gantry__planes_t planes; /* zeros would cost as much as a small plane */
+    float lines[GANTRY_PLANES_ROOM + GANTRY_PLANES_SUMS];
     planes.first = first;
     planes.places = places;
     if (!GANTRY_CPU_NAME(planes_set)(p, filter, image - gantry__divide_position(image, all) * all,

@@ -77,7 +77,7 @@ void gantry__window_fill(const gantry_op_call_t *call, const gantry__window_name
                                .rows = rows,
                                .columns = columns,
                                .planes = first == 2 ? image->dims[1] : 0,
-                               .is_planar = is_planar,
+                               .planar = is_planar,
                                .depth = 1,
                                .band = 1};
     if (names->size) two_at(call, names->size, first, &out->rows, &out->columns);

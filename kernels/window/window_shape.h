@@ -38,7 +38,7 @@ int32_t gantry__window_run(gantry_op_call_t *call, uint32_t item, const gantry_a
 bool gantry__window_is_without_padding(const gantry_op_call_t *call);
 /* Whether the attribute, input_format or output_format, has the channels first. */
 bool gantry__window_is_planar(const gantry_op_call_t *call, const char *name);
-/* The result with its channels last, from where output_format has them; `dims` must live as long. */
+/* Result 0 with its channels last, from where output_format says. dims must live as long. */
 gantry_arg_t gantry__window_result_arg(const gantry_op_call_t *call, int64_t dims[4]);
 
 #endif

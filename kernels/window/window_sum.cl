@@ -580,8 +580,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(convolve)(GANTRY_GLOBAL const T *x, GANTRY_GLOBA
                                           const GANTRY_LONG i) {
     gantry__view_t view;
     gantry__find_view(p, p->depth, i, &view);
-    const GANTRY_LONG apart = p->is_planar != 0 ? 1 : p->channels, /* pixels, channels */
-        down = p->is_planar != 0 ? p->height * p->width : 1;
+    const GANTRY_LONG apart = (p->planar & 1) != 0 ? 1 : p->channels, /* pixels, channels */
+        down = (p->planar & 1) != 0 ? p->height * p->width : 1;
     C sum = (C)0;
 
     x += view.at.image * p->height * p->width * p->channels;
@@ -600,7 +600,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(convolve)(GANTRY_GLOBAL const T *x, GANTRY_GLOBA
     }
     const GANTRY_LONG plane = view.at.image * p->depth + view.at.channel;
 
-    out[p->gives_planes != 0 ? (plane * p->out_height + view.at.y) * p->out_width + view.at.x : i] =
+    out[(p->planar & 2) != 0 ? (plane * p->out_height + view.at.y) * p->out_width + view.at.x : i] =
         GANTRY_NARROW(sum);
 }
 GANTRY_ITEMS_2_1(convolve, T, T, T, gantry__windows_t)
