@@ -4,6 +4,7 @@
  *   gantry_bench [--case NAME[,NAME...]] [--device NAME[,NAME...]] [--repeat N] [--quick]
  *                [--json FILE] [--layers[=wait]] [--max-n N] [--max-bytes N]
  *                [--types TYPE[,TYPE...]]
+ *                [--count-only]
  *   gantry_bench --drivers */
 #define _GNU_SOURCE
 #include "bench.h"
@@ -119,13 +120,13 @@ static int usage(FILE *out) {
     (void)fprintf(
         out,
         "usage: gantry_bench [--case NAME[,..]] [--device NAME[,..]] [--repeat N] [--quick] [--json FILE]\n"
-        "                    [--layers[=wait]] [--max-n N] [--max-bytes N] [--types TYPE[,..]]\n       gantry_bench --drivers\n\n");
+        "                    [--layers[=wait]] [--max-n N] [--max-bytes N] [--types TYPE[,..]] [--count-only]\n       gantry_bench --drivers\n\n");
     for (size_t i = 0; i < CASE_COUNT; ++i)
         (void)fprintf(out, "  %-16s %s\n", cases[i].name, cases[i].what);
     (void)fprintf(
         out,
         "\n--device takes any spelling, e.g. cpu:0,opencl:0 or GPU:0. --repeat sets the number of rounds (1 to %d, default %d, with --quick %d).\n--max-n and --max-bytes limit matrices and tensors of the card_ cases; "
-        "--types selects the types of card_matmul: float32, TF32, float16, bfloat16. --drivers prints the devices that the raw drivers list, and measures nothing.\n--layers runs each case once more, with few rounds, and prints how its ops spend their time; =wait waits for every op, so that the kernels of all devices are timed. The figures come from the runs without it.\n",
+        "--types selects the types of card_matmul: float32, TF32, float16, bfloat16. --drivers prints the devices that the raw drivers list, and measures nothing.\n--layers runs each case once more, with few rounds, and prints how its ops spend their time; =wait waits for every op, so that the kernels of all devices are timed. The figures come from the runs without it. --count-only times nothing: bench/instructions uses it.\n",
         BENCH_MAX_ROUNDS, BENCH_ROUNDS, BENCH_QUICK_ROUNDS);
     return out == stdout ? 0 : 2;
 }
@@ -135,6 +136,10 @@ static int parse(int argc, char **argv, options_t *options) {
     for (int i = 1; i < argc; ++i) {
         const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (strcmp(name, "--help") == 0) return usage(stdout);
+        if (strcmp(name, "--count-only") == 0) {
+            bench_count_only();
+            continue;
+        }
         if (strcmp(name, "--quick") == 0) {
             options->quick = true;
             continue;

@@ -29,6 +29,22 @@ static bool warm_up(const bench_contender_t *contender) {
     return true;
 }
 
+static bool counts_only;
+
+void bench_count_only(void) { counts_only = true; }
+
+/* callgrind finds only a function that is called. */
+__attribute__((noinline)) bool bench_counted(const bench_contender_t *contender, int calls) {
+    return contender->run(contender->subject, calls);
+}
+
+/* The number of calls takes the place of a time. */
+static void count_round(bench_contender_t *contender, int calls) {
+    contender->failed =
+        !contender->run(contender->subject, calls) || !bench_counted(contender, calls);
+    if (!contender->failed) contender->seconds[contender->rounds++] = calls;
+}
+
 static void run_round(bench_contender_t *contender, int calls) {
     bench_pause_ms(BENCH_PAUSE_MS);
     if (!warm_up(contender)) {
@@ -49,6 +65,10 @@ void bench_interleave(bench_contender_t *contenders, size_t count, int rounds, i
         /* programs are built here */
         contenders[i].failed = !contenders[i].run(contenders[i].subject, 1);
     }
+    for (size_t i = 0; counts_only && i < count; ++i) {
+        if (!contenders[i].failed) count_round(&contenders[i], calls);
+    }
+    if (counts_only) return;
     for (int round = 0; round < rounds; ++round) {
         for (size_t i = 0; i < count; ++i) {
             if (!contenders[i].failed) run_round(&contenders[i], calls);
@@ -74,6 +94,7 @@ static double seconds_per_call(const bench_contender_t *contender, int most) {
 int bench_calls_for(const bench_contender_t *contenders, size_t count, unsigned milliseconds,
                     int most) {
     double least = 0, calls;
+    if (counts_only) return 2;
     for (size_t i = 0; i < count; ++i) {
         double seconds = seconds_per_call(&contenders[i], most);
         if (seconds > 0 && (least <= 0 || seconds < least)) least = seconds;

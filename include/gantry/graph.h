@@ -58,7 +58,7 @@ GANTRY_API gantry_graph_t *gantry_graph_retain(gantry_graph_t *graph);
 GANTRY_API void gantry_graph_release(gantry_graph_t *graph);
 
 /* ---- making: FailedPrecondition once a function is made of the graph, and for a subgraph that a
- * branch or a loop has ---- */
+ * branch, a loop or another node has ---- */
 
 /** Adds an input, in the order of calls. Of a subgraph, the inputs are those that its branch or
  * loop gives; dtype GANTRY_DTYPE_NONE takes each of them, and another one, with its shape, is
@@ -92,7 +92,8 @@ GANTRY_API gantry_status_t gantry_graph_add_assign(gantry_graph_t *graph, const 
 /** A node of an op, a branch or a loop. Fields that stay 0 say nothing. */
 typedef struct gantry_graph_node_t {
     uint32_t struct_size; /**< Its sizeof. */
-    /** The op's name, as for gantry_op_call: "MatMul". Of a branch or a loop NULL. */
+    /** The op's name, as for gantry_op_call: "MatMul". Of a branch or a loop NULL; of
+     * gantry_graph_add_join the call's name. */
     const char *op;
     const char *name;                   /**< Its name; NULL: the op's. */
     const char *device;                 /**< A request, as for gantry_scope_begin; NULL: none. */
@@ -141,6 +142,16 @@ GANTRY_API gantry_status_t gantry_graph_add_while(gantry_graph_t *graph,
                                                   gantry_graph_t *condition, gantry_graph_t *body,
                                                   uint64_t most_steps,
                                                   gantry_graph_value_t *outputs);
+/** Adds a node whose elements body joins (gantry/join.h). The node's op names the call: "Reduce",
+ * "ReduceWindow", "Scan", "Scatter" or "ScatterElements". Its inputs are the call's operands, then
+ * inits, which Scan may lack, or indices and updates; its attributes are the other arguments and
+ * the options of the call, by their names. body has two inputs for each operand, the left elements
+ * and then the right ones, whose types and shapes are best left out, and an output for each, as
+ * has the node. It is called with tensors of many elements. */
+GANTRY_API gantry_status_t gantry_graph_add_join(gantry_graph_t *graph,
+                                                 const gantry_graph_node_t *node,
+                                                 gantry_graph_t *body,
+                                                 gantry_graph_value_t *outputs);
 /** Adds an output, in the order of calls. A value may be several outputs. name may be NULL. */
 GANTRY_API gantry_status_t gantry_graph_add_output(gantry_graph_t *graph, const char *name,
                                                    gantry_graph_value_t value);
@@ -186,7 +197,8 @@ typedef enum gantry_graph_kind_t {
     GANTRY_GRAPH_WHILE = 6,    /**< A loop. */
     /** A draw of a function that was traced: key, uint64[1], and counter, uint64[2], of the next
      * numbers of a stream. */
-    GANTRY_GRAPH_DRAW = 7
+    GANTRY_GRAPH_DRAW = 7,
+    GANTRY_GRAPH_JOIN = 8 /**< A call whose elements a subgraph joins. */
 } gantry_graph_kind_t;
 
 /** A node, as a graph has it. */
@@ -203,9 +215,10 @@ typedef struct gantry_graph_node_info_t {
     const gantry_tensor_t *tensor;     /**< Of a constant; else NULL. */
     gantry_variable_t *variable;       /**< Of a read and an assignment; else NULL. */
     gantry_assign_mode_t mode;         /**< Of an assignment. */
-    gantry_graph_t *const *subgraphs;  /**< Of a branch; of a loop the condition, then the body. */
-    size_t subgraph_count;             /**< Entries of subgraphs. */
-    uint64_t most_steps;               /**< Of a loop. */
+    /** Of a branch and of a joining node; of a loop the condition, then the body. */
+    gantry_graph_t *const *subgraphs;
+    size_t subgraph_count; /**< Entries of subgraphs. */
+    uint64_t most_steps;   /**< Of a loop. */
 } gantry_graph_node_info_t;
 
 /** Its name, "" for NULL and for a subgraph without one. */

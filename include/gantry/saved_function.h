@@ -20,8 +20,9 @@
 extern "C" {
 #endif
 
-/** The newest version of the format that this library reads, and that it writes. */
-#define GANTRY_SAVED_FORMAT 1
+/** The newest version of the format that this library reads. It writes 1, or 2 for a graph with
+ * nodes of gantry_graph_add_join. */
+#define GANTRY_SAVED_FORMAT 2
 
 /** Options of gantry_function_save. */
 typedef struct gantry_function_save_options_t {

@@ -10,6 +10,10 @@
 
 /* Copies by loads and stores, for pairs of addresses with which memcpy is slow. */
 void gantry__cpu_copy_lines(void *to, const void *from, size_t bytes);
+/* Transposes rows x columns elements of 4 or 8 bytes; the strides are between the rows of `in` and
+ * those of `out`. */
+void gantry__cpu_transpose(const void *in, int64_t in_stride, void *out, int64_t out_stride,
+                           int64_t rows, int64_t columns, int64_t size);
 
 /* From 2 KiB on glibc's memcpy is one instruction of x86 (rep movsb). AMD's Zen 3 runs it at 2 to 3
  * GB/s, not 40, if the target begins 1 to 31 bytes further into its page than the source. Large

@@ -20,10 +20,11 @@ typedef struct gantry__slices_t {
     gantry__work_t work;
     GANTRY_LONG depth, inner;
     GANTRY_LONG dims[8];
-    GANTRY_LONG is_wide;     /* whether indices have 64 bits */
-    GANTRY_LONG ignores_bad; /* whether rows may be outside the tensor */
-    GANTRY_LONG count;       /* rows, for slice_keys_run */
-    GANTRY_LONG input;       /* the indices' place among the op's inputs */
+    GANTRY_LONG is_wide;                  /* whether indices have 64 bits */
+    GANTRY_LONG ignores_bad;              /* whether rows may be outside the tensor */
+    GANTRY_LONG count;                    /* rows, for slice_keys_run */
+    GANTRY_LONG input;                    /* the indices' place among the op's inputs */
+    GANTRY_LONG batch_rows, batch_slices; /* of each batch, for gather_nd; 0: there is one */
 } gantry__slices_t;
 
 /* Ids in [0, limit). The segments of a row of per_row ids follow those of the row before. */
@@ -90,8 +91,10 @@ GANTRY_ITEM void GANTRY_ITEM_FN(gather_nd)(GANTRY_GLOBAL const T *params,
                                            GANTRY_GLOBAL uchar *fault, const GANTRY_LONG i) {
     const GANTRY_LONG row = gantry__divide_position(i, p->inner);
     const GANTRY_LONG slice = GANTRY_ITEM_FN(find_slice)(indices, p, row);
+    const GANTRY_LONG first =
+        p->batch_rows > 0 ? gantry__divide_position(row, p->batch_rows) * p->batch_slices : 0;
 
-    out[i] = slice < 0 ? GANTRY_T_ZERO : params[slice * p->inner + i - row * p->inner];
+    out[i] = slice < 0 ? GANTRY_T_ZERO : params[(first + slice) * p->inner + i - row * p->inner];
     if (slice < 0 && !p->ignores_bad) {
         GANTRY_ITEM_FAULT(fault, GANTRY_FAULT_INDEX_OUT_OF_RANGE, p->input, row);
     }

@@ -24,6 +24,7 @@ static void explain_slice(const gantry_op_call_t *call, int64_t row, char *text,
                is_new = strcmp(call->op, "ScatterNd") == 0;
     const gantry_arg_t *indices = call->inputs[is_new ? 0 : 1];
     const gantry_arg_t *indexed = is_gather ? call->inputs[0] : call->outputs[0];
+    const int64_t batch = gantry__k_attr_int(call, "batch_dims", 0);
     const int64_t depth = indices->dims[indices->rank - 1]; /* at most the indexed tensor's */
     int64_t index[GANTRY_MAX_RANK];
     char place[GANTRY_K_PLACE_BYTES], values[GANTRY_K_PLACE_BYTES], shape[GANTRY_K_PLACE_BYTES];
@@ -33,7 +34,8 @@ static void explain_slice(const gantry_op_call_t *call, int64_t row, char *text,
         index[d] = gantry__k_host_int(indices, row * depth + d);
     }
     gantry__portable_print_list(index, depth, ", ", values, sizeof values);
-    gantry__portable_print_list(indexed->dims, indexed->rank, ",", shape, sizeof shape);
+    gantry__portable_print_list(indexed->dims + batch, indexed->rank - batch, ",", shape,
+                                sizeof shape);
     (void)snprintf(text, text_bytes, "indices%s = %s does not index into %sshape %s", place, values,
                    is_gather ? "param " : "", shape);
 }
@@ -51,9 +53,10 @@ static gantry_fault_words_t slice_words(const gantry_op_call_t *call, uint32_t i
                                  : "indices@ = $ does not index into shape [#]";
     words.value_input = (int32_t)input;
     words.value_count = (int32_t)indices->dims[indices->rank - 1];
-    words.accepted_count = shape->rank;
-    for (int32_t d = 0; d < shape->rank; ++d) {
-        words.accepted[d] = shape->dims[d];
+    const int32_t batch = (int32_t)gantry__k_attr_int(call, "batch_dims", 0);
+    words.accepted_count = shape->rank - batch;
+    for (int32_t d = batch; d < shape->rank; ++d) {
+        words.accepted[d - batch] = shape->dims[d];
     }
     return words;
 }
@@ -63,7 +66,7 @@ static bool ignores_bad_indices(const gantry_op_call_t *call) {
 }
 
 /* The slices of a tensor of `shape` which rows of the op's input name; *out_slices is their
- * number. */
+ * number, in each batch. */
 static gantry__slices_t slices_of(const gantry_op_call_t *call, uint32_t input,
                                   const gantry_arg_t *shape, int64_t *out_slices) {
     const gantry_arg_t *indices = call->inputs[input];
@@ -73,10 +76,15 @@ static gantry__slices_t slices_of(const gantry_op_call_t *call, uint32_t input,
                             .ignores_bad = ignores_bad_indices(call),
                             .input = input};
 
+    const int64_t batch = gantry__k_attr_int(call, "batch_dims", 0);
     *out_slices = 1;
-    for (int32_t d = 0; d < shape->rank; ++d) {
-        out.dims[d] = shape->dims[d];
-        *(d < out.depth ? out_slices : &out.inner) *= shape->dims[d];
+    for (int64_t d = 0; d < shape->rank - batch; ++d) {
+        out.dims[d] = shape->dims[d + batch];
+        *(d < out.depth ? out_slices : &out.inner) *= out.dims[d];
+    }
+    if (batch > 0) {
+        out.batch_rows = gantry__k_extent(indices->dims, batch, indices->rank - 1);
+        out.batch_slices = *out_slices;
     }
     return out;
 }

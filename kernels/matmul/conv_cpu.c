@@ -11,6 +11,7 @@
 
 #include "kernels/matmul/matmul_cpu_epilogue.h"
 #include "kernels/matmul/matmul_cpu.h"
+#include "kernels/common/cpu_copy.h"
 #include "kernels/common/cpu_prefetch.h"
 #include "host/try.h"
 #include "kernels/matmul/matmul_shape.h"
@@ -35,6 +36,7 @@ typedef struct conv_t {
     int64_t together;
     const gantry__windows_t *own;
     const void *own_filter;
+    void *planes; /* the result with its channels first; NULL: it is C */
 } conv_t;
 
 /* Packs panels [begin, end) of the filter. */
@@ -166,11 +168,27 @@ static void leave_padding_out(const conv_t *conv, int64_t first) {
     }
 }
 
-/* Runs the epilogue over the places from *done on to `end`, if they are many, or if is_all. */
+/* Moves places [first, end) of C to the planes of their images. */
+static void give_planes(const conv_t *conv, int64_t first, int64_t end) {
+    const int64_t n = conv->gemm.n / conv->together,
+                  area = conv->own->out_height * conv->own->out_width;
+    for (int64_t next; first < end; first = next) {
+        const int64_t image = first / area, to = image * n * area + first % area;
+        next = gantry__least(end, (image + 1) * area);
+        gantry__cpu_transpose((const char *)conv->gemm.c + first * n * conv->size, n,
+                              (char *)conv->planes + to * conv->size, area, next - first, n,
+                              conv->size);
+    }
+}
+
+/* Runs the epilogue over the places from *done on to `end`, and moves them to planes, if they are
+ * many, or if is_all. */
 static void finish_places(const conv_t *conv, int64_t *done, int64_t end, bool is_all) {
     const int64_t n = conv->gemm.n, places = end - *done;
-    if (!conv->gemm.epilogue || (!is_all && places * n < EPILOGUE_ELEMENTS)) return;
-    gantry__cpu_epilogue_run(conv->gemm.epilogue, *done, places, 0, n);
+    if ((!conv->gemm.epilogue && !conv->planes) || (!is_all && places * n < EPILOGUE_ELEMENTS))
+        return;
+    if (conv->gemm.epilogue) gantry__cpu_epilogue_run(conv->gemm.epilogue, *done, places, 0, n);
+    if (conv->planes) give_planes(conv, *done * conv->together, end * conv->together);
     *done = end;
 }
 
@@ -241,16 +259,10 @@ static void interleave_rows(void *context, int64_t begin, int64_t end) {
     const int64_t height = planar->window->height, width = planar->window->width,
                   channels = planar->window->channels;
     for (int64_t row = begin; row < end; ++row) {
-        for (int64_t c = 0; c < channels; ++c) {
-            const int64_t plane = row / height * channels + c,
-                          from = (plane * height + row % height) * width,
-                          to = row * width * channels + c;
-            for (int64_t x = 0; planar->size == sizeof(float) && x < width; ++x)
-                ((float *)planar->to)[to + x * channels] = ((const float *)planar->from)[from + x];
-            for (int64_t x = 0; planar->size == sizeof(double) && x < width; ++x)
-                ((double *)planar->to)[to + x * channels] =
-                    ((const double *)planar->from)[from + x];
-        }
+        const int64_t from = (row / height * channels * height + row % height) * width;
+        gantry__cpu_transpose(planar->from + from * planar->size, height * width,
+                              planar->to + row * width * channels * planar->size, channels,
+                              channels, width, planar->size);
     }
 }
 
@@ -324,7 +336,9 @@ static int32_t join_places(gantry_op_call_t *call, conv_t *conv, gantry__windows
     return GANTRY_OK;
 }
 
-static int32_t compute_with(gantry_op_call_t *call, const gantry__cpu_epilogue_t *epilogue) {
+/* `planes`: the result, if its channels come first; output 0 is then the place for C. */
+static int32_t compute_with(gantry_op_call_t *call, const gantry__cpu_epilogue_t *epilogue,
+                            void *planes) {
     static const gantry__window_names_t names = {"strides", "dilations", NULL};
     const gantry_arg_t *images = call->inputs[0], *filter = call->inputs[1],
                        *out = call->outputs[0];
@@ -334,6 +348,8 @@ static int32_t compute_with(gantry_op_call_t *call, const gantry__cpu_epilogue_t
         .window = &window,
         .own = &window,
         .own_filter = filter->data,
+        .together = 1,
+        .planes = planes,
         .loops = GANTRY_CPU_PICK(gantry__cpu_simd_level(call->device), gemm_loops)(out->dtype),
         .gemm = {.n = n,
                  .b = filter->data,
@@ -346,14 +362,15 @@ static int32_t compute_with(gantry_op_call_t *call, const gantry__cpu_epilogue_t
         .images = images->data,
         .size = gantry__k_size(out->dtype),
         .without_padding = gantry__window_is_without_padding(call)};
+    gantry__window_fill(call, &names, images, out, filter->dims[0], filter->dims[1], &window);
     if (filter->element_count == 0) { /* without channels every sum is 0 */
         memset(out->data, 0, (size_t)(out->element_count * conv.size));
         if (epilogue) gantry__cpu_epilogue_run(epilogue, 0, out->element_count / n, 0, n);
+        if (planes && n > 0) give_planes(&conv, 0, out->element_count / n);
         return GANTRY_OK;
     }
     conv.gemm.m = out->element_count / n;
     conv.gemm.k = filter->element_count / n;
-    gantry__window_fill(call, &names, images, out, filter->dims[0], filter->dims[1], &window);
     conv.is_few = gantry__has_few_outputs(n, window.channels, conv.size);
     GANTRY__TRY(interleave_images(call, &conv));
     conv.together = places_together(&conv);
@@ -364,12 +381,28 @@ static int32_t compute_with(gantry_op_call_t *call, const gantry__cpu_epilogue_t
     return conv_cpu_convolve(call, &conv);
 }
 
-static int32_t conv_cpu_compute(gantry_op_call_t *call) { return compute_with(call, NULL); }
+/* Whether or not it has a program; C of planes is in scratch memory. */
+static int32_t compute_in_order(gantry_op_call_t *call, bool has_program) {
+    gantry_op_call_t own = *call;
+    int64_t dims[4];
+    gantry_arg_t out = gantry__window_result_arg(call, dims), *const outputs[] = {&out};
+    gantry__cpu_epilogue_t epilogue;
+    void *planes = NULL;
+    if (gantry__window_is_planar(call, "output_format")) {
+        planes = out.data;
+        GANTRY__TRY(call->services->scratch(
+            call, (uint64_t)(out.element_count * gantry__k_size(out.dtype)), &out.span));
+        out.data = (void *)(uintptr_t)(out.span.region + out.span.offset_bytes);
+        own.outputs = outputs;
+    }
+    if (has_program) gantry__cpu_epilogue_init(&epilogue, &own);
+    return compute_with(&own, has_program ? &epilogue : NULL, planes);
+}
+
+static int32_t conv_cpu_compute(gantry_op_call_t *call) { return compute_in_order(call, false); }
 
 static int32_t conv_cpu_compute_fused(gantry_op_call_t *call) {
-    gantry__cpu_epilogue_t epilogue;
-    gantry__cpu_epilogue_init(&epilogue, call);
-    return compute_with(call, &epilogue);
+    return compute_in_order(call, true);
 }
 
 static const gantry_type_constraint_t types[] = {{"T", GANTRY_DTYPES_FLOATS}};

@@ -20,7 +20,8 @@
 /* The rows of a block: so many that packing B for each costs little, and few enough for the L2
  * cache. */
 #define BLOCK_ROWS 96
-#define MOST_UNITS 64
+/* The units of each thread: each has memory of its own. */
+#define THREAD_UNITS 4
 /* Multiplications, and bytes, that pay for another thread. */
 #define PARALLEL_WORK (INT64_C(1) << 20)
 #define PARALLEL_BYTES (INT64_C(1) << 16)
@@ -85,7 +86,8 @@ static int32_t multiply_by_rows(grouped_t *grouped) {
     gantry_span_t span;
     gemm.m = grouped->block = (most + panel - 1) / panel * panel;
     const int64_t blocks = (rows + grouped->block - 1) / grouped->block,
-                  per_unit = (blocks + MOST_UNITS - 1) / MOST_UNITS,
+                  most_units = THREAD_UNITS * threads,
+                  per_unit = (blocks + most_units - 1) / most_units,
                   units = (blocks + per_unit - 1) / per_unit,
                   work = per_unit * gemm.m * gemm.k * grouped->width;
     grouped->each = per_unit * grouped->block;
@@ -129,31 +131,31 @@ static int32_t grouped_multiply(gantry_op_call_t *call, const gantry__cpu_epilog
     gantry_arg_t *output = call->outputs[0];
     const int64_t count = x->dims[1], depth = x->dims[2], columns = w->dims[2],
                   width = count * columns;
-    grouped_t grouped = {
-        .call = call,
-        .epilogue = epilogue,
-        .is_interleaved = count > 1 && columns > 1 && gantry__k_attr(call, "interleaved")->i,
-        .size = gantry__k_size(output->dtype),
-        .width = width,
-        .groups = {.count = count,
-                   .a_step = depth,
-                   .b_step = columns,
-                   .c_step = columns,
-                   .loops = GANTRY_CPU_PICK(gantry__cpu_simd_level(call->device),
-                                            gemm_loops)(output->dtype),
-                   .gemm = {.m = x->dims[0],
-                            .n = columns,
-                            .k = depth,
-                            .a = x->data,
-                            .a_row = count * depth,
-                            .a_column = 1,
-                            .b = w->data,
-                            .b_row = width,
-                            .b_column = 1,
-                            .c = output->data,
-                            .c_row = width,
-                            .c_column = 1,
-                            .keeps_rows = gantry__k_keeps_rows(call)}}};
+    grouped_t grouped = {.call = call,
+                         .epilogue = epilogue,
+                         .is_interleaved = count > 1 && columns > 1 &&
+                                           gantry__k_attr_int(call, "interleaved", 0) != 0,
+                         .size = gantry__k_size(output->dtype),
+                         .width = width,
+                         .groups = {.count = count,
+                                    .a_step = depth,
+                                    .b_step = columns,
+                                    .c_step = columns,
+                                    .loops = GANTRY_CPU_PICK(gantry__cpu_simd_level(call->device),
+                                                             gemm_loops)(output->dtype),
+                                    .gemm = {.m = x->dims[0],
+                                             .n = columns,
+                                             .k = depth,
+                                             .a = x->data,
+                                             .a_row = count * depth,
+                                             .a_column = 1,
+                                             .b = w->data,
+                                             .b_row = width,
+                                             .b_column = 1,
+                                             .c = output->data,
+                                             .c_row = width,
+                                             .c_column = 1,
+                                             .keeps_rows = gantry__k_keeps_rows(call)}}};
     if (output->element_count == 0) return GANTRY_OK;
     if (depth == 0) {
         memset(output->data, 0, (size_t)(output->element_count * grouped.size));

@@ -55,7 +55,7 @@ void gantry__matmul_grouped_shape_of(const gantry_op_call_t *call,
                                      gantry__matmul_shape_t *out_shape) {
     const int64_t *x = call->inputs[0]->dims, *w = call->inputs[1]->dims;
     const int64_t groups = x[1], depth = x[2], columns = w[2];
-    const bool is_interleaved = gantry__k_attr(call, "interleaved")->i != 0;
+    const bool is_interleaved = gantry__k_attr_int(call, "interleaved", 0) != 0;
     *out_shape = (gantry__matmul_shape_t){.m = x[0],
                                           .n = columns,
                                           .k = depth,

@@ -89,6 +89,15 @@ static void run_dense(gantry_backend_device_t *device, move_job_t *job, uint32_t
                              job);
 }
 
+void gantry__cpu_transpose(const void *in, int64_t in_stride, void *out, int64_t out_stride,
+                           int64_t rows, int64_t columns, int64_t size) {
+    if (size == 4) {
+        move_tile_4(in, in_stride, out, out_stride, rows, columns);
+    } else {
+        move_tile_8(in, in_stride, out, out_stride, rows, columns);
+    }
+}
+
 static void move_cpu_run_tiles(gantry_backend_device_t *device, move_job_t *job, uint32_t size) {
     static const gantry__cpu_range_fn loops[] = {move_tiles_1, move_tiles_2, move_tiles_4,
                                                  move_tiles_8, move_tiles_16};

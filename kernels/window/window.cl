@@ -15,8 +15,8 @@ typedef struct gantry__windows_t {
     GANTRY_LONG top, left;               /* padding before the image */
     /* NCHW: the number of channels; else 0 */
     GANTRY_LONG planes;
-    /* patches and convolve: the image is [batch, channels, height, width] */
-    GANTRY_LONG is_planar;
+    /* patches and convolve: the image, or the result, has its channels before its rows */
+    GANTRY_LONG is_planar, gives_planes;
     /* for depthwise filters, the outputs of each channel; for other filters, the outputs */
     GANTRY_LONG depth;
     /* on processors: stretches of places (gantry__stretch_t) */

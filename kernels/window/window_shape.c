@@ -48,16 +48,27 @@ static void set_padding_before(const gantry_op_call_t *call, int32_t first,
     }
 }
 
-bool gantry__window_is_planar(const gantry_op_call_t *call) {
-    const gantry_attr_t *format = gantry__k_attr(call, "input_format");
+bool gantry__window_is_planar(const gantry_op_call_t *call, const char *name) {
+    const gantry_attr_t *format = gantry__k_attr(call, name);
     return format && format->s && format->s[1] == 'C';
+}
+
+gantry_arg_t gantry__window_result_arg(const gantry_op_call_t *call, int64_t dims[4]) {
+    gantry_arg_t out = *call->outputs[0];
+    if (!gantry__window_is_planar(call, "output_format")) return out;
+    dims[0] = out.dims[0];
+    dims[1] = out.dims[2];
+    dims[2] = out.dims[3];
+    dims[3] = out.dims[1];
+    out.dims = dims;
+    return out;
 }
 
 void gantry__window_fill(const gantry_op_call_t *call, const gantry__window_names_t *names,
                          const gantry_arg_t *image, const gantry_arg_t *places, int64_t rows,
                          int64_t columns, gantry__windows_t *out) {
     const int32_t first = window_shape_is_channels_first(call) ? 2 : 1;
-    const bool is_planar = gantry__window_is_planar(call);
+    const bool is_planar = gantry__window_is_planar(call, "input_format");
     *out = (gantry__windows_t){.height = image->dims[first + is_planar],
                                .width = image->dims[first + is_planar + 1],
                                .channels = first == 2 ? 1 : image->dims[is_planar ? 1 : 3],

@@ -36,7 +36,9 @@ int32_t gantry__window_run(gantry_op_call_t *call, uint32_t item, const gantry_a
                            const gantry_arg_t *filter, gantry__windows_t *window, int64_t width);
 /* Whether a convolution leaves the padding out; otherwise the padding counts as zeros. */
 bool gantry__window_is_without_padding(const gantry_op_call_t *call);
-/* Whether input_format has the channels of the images first. */
-bool gantry__window_is_planar(const gantry_op_call_t *call);
+/* Whether the attribute, input_format or output_format, has the channels first. */
+bool gantry__window_is_planar(const gantry_op_call_t *call, const char *name);
+/* The result with its channels last, from where output_format has them; `dims` must live as long. */
+gantry_arg_t gantry__window_result_arg(const gantry_op_call_t *call, int64_t dims[4]);
 
 #endif

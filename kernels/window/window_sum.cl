@@ -598,7 +598,10 @@ GANTRY_ITEM void GANTRY_ITEM_FN(convolve)(GANTRY_GLOBAL const T *x, GANTRY_GLOBA
             }
         }
     }
-    out[i] = GANTRY_NARROW(sum);
+    const GANTRY_LONG plane = view.at.image * p->depth + view.at.channel;
+
+    out[p->gives_planes != 0 ? (plane * p->out_height + view.at.y) * p->out_width + view.at.x : i] =
+        GANTRY_NARROW(sum);
 }
 GANTRY_ITEMS_2_1(convolve, T, T, T, gantry__windows_t)
 #endif

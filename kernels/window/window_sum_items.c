@@ -9,9 +9,11 @@ GANTRY_K_ITEM_TEXTS(window_sum, GANTRY_WINDOW_SUM_ITEMS, gantry__text_window,
 static int32_t run_filter(gantry_op_call_t *call, uint32_t item, bool by_stretches) {
     static const gantry__window_names_t names = {"strides", "dilations", NULL};
     const gantry_arg_t *x = call->inputs[0], *filter = call->inputs[1];
+    int64_t dims[4];
+    const gantry_arg_t out = gantry__window_result_arg(call, dims);
     gantry__windows_t window;
-    gantry__window_fill(call, &names, x, call->outputs[0], filter->dims[0], filter->dims[1],
-                        &window);
+    gantry__window_fill(call, &names, x, &out, filter->dims[0], filter->dims[1], &window);
+    window.gives_planes = gantry__window_is_planar(call, "output_format");
     window.depth = filter->dims[3];
     return gantry__window_run(call, item, x, filter, &window, by_stretches ? window.out_width : 0);
 }

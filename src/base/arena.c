@@ -29,7 +29,7 @@ void gantry__arena_deinit(gantry__arena_t *arena) {
 
 static bool add_block(gantry__arena_t *arena, size_t bytes) {
     const size_t capacity = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
-    arena_block_t *block = gantry__heap_zalloc(arena->heap, sizeof *block + capacity);
+    arena_block_t *block = gantry__heap_alloc(arena->heap, sizeof *block + capacity);
     if (!block) return false;
     block->capacity = capacity;
     block->next = arena->blocks;
@@ -38,13 +38,15 @@ static bool add_block(gantry__arena_t *arena, size_t bytes) {
     return true;
 }
 
-void *gantry__arena_zalloc(gantry__arena_t *arena, size_t count, size_t item_bytes) {
-    if (item_bytes > 0 && count > (SIZE_MAX / 2) / item_bytes) {
+/* Sets *out_bytes to what the objects have. */
+static inline void *arena_take(gantry__arena_t *arena, size_t count, size_t item_bytes,
+                               size_t *out_bytes) {
+    if (__builtin_mul_overflow(count, item_bytes, out_bytes) || *out_bytes > SIZE_MAX / 2) {
         (void)gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "%zu objects of %zu bytes do not fit", count,
                            item_bytes);
         return NULL;
     }
-    const size_t bytes = (count * item_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    const size_t bytes = (*out_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     const arena_block_t *block = arena->blocks;
     if ((!block || block->capacity - arena->used < bytes) && !add_block(arena, bytes)) return NULL;
     void *result = arena->blocks->bytes + arena->used;
@@ -52,11 +54,17 @@ void *gantry__arena_zalloc(gantry__arena_t *arena, size_t count, size_t item_byt
     return result;
 }
 
+void *gantry__arena_zalloc(gantry__arena_t *arena, size_t count, size_t item_bytes) {
+    size_t used;
+    void *result = arena_take(arena, count, item_bytes, &used);
+    return result ? memset(result, 0, used) : NULL;
+}
+
 void *gantry__arena_copy(gantry__arena_t *arena, const void *bytes, size_t count,
                          size_t item_bytes) {
-    void *copy = gantry__arena_zalloc(arena, count, item_bytes);
-    if (copy && count * item_bytes > 0) memcpy(copy, bytes, count * item_bytes);
-    return copy;
+    size_t used;
+    void *copy = arena_take(arena, count, item_bytes, &used);
+    return copy && used > 0 ? memcpy(copy, bytes, used) : copy;
 }
 
 char *gantry__arena_strdup(gantry__arena_t *arena, const char *text) {

@@ -109,8 +109,8 @@ static bool sees_each_pixel_once(const conv_t *conv) {
            conv->strides[2] == 1 && !conv->has_pads;
 }
 
-static gantry_attr_value_t input_format(const conv_t *conv) {
-    return gantry__attr_text("input_format", conv->reads_planes ? "NCHW" : "NHWC");
+static gantry_attr_value_t compose_conv_format(const char *name, bool is_first) {
+    return gantry__attr_text(name, is_first ? "NCHW" : "NHWC");
 }
 
 static tensor *make_patches(const conv_t *conv, tensor *images) {
@@ -118,7 +118,7 @@ static tensor *make_patches(const conv_t *conv, tensor *images) {
     gantry_attr_value_t attrs[6];
     if (sees_each_pixel_once(conv)) return images;
     size_t count = patch_attrs(conv, sizes, attrs);
-    attrs[count++] = input_format(conv);
+    attrs[count++] = compose_conv_format("input_format", conv->reads_planes);
     return gantry__call_op(conv->scope, GANTRY__OP_ID_ExtractImagePatches, &images, 1, attrs, count,
                            NULL);
 }
@@ -272,10 +272,11 @@ static tensor *compose_conv_convolve(const conv_t *conv, tensor *images, tensor 
 static tensor *convolve_images(const conv_t *conv, tensor *images, tensor *filter,
                                bool without_padding) {
     tensor *inputs[] = {images, filter};
-    gantry_attr_value_t attrs[6];
+    gantry_attr_value_t attrs[7];
     size_t attr_count = compose_conv_attrs(conv, attrs);
     attrs[attr_count++] = gantry__attr_bool("without_padding", without_padding);
-    attrs[attr_count++] = input_format(conv);
+    attrs[attr_count++] = compose_conv_format("input_format", conv->reads_planes);
+    attrs[attr_count++] = compose_conv_format("output_format", conv->gives_planes);
     return gantry__call_op(conv->scope, GANTRY__OP_ID_ConvolveImages, inputs, 2, attrs, attr_count,
                            NULL);
 }
@@ -311,15 +312,18 @@ static tensor *convolve_in_blocks(const conv_t *conv, tensor *images, tensor *fi
     return gantry_concat(conv->scope, blocks, count, 0);
 }
 
-/* Whether the images are read as they are, without a transpose: in a body the layout pass decides,
+/* Leaves out transposes of images whose channels come first. In a body the layout pass does so,
  * because other transposes may cancel. */
-static bool compose_conv_reads_planes(const conv_t *conv) {
+static void compose_conv_leave_out_transposes(conv_t *conv) {
     const gantry_dtype_t dtype = conv->c->call->out_dtypes[0];
-    return conv->channels_first && !conv->scope->trace && !conv->zero[0] && conv->groups == 1 &&
-           conv->channels <= PLANES_MOST && !sees_each_pixel_once(conv) &&
-           (goes_without_patches(conv, dtype)
-                ? compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype)->synchronous
-                : images_at_once(conv) >= conv->image.dims[0]);
+    if (!conv->channels_first || conv->scope->trace || conv->zero[0] || conv->groups > 1) return;
+    const bool has_patches = !goes_without_patches(conv, dtype);
+    conv->gives_planes =
+        !has_patches &&
+        compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype)->synchronous;
+    conv->reads_planes =
+        conv->channels <= PLANES_MOST && !sees_each_pixel_once(conv) &&
+        (conv->gives_planes || (has_patches && images_at_once(conv) >= conv->image.dims[0]));
 }
 
 static int64_t compose_conv_padding_before(const conv_t *conv, int d, int64_t reach) {
@@ -384,10 +388,11 @@ static void compose_conv_forward(const gantry__compose_t *c, tensor *image_zero,
         c->outputs[0] = gantry_zeros(c->scope, c->call->out_dtypes[0], *out);
         return;
     }
-    conv.reads_planes = compose_conv_reads_planes(&conv);
+    compose_conv_leave_out_transposes(&conv);
     tensor *images = conv.reads_planes ? c->inputs[0] : gantry__conv_to_last(&conv, c->inputs[0]);
     if (image_zero) images = pad_with_zero_point(&conv, images);
-    c->outputs[0] = gantry__conv_to_first(&conv, convolve_in_blocks(&conv, images, c->inputs[1]));
+    tensor *result = convolve_in_blocks(&conv, images, c->inputs[1]);
+    c->outputs[0] = conv.gives_planes ? result : gantry__conv_to_first(&conv, result);
 }
 
 void gantry__compose_conv_2d(const gantry__compose_t *c) { compose_conv_forward(c, NULL, NULL); }

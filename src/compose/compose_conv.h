@@ -11,7 +11,8 @@ typedef struct gantry__conv_t {
     const gantry__compose_t *c;
     gantry_scope_t *scope;
     bool channels_first;
-    bool reads_planes; /* the images that are convolved have their channels first */
+    /* the images that are convolved, or the result of ConvolveImages, have their channels first */
+    bool reads_planes, gives_planes;
     /* sizes of the filter; channels are those of one group */
     int64_t rows, columns, channels, outputs;
     int64_t groups;

@@ -53,6 +53,11 @@ static gantry_status_t expect_no_groups(const gantry__infer_t *call, const gantr
 }
 
 gantry_status_t gantry__infer_convolve_images(gantry__infer_t *call) {
+    GANTRY__TRY(gantry__infer_convolved_rows(call));
+    return gantry__window_result(call);
+}
+
+gantry_status_t gantry__infer_convolved_rows(gantry__infer_t *call) {
     const gantry_shape_t *filter = call->shapes[1];
     gantry_shape_t images;
     GANTRY__TRY(gantry__window_images(call, "convolution input", &images));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* _FusedElementwise, _FusedRows, and products with such a program: check the program, which kernels
  * trust, and infer the outputs. */
+#include "op/op_infer_window.h"
 #include "op/fused_program.h"
 #include "op/op_infer.h"
 
@@ -223,7 +224,8 @@ gantry_status_t gantry__infer_fused_grouped_mat_mul(gantry__infer_t *call) {
 }
 
 gantry_status_t gantry__infer_fused_convolve_images(gantry__infer_t *call) {
-    return infer_with_program(call, gantry__infer_convolve_images);
+    GANTRY__TRY(infer_with_program(call, gantry__infer_convolved_rows));
+    return gantry__window_result(call);
 }
 
 /* ---- rows ---- */

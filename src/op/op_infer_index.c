@@ -18,22 +18,48 @@ static gantry_status_t check_policy(const gantry__infer_t *call) {
         "Bad indices policy '%s' is unknown; DEFAULT, ERROR and IGNORE are accepted", policy);
 }
 
+/* The first dimensions, which params and indices share; they become those of the result. */
+static gantry_status_t read_shared_dims(const gantry__infer_t *call, int64_t *out_batch) {
+    const gantry_shape_t *params = call->shapes[0], *indices = call->shapes[1];
+    const int64_t batch = gantry__infer_attr(call, "batch_dims")->i;
+    const int32_t least = params->rank < indices->rank ? params->rank : indices->rank;
+    if (batch < 0 || batch >= least) {
+        return gantry__refuse("batch_dims is %" PRId64 "; 0 to %d are accepted", batch,
+                              (int)least - 1);
+    }
+    bool fits = true;
+    for (int64_t d = 0; d < batch; ++d)
+        fits = fits && gantry__sizes_fit(params->dims[d], indices->dims[d]);
+    *out_batch = batch;
+    if (fits) return GANTRY_OK;
+    return gantry__refuse("the first %" PRId64
+                          " dimensions of params[shape=%s] and indices[shape=%s] must be equal",
+                          batch, gantry__shape_text(params).text, gantry__shape_text(indices).text);
+}
+
 gantry_status_t gantry__infer_gather_nd(gantry__infer_t *call) {
     const gantry_shape_t *params = call->shapes[0], *indices = call->shapes[1];
     gantry_shape_t *out = &call->out_shapes[0];
+    int64_t batch = 0;
     GANTRY__TRY(check_policy(call));
     if (params->rank < 1) return gantry__refuse("params must be at least a vector");
     if (indices->rank < 1) return gantry__refuse("indices must be at least a vector");
-    const int64_t depth = indices->dims[indices->rank - 1];
+    GANTRY__TRY(read_shared_dims(call, &batch));
+    int64_t depth = indices->dims[indices->rank - 1];
     if (depth < 0) return gantry__fail_open_rank(call, 1);
+    depth += batch;
     if (depth > params->rank) {
         return gantry__refuse(
-            "index innermost dimension length must be <= params rank; saw: %" PRId64 " vs. %d",
-            depth, (int)params->rank);
+            "index innermost dimension length must be <= params rank; saw: %" PRId64
+            " vs. %" PRId64,
+            depth - batch, params->rank - batch);
     }
     GANTRY__TRY(gantry__infer_rank_fits((int64_t)indices->rank - 1 + params->rank - depth));
     out->rank = 0;
-    for (int32_t d = 0; d < indices->rank - 1; ++d) out->dims[out->rank++] = indices->dims[d];
+    for (int32_t d = 0; d < indices->rank - 1; ++d) {
+        const int64_t of_params = d < batch ? params->dims[d] : -1;
+        out->dims[out->rank++] = indices->dims[d] >= 0 ? indices->dims[d] : of_params;
+    }
     const bool has_rows = gantry_shape_elements(out) > 0;
     if (has_rows && gantry_shape_elements(params) == 0) {
         return gantry__refuse(

@@ -285,18 +285,33 @@ static bool window_depth(int64_t size, int64_t other, int64_t *out) {
     return true;
 }
 
+static gantry_status_t read_order(const gantry__infer_t *call, const char *name,
+                                  bool *out_is_first) {
+    const char *format = gantry__infer_attr(call, name)->s;
+    *out_is_first = strcmp(format, "NCHW") == 0;
+    if (*out_is_first || strcmp(format, "NHWC") == 0) return GANTRY_OK;
+    return gantry__refuse(
+        "Value for attr '%s' of \"%s\" is not in the list of allowed values: \"NHWC\", \"NCHW\"",
+        name, format);
+}
+
 gantry_status_t gantry__window_images(const gantry__infer_t *call, const char *what,
                                       gantry_shape_t *out) {
-    const char *format = gantry__infer_attr(call, "input_format")->s;
     const gantry_shape_t *images = call->shapes[0];
     const int64_t *dims = images->dims;
-    if (strcmp(format, "NHWC") != 0 && strcmp(format, "NCHW") != 0) {
-        return gantry__refuse(
-            "Value for attr 'input_format' of \"%s\" is not in the list of allowed values: \"NHWC\", \"NCHW\"",
-            format);
-    }
+    bool is_first;
+    GANTRY__TRY(read_order(call, "input_format", &is_first));
     GANTRY__TRY(check_image(images, what));
-    *out = format[1] == 'H' ? *images : GANTRY_SHAPE(dims[0], dims[2], dims[3], dims[1]);
+    *out = is_first ? GANTRY_SHAPE(dims[0], dims[2], dims[3], dims[1]) : *images;
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__window_result(const gantry__infer_t *call) {
+    const gantry_shape_t last = call->out_shapes[0];
+    const int64_t *dims = last.dims;
+    bool is_first;
+    GANTRY__TRY(read_order(call, "output_format", &is_first));
+    if (is_first) call->out_shapes[0] = GANTRY_SHAPE(dims[0], dims[3], dims[1], dims[2]);
     return GANTRY_OK;
 }
 

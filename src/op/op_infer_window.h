@@ -42,6 +42,10 @@ gantry_status_t gantry__window_read_conv(const gantry__infer_t *call, const gant
 /* The shape of input 0 with its channels last, from where input_format has them. */
 gantry_status_t gantry__window_images(const gantry__infer_t *call, const char *what,
                                       gantry_shape_t *out);
+/* ConvolveImages before output_format: the channels are last. */
+gantry_status_t gantry__infer_convolved_rows(gantry__infer_t *call);
+/* Gives the result, whose channels are last, the shape that output_format requests. */
+gantry_status_t gantry__window_result(const gantry__infer_t *call);
 /* The output's shape of a depthwise convolution of image with filter. */
 gantry_status_t gantry__window_depthwise(const gantry__infer_t *call, const gantry_shape_t *image,
                                          const gantry_shape_t *filter, gantry_shape_t *out);

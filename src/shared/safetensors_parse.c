@@ -206,6 +206,10 @@ static gantry_status_t json_string(json_t *json, const char *wanted, const char 
     *out = json->strings;
     while (json->at < json->end && *json->at != '"') {
         const char *before = json->at;
+        if (*before >= ' ' && *before <= '~' && *before != '\\') { /* nearly all are */
+            *json->strings++ = *json->at++;
+            continue;
+        }
         if (take_character(json)) continue;
         json->at = before;
         return json_fail(json, "a character of a string, in UTF-8 and not zero,");

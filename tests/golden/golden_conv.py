@@ -33,7 +33,8 @@ def conv_reference(inputs, attrs):
     each = f.shape[3] // groups
     out = [np.einsum("nyxrcd,rcde->nyxe", p[..., g * f.shape[2]:(g + 1) * f.shape[2]], f[..., g * each:(g + 1) * each])
            for g in range(groups)]
-    return back(np.concatenate(out, axis=3).astype(x.dtype))
+    y = np.concatenate(out, axis=3).astype(x.dtype)
+    return planes(y) if attrs.get("output_format") == "NCHW" else back(y)
 
 
 CASES = [   # image, filter, step, padding
@@ -81,7 +82,11 @@ def convolve_images():
             r.add(f"{dtype.name}_planes_" + text(image, window, step, padding), [planes(values(dtype, image)), values(dtype, window)],
                   {"strides": four(step), "padding": padding, "input_format": "NCHW"}, numpy_only=True,
                   tolerance=bound(dtype, int(np.prod(window[:3]))))
+            r.add(f"{dtype.name}_to_planes_" + text(image, window, step, padding), [values(dtype, image), values(dtype, window)],
+                  {"strides": four(step), "padding": padding, "output_format": "NCHW"}, numpy_only=True,
+                  tolerance=bound(dtype, int(np.prod(window[:3]))))
     good = {"strides": four((1, 1)), "padding": "SAME"}
+    r.our_error("output_format_unknown", [x, f], {**good, "output_format": "NC"}, "Value for attr 'output_format'")
     r.our_error("input_format_unknown", [x, f], {**good, "input_format": "CHWN"}, "allowed values: \"NHWC\", \"NCHW\"")
     r.our_error("groups", [x, values(F32, (3, 2, 2, 6))], good, "there are no groups in ConvolveImages")
     r.our_error("depths", [x, values(F32, (3, 2, 3, 6))], good, "input depth must be evenly divisible by filter depth")

@@ -12,6 +12,11 @@ from golden_sort import NUMERIC, few_values
 
 REDUCTIONS = ("NONE", "ADD", "MUL", "MAX", "MIN")
 
+# params, indices, batch_dims
+BATCHES = (((2, 5), (2, 1), 1), ((2, 5), (2, 3, 1), 1), ((2, 3, 4), (2, 2, 2), 1), ((2, 3, 4), (2, 2, 1), 1), ((2, 3, 4), (2, 3, 5, 1), 2),
+           ((2, 3, 4), (2, 3, 1), 2), ((2, 3, 4), (2, 5, 0), 1), ((0, 3), (0, 2, 1), 1), ((2, 1, 2, 1, 2, 1, 2, 3), (2, 1, 2, 3, 4), 3),
+           ((7, 33, 5), (7, 40, 1), 1))
+
 # params, indices
 GATHERS = (((5,), (3, 1)), ((5,), (1,)), ((4, 3), (2, 2)), ((4, 3), (2,)), ((4, 3), (1,)), ((4, 3), (2, 3, 1)),
            ((4, 3), (2, 0)), ((2, 3, 4), (2, 2, 2)), ((2, 3, 4), (3, 3)), ((0, 3), (0, 1)),
@@ -47,7 +52,34 @@ def gather_nd():
     r.error("scalar_params", [np.array(1, F32), np.zeros((1, 1), I32)], contains="params must be at least a vector")
     r.error("empty_params", [np.zeros((0, 3), F32), np.zeros((1, 1), I32)],
             contains="Requested more than 0 entries, but params is empty.  Params shape: [0,3]")
+    gather_nd_of_batches(r)
     return r
+
+
+def gather_nd_of_batches(r):
+    """TensorFlow has the attribute batch_dims in Python only; ONNX's reference must agree."""
+    def run(x, a):
+        wanted = tf.gather_nd(*x, batch_dims=a["batch_dims"]).numpy()
+        assert not x[1].size or np.array_equal(wanted, onnx_op("GatherND", [x[0], x[1].astype(I64)], a)[0])
+        return [wanted]
+    for i, (dims, shape, batch) in enumerate(BATCHES):
+        index = (I32, I64)[i % 2]
+        add_reference(r, run, f"float32_{text(dims)}_{text(shape)}_batch_{batch}",
+                      [random_values(F32, dims, "gather_nd"), indices_into(dims[batch:], shape, index)], {"batch_dims": batch})
+    for dtype in (F64, F16, I64, BOOL):
+        add_reference(r, run, f"{dtype.name}_batch", [random_values(dtype, (2, 3, 2), "gather_nd"), indices_into((3, 2), (2, 4, 1), I32)],
+                      {"batch_dims": 1})
+    x, one = np.zeros((2, 3), F32), np.zeros((2, 1), I32)
+    r.our_error("batch_outside", [x, np.array([[1], [3]], I32)], {"batch_dims": 1}, "indices[1] = [3] does not index into param shape [3]")
+    r.reference = lambda x, a: np.array([5, 0], F32)
+    r.add("batch_ignored", [np.array([[4, 5], [6, 7]], F32), np.array([[1], [2]], I32)], {"bad_indices_policy": "IGNORE", "batch_dims": 1},
+          numpy_only=True)
+    r.reference = None
+    r.our_error("batch_negative", [x, one], {"batch_dims": -1}, "batch_dims is -1; 0 to 1 are accepted")
+    r.our_error("batch_too_large", [x, one], {"batch_dims": 2}, "batch_dims is 2; 0 to 1 are accepted")
+    r.our_error("batch_sizes", [x, one[:1]], {"batch_dims": 1},
+                "the first 1 dimensions of params[shape=[2,3]] and indices[shape=[1,1]] must be equal")
+    r.our_error("batch_too_deep", [x, np.zeros((2, 2), I32)], {"batch_dims": 1}, "must be <= params rank; saw: 2 vs. 1")
 
 
 # output, indices

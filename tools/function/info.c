@@ -53,8 +53,9 @@ static void count_nodes(contents_t *contents, const gantry_graph_t *graph) {
             ++contents->constants;
             contents->constant_bytes += function_info_bytes_of(info.tensor);
         }
-        if (info.kind == GANTRY_GRAPH_OP) count_op(contents, info.node.op);
-        if (info.kind >= GANTRY_GRAPH_CASE) count_op(contents, blocks[info.kind]);
+        const bool is_named = info.kind == GANTRY_GRAPH_OP || info.kind == GANTRY_GRAPH_JOIN;
+        if (is_named) count_op(contents, info.node.op);
+        if (!is_named && info.kind >= GANTRY_GRAPH_CASE) count_op(contents, blocks[info.kind]);
         contents->nodes += info.kind == GANTRY_GRAPH_OP || info.kind >= GANTRY_GRAPH_CASE;
         for (size_t k = 0; k < info.subgraph_count; ++k) count_nodes(contents, info.subgraphs[k]);
     }

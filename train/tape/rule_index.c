@@ -192,24 +192,56 @@ static tensor *scatter_onto(gantry__rule_call_t *c, const scatter_way_t *way, te
     return gantry__rule_op(c, "ScatterElements", inputs, 3, attrs, 3);
 }
 
+static tensor *sums_at_rows(gantry__rule_call_t *c, tensor *rows, tensor *updates, tensor *like) {
+    tensor *shape = gantry_shape(c->scope, like, gantry_tensor_dtype(rows));
+    return gantry__rule_again(c, "ScatterNd", (tensor *[4]){rows, updates, shape}, policy_attr, 1);
+}
+
 /* The sums of updates for each place, 0 where there are none. */
 static tensor *scatter_sums(gantry__rule_call_t *c, size_t indices, tensor *updates, tensor *like) {
-    gantry_scope_t *s = c->scope;
     if (names_elements(c))
-        return scatter_onto(c, &adding, gantry_zeros_like(s, like), indices, updates);
-    tensor *shape = gantry_shape(s, like, gantry_tensor_dtype(c->x[indices]));
-    return gantry__rule_again(c, "ScatterNd", (tensor *[4]){c->x[indices], updates, shape},
-                              policy_attr, 1);
+        return scatter_onto(c, &adding, gantry_zeros_like(c->scope, like), indices, updates);
+    return sums_at_rows(c, c->x[indices], updates, like);
+}
+
+/* Rows of indices that begin with the numbers of their batches. */
+static tensor *rows_of_batches(gantry__rule_call_t *c, tensor *rows, int64_t batch) {
+    static const gantry_scan_options_t counting = {.struct_size = sizeof counting,
+                                                   .exclusive = true};
+    const gantry_reduce_options_t last = {
+        .struct_size = sizeof last, .axes = (int32_t[]){-1}, .axis_count = 1, .keep_dims = true};
+    gantry_scope_t *s = c->scope;
+    tensor *parts[GANTRY_MAX_RANK], *ones = gantry_ones_like(s, gantry_sum(s, rows, &last));
+    for (int32_t d = 0; d < batch; ++d) parts[d] = gantry_cumsum(s, ones, d, &counting);
+    parts[batch] = rows;
+    return gantry_concat(s, parts, (size_t)batch + 1, -1);
 }
 
 static void rule_gather_named(gantry__rule_call_t *c) {
-    if (c->wants[0]) c->dx[0] = scatter_sums(c, 1, c->dy[0], c->x[0]);
+    const int64_t batch = names_elements(c) ? 0 : gantry__rule_attr_int(c, "batch_dims");
+    if (!c->wants[0]) return;
+    c->dx[0] = batch == 0 ? scatter_sums(c, 1, c->dy[0], c->x[0])
+                          : sums_at_rows(c, rows_of_batches(c, c->x[1], batch), c->dy[0], c->x[0]);
 }
 
 static void rule_scatter_update(gantry__rule_call_t *c) {
     if (c->wants[0])
         c->dx[0] = scatter_onto(c, &replacing, c->dy[0], 1, gantry_zeros_like(c->scope, c->x[2]));
     if (c->wants[2]) c->dx[2] = pick_named(c, c->dy[0], 1);
+}
+
+/* Places take the numbers of the updates; an update whose place has another number is replaced. */
+static tensor *gradient_of_last(gantry__rule_call_t *c, size_t indices, tensor *updates) {
+    gantry_scope_t *s = c->scope;
+    const gantry__rule_size_t count =
+        gantry__rule_sizes(c, updates, 0, gantry_tensor_shape(updates)->rank);
+    tensor *one = gantry_scalar_i64(s, 1), *all = gantry__rule_size_tensor(c, count);
+    tensor *numbers =
+        gantry__rule_reshape_like(c, gantry_range(s, one, gantry_add(s, all, one), one), updates);
+    tensor *places = gantry_cast(s, gantry_zeros_like(s, c->y[0]), GANTRY_INT64);
+    tensor *last = pick_named(c, scatter_onto(c, &replacing, places, indices, numbers), indices);
+    tensor *dy = pick_named(c, c->dy[0], indices);
+    return gantry_select(s, gantry_equal(s, last, numbers), dy, gantry_zeros_like(s, dy));
 }
 
 static void rule_scatter_add(gantry__rule_call_t *c) {
@@ -274,14 +306,18 @@ static bool reduces_by(const gantry__rule_call_t *c, const char *word) {
 }
 
 static void rule_scatter_elements(gantry__rule_call_t *c) {
-    if (reduces_by(c, "NONE"))
-        rule_scatter_update(c);
-    else if (reduces_by(c, "ADD"))
+    if (reduces_by(c, "ADD")) {
         rule_scatter_add(c);
-    else if (reduces_by(c, "MUL"))
+    } else if (reduces_by(c, "MUL")) {
         rule_scatter_mul(c);
-    else
+    } else if (!reduces_by(c, "NONE")) {
         rule_scatter_extreme(c);
+    } else {
+        if (c->wants[0])
+            c->dx[0] =
+                scatter_onto(c, &replacing, c->dy[0], 1, gantry_zeros_like(c->scope, c->x[2]));
+        if (c->wants[2]) c->dx[2] = gradient_of_last(c, 1, c->x[2]);
+    }
 }
 
 /* It starts from zeros, which every product keeps. */
@@ -291,6 +327,8 @@ static void rule_scatter_nd(gantry__rule_call_t *c) {
         c->dx[1] = gantry_zeros_like(c->scope, c->x[1]);
     else if (reduces_by(c, "MAX") || reduces_by(c, "MIN"))
         share_extreme(c, gantry_zeros_like(c->scope, c->y[0]), 0, 1, NULL);
+    else if (reduces_by(c, "NONE"))
+        c->dx[1] = gradient_of_last(c, 0, c->x[1]);
     else
         c->dx[1] = pick_named(c, c->dy[0], 0);
 }

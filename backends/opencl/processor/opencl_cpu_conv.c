@@ -101,7 +101,9 @@ static int32_t opencl_cpu_conv_compute(gantry_op_call_t *call) {
 
 /* The lines of window_lines.cl need the channels last. */
 static int32_t opencl_cpu_conv_supports(const gantry_op_call_t *call) {
-    return gantry__opencl_suits_processor(call) && !gantry__window_is_planar(call);
+    return gantry__opencl_suits_processor(call) &&
+           !gantry__window_is_planar(call, "input_format") &&
+           !gantry__window_is_planar(call, "output_format");
 }
 
 /* Without padding, sums that have a NaN are computed again, which must come before the epilogue. */

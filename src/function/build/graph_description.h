@@ -40,12 +40,12 @@ typedef struct gantry__graph_item_t {
     gantry_tensor_t *tensor;     /* of CONSTANT; a reference */
     gantry_variable_t *variable; /* of READ and ASSIGN; a reference */
     gantry_assign_mode_t mode;
-    gantry_graph_t **subgraphs; /* of CASE and WHILE; the condition first */
+    gantry_graph_t **subgraphs; /* of CASE, WHILE and JOIN; the condition first */
     uint32_t subgraph_count;
     uint64_t most_steps;
     gantry__draws_t *draws; /* of DRAW; a reference */
     uint64_t blocks;        /* the counter steps of DRAW in each call */
-    uint32_t block;         /* of CASE and WHILE: its number among those of its graph */
+    uint32_t block;         /* of CASE, WHILE and JOIN: its number among those of its graph */
 } gantry__graph_item_t;
 
 typedef struct gantry__graph_output_t {
@@ -120,7 +120,7 @@ typedef struct gantry__graph_label_t {
     char text[GANTRY__NODE_NAME_BYTES];
 } gantry__graph_label_t;
 gantry__graph_label_t gantry__graph_label(const char *name);
-/* The name of a kind or of its op: "MatMul", "Case". */
+/* The name of a kind or of its op: "MatMul", "Case", "Reduce". */
 const char *gantry__graph_item_op(const gantry__graph_item_t *item);
 
 /* What observers see in place of an op whose node refuses a gradient. */

@@ -4,6 +4,7 @@
 
 #include "device/device_table.h"
 #include "function/build/graph_description.h"
+#include "function/build/graph_join.h"
 #include "run/runtime_state.h"
 #include "run/tensor_state.h"
 #include "run/variable_state.h"
@@ -13,6 +14,7 @@
 const char *gantry__graph_item_op(const gantry__graph_item_t *item) {
     static const char *const names[] = {"input",  "constant", "",      "ReadVariableOp",
                                         "Assign", "Case",     "While", "Draw"};
+    if (item->kind == GANTRY_GRAPH_JOIN) return item->node.op ? item->node.op : "Join";
     return item->op ? item->op->name : names[item->kind];
 }
 
@@ -147,6 +149,14 @@ static gantry_status_t check_loop(const gantry_graph_t *graph, gantry__graph_ite
     return GANTRY_OK;
 }
 
+static gantry_status_t check_joined(const gantry_graph_t *graph, gantry__graph_item_t *item) {
+    if (item->subgraph_count != 1)
+        return gantry__refuse("%u subgraphs; a body is accepted", item->subgraph_count);
+    const size_t count = item->subgraphs[0] ? item->subgraphs[0]->output_count : 0;
+    GANTRY__TRY(check_subgraph(graph, item->subgraphs[0], "body", 2 * count, count));
+    return gantry__graph_join_check(item);
+}
+
 /* Nodes that are no ops, branches or loops. */
 static gantry_status_t graph_check_plain(const gantry__graph_item_t *item) {
     const bool is_assign = item->kind == GANTRY_GRAPH_ASSIGN;
@@ -179,6 +189,7 @@ static gantry_status_t graph_check_kind(const gantry_graph_t *graph, gantry__gra
         case GANTRY_GRAPH_ASSIGN: item->output_count = 0; return graph_check_plain(item);
         case GANTRY_GRAPH_CASE: return check_branch(graph, item);
         case GANTRY_GRAPH_WHILE: return check_loop(graph, item);
+        case GANTRY_GRAPH_JOIN: return check_joined(graph, item);
         case GANTRY_GRAPH_DRAW: item->output_count = 2; return graph_check_plain(item);
         default: return graph_check_plain(item);
     }
@@ -201,6 +212,20 @@ static bool graph_copy_values(gantry__arena_t *arena, const gantry_graph_value_t
     return count == 0 || *values;
 }
 
+/* The text and the list become the graph's; the name does not. */
+static gantry_status_t copy_graph_attr(gantry_graph_t *graph, const char *call,
+                                       const gantry_attr_value_t *given,
+                                       gantry_attr_value_t *copy) {
+    *copy = (gantry_attr_value_t){
+        .name = given->name, .kind = given->kind, .i = given->i, .f = given->f};
+    if (given->kind == GANTRY_ATTR_STRING)
+        return gantry__graph_copy_text(graph, call, given->name, given->s, &copy->s);
+    if (given->kind != GANTRY_ATTR_INTS && given->kind != GANTRY_ATTR_SHAPE) return GANTRY_OK;
+    copy->list =
+        gantry__arena_copy(&graph->root->arena, given->list, (size_t)given->i, sizeof *given->list);
+    return copy->list ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+}
+
 static gantry_status_t copy_graph_attrs(gantry_graph_t *graph, const char *call,
                                         gantry_graph_node_t *node, const gantry__infer_t *infer) {
     gantry__arena_t *arena = &graph->root->arena;
@@ -212,16 +237,29 @@ static gantry_status_t copy_graph_attrs(gantry_graph_t *graph, const char *call,
     for (uint32_t i = 0; i < infer->op->attr_count; ++i) {
         const gantry_attr_t *attr = &infer->attrs[i];
         if (!(infer->given >> i & 1)) continue;
-        gantry_attr_value_t *copy = &copies[node->attr_count++];
-        *copy = (gantry_attr_value_t){.name = infer->op->attrs[i].name,
-                                      .kind = (gantry_attr_kind_t)attr->kind,
-                                      .i = attr->i,
-                                      .f = attr->f};
-        if (attr->kind == GANTRY_ATTR_STRING)
-            GANTRY__TRY(gantry__graph_copy_text(graph, call, attr->name, attr->s, &copy->s));
-        if (attr->kind != GANTRY_ATTR_INTS && attr->kind != GANTRY_ATTR_SHAPE) continue;
-        copy->list = gantry__arena_copy(arena, attr->list, (size_t)attr->i, sizeof *attr->list);
-        if (!copy->list) return GANTRY_RESOURCE_EXHAUSTED;
+        const gantry_attr_value_t given = {.name = infer->op->attrs[i].name,
+                                           .kind = (gantry_attr_kind_t)attr->kind,
+                                           .i = attr->i,
+                                           .f = attr->f,
+                                           .s = attr->s,
+                                           .list = attr->list};
+        GANTRY__TRY(copy_graph_attr(graph, call, &given, &copies[node->attr_count++]));
+    }
+    return GANTRY_OK;
+}
+
+/* All that are given: they were checked. */
+static gantry_status_t copy_join_attrs(gantry_graph_t *graph, const char *call,
+                                       gantry_graph_node_t *node) {
+    gantry__arena_t *arena = &graph->root->arena;
+    const gantry_attr_value_t *given = node->attrs;
+    gantry_attr_value_t *copies = gantry__arena_zalloc(arena, node->attr_count, sizeof *copies);
+    if (!copies) return GANTRY_RESOURCE_EXHAUSTED;
+    node->attrs = copies;
+    for (size_t i = 0; i < node->attr_count; ++i) {
+        GANTRY__TRY(copy_graph_attr(graph, call, &given[i], &copies[i]));
+        copies[i].name = gantry__arena_strdup(arena, given[i].name);
+        if (!copies[i].name) return GANTRY_RESOURCE_EXHAUSTED;
     }
     return GANTRY_OK;
 }
@@ -240,8 +278,12 @@ static gantry_status_t copy_node(gantry_graph_t *graph, const char *call,
         return GANTRY_RESOURCE_EXHAUSTED;
     node->op = gantry__graph_item_op(item);
     if (item->kind == GANTRY_GRAPH_OP) return copy_graph_attrs(graph, call, node, infer);
-    node->attrs = NULL;
-    node->attr_count = 0;
+    if (item->kind == GANTRY_GRAPH_JOIN) {
+        GANTRY__TRY(copy_join_attrs(graph, call, node));
+    } else {
+        node->attrs = NULL;
+        node->attr_count = 0;
+    }
     if (item->subgraph_count == 0) return GANTRY_OK;
     item->subgraphs = gantry__arena_copy(arena, (const void *)item->subgraphs, item->subgraph_count,
                                          sizeof(gantry_graph_t *));

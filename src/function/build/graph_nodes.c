@@ -138,3 +138,18 @@ gantry_status_t gantry_graph_add_while(gantry_graph_t *graph, const gantry_graph
                               item.node.input_count);
     return graph_add_block(graph, call, &item, outputs);
 }
+
+gantry_status_t gantry_graph_add_join(gantry_graph_t *graph, const gantry_graph_node_t *node,
+                                      gantry_graph_t *body, gantry_graph_value_t *outputs) {
+    static const char call[] = "gantry_graph_add_join";
+    const gantry__graph_item_t *added;
+    gantry__graph_item_t item = {
+        .kind = GANTRY_GRAPH_JOIN, .subgraphs = &body, .subgraph_count = 1};
+    GANTRY__TRY(graph_begin_node(graph, call, "gantry_graph_add_join: node", node, &item.node));
+    if (!body || !outputs)
+        return gantry__refuse("%s: %s is NULL; %s is accepted", call, body ? "outputs" : "body",
+                              body ? "an array" : "one from gantry_graph_add_subgraph");
+    GANTRY__TRY(gantry__graph_add_item(graph, call, &item, &added));
+    graph_write_values(added, outputs);
+    return GANTRY_OK;
+}

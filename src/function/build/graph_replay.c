@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "function/build/graph_description.h"
+#include "function/build/graph_join.h"
 #include "function/trace/trace.h"
 #include "run/eager.h"
 #include "run/runtime_state.h"
@@ -119,6 +120,8 @@ static gantry_status_t graph_run_block(gantry_scope_t *scope, graph_level_t *lev
     tensor **in = level_list(level, node->inputs, node->input_count);
     tensor **out = outputs_of(level, item);
     *block = (graph_block_t){level, item};
+    if (item->kind == GANTRY_GRAPH_JOIN)
+        return gantry__graph_join_run(item, scope, in, out, graph_bodies[0], block);
     if (item->kind == GANTRY_GRAPH_WHILE)
         return gantry_while(scope, graph_bodies[0], graph_bodies[1], block, in, node->input_count,
                             &(gantry_while_options_t){.struct_size = sizeof(gantry_while_options_t),
@@ -292,7 +295,8 @@ static GANTRY__COLD gantry_status_t fail_node(gantry_scope_t *scope, const gantr
     (void)snprintf(why, sizeof why, "%s",
                    scope->status != GANTRY_OK ? gantry_scope_message(scope) : gantry__message());
     const bool is_named = *item->node.name != '\0';
-    if (is_named && item->subgraph_count > 0 && scope->trace) return status;
+    const bool is_block = item->subgraph_count > 0 && item->kind != GANTRY_GRAPH_JOIN;
+    if (is_named && is_block && scope->trace) return status;
     gantry_scope_clear(scope);
     const uint32_t number = (uint32_t)(item - graph->items);
     if (is_named)

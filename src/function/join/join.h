@@ -27,7 +27,7 @@ typedef struct gantry__join_t {
 
 typedef const gantry_tensor_t *gantry__joined_t[GANTRY_MAX_JOINED];
 
-/* Checks count, the body, outputs, and count operands of one shape, then begins the join's scope. */
+/* Checks count, body, outputs, and count operands of one shape, then begins the join's scope. */
 gantry_status_t gantry__join_begin(gantry__join_t *join, const gantry_tensor_t *const *operands);
 /* InvalidArgument unless a tensor is given that the caller's scope takes: "what number". */
 gantry_status_t gantry__join_check_tensor(const gantry__join_t *join, const char *what,

@@ -167,9 +167,12 @@ static tensor *scatter_coordinate(const join_scatter_t *scatter, tensor *operand
         if (scatter->drops) return indices;
         return gantry_gather(scope, scatter_numbers(scatter, operand, d, d + 1), indices, 0);
     }
+    tensor *numbers = scatter_numbers(scatter, indices, d, d + 1);
+    if (operand->shape.dims[d] < 0 || indices->shape.dims[d] < 0) /* more than operands: fails */
+        numbers = gantry_gather(scope, scatter_numbers(scatter, operand, d, d + 1), numbers, 0);
     gantry_shape_t column = {.rank = indices->shape.rank};
     for (int32_t k = 0; k < column.rank; ++k) column.dims[k] = k == d ? -1 : 1;
-    return gantry_reshape(scope, scatter_numbers(scatter, indices, d, d + 1), column);
+    return gantry_reshape(scope, numbers, column);
 }
 
 /* The number of the place that each update names: [updates]. A bad index that is dropped gets the
@@ -314,6 +317,34 @@ static gantry_status_t scatter_check_updates(const join_scatter_t *scatter, tens
     return GANTRY_OK;
 }
 
+static gantry_status_t scatter_check_policy(const char *policy) {
+    static const char *const accepted[] = {"", "DEFAULT", "ERROR", "IGNORE"};
+    for (size_t i = 0; i < sizeof accepted / sizeof accepted[0]; ++i)
+        if (strcmp(policy, accepted[i]) == 0) return GANTRY_OK;
+    return gantry__refuse(
+        "Bad indices policy '%s' is unknown; DEFAULT, ERROR and IGNORE are accepted", policy);
+}
+
+static gantry_status_t scatter_check_elements(join_scatter_t *scatter, const gantry_shape_t *x) {
+    const gantry_shape_t *indices = &scatter->indices->shape;
+    const int32_t rank = x->rank, axis = scatter->axis;
+    char text[GANTRY_MAX_RANK * 21 + 3], accepted[GANTRY_MAX_RANK * 21 + 3];
+    if (axis < -rank || axis >= rank)
+        return gantry__refuse("axis %d of an operand of rank %d; %d to %d are accepted", axis, rank,
+                              -rank, rank - 1);
+    scatter->axis = axis < 0 ? axis + rank : axis;
+    bool fits = indices->rank == rank;
+    for (int32_t d = 0; fits && d < rank; ++d)
+        fits = d == scatter->axis || indices->dims[d] <= x->dims[d] || x->dims[d] < 0;
+    if (fits) return GANTRY_OK;
+    (void)gantry_shape_format(indices, text, sizeof text);
+    (void)gantry_shape_format(x, accepted, sizeof accepted);
+    return gantry__refuse(
+        "indices have shape %s; the rank of the operands' shape %s, and along "
+        "axes other than %d at most its sizes, are accepted",
+        text, accepted, scatter->axis);
+}
+
 static gantry_status_t scatter_check_indices(join_scatter_t *scatter, const gantry_shape_t *x) {
     tensor *indices = scatter->indices;
     GANTRY__TRY(gantry__join_check_tensor(&scatter->join, "indices", 0, indices));
@@ -321,7 +352,7 @@ static gantry_status_t scatter_check_indices(join_scatter_t *scatter, const gant
     if (indices->dtype != GANTRY_INT32 && indices->dtype != GANTRY_INT64)
         return gantry__refuse("indices are %s; int32 and int64 are accepted",
                               gantry_dtype_name(indices->dtype));
-    if (scatter->names_elements) return GANTRY_OK; /* GatherElements checks the others */
+    if (scatter->names_elements) return scatter_check_elements(scatter, x);
     if (shape->rank < 1)
         return gantry__refuse(
             "indices have rank 0; a rank of at least 1 is accepted, whose last "
@@ -387,7 +418,9 @@ static gantry_status_t scatter_all(join_scatter_t *scatter, tensor *const *opera
         scatter->places >= 0 && (scatter->updates < 0 || scatter->places <= scatter->updates);
     tensor *values[COUNTERS + 2 * GANTRY_MAX_JOINED], **x = values + COUNTERS, *counts, *order;
     scatter->indices = gantry_cast(scope, scatter->indices, scatter->dtype);
+    GANTRY__TRY(gantry__join_status(&scatter->join));
     tensor *sorted = scatter_sort(scatter, operands[0], &counts, &order);
+    GANTRY__TRY(gantry__join_status(&scatter->join));
     scatter_count(scatter, counts, sorted, by_place, values);
     for (uint32_t i = 0; i < count; ++i) {
         out[i] = gantry_reshape(scope, operands[i], GANTRY_SHAPE(scatter->places, scatter->width));
@@ -414,8 +447,9 @@ static gantry_status_t scatter_joined_by(join_scatter_t *scatter, tensor *const 
     if (!updates) return gantry__refuse("the array of updates is NULL");
     GANTRY__TRY(scatter_check_indices(scatter, &operands[0]->shape));
     GANTRY__TRY(scatter_check_updates(scatter, operands, updates));
-    GANTRY__TRY(scatter_measure(scatter, &operands[0]->shape));
     scatter->policy = options.bad_indices_policy ? options.bad_indices_policy : "";
+    GANTRY__TRY(scatter_check_policy(scatter->policy));
+    GANTRY__TRY(scatter_measure(scatter, &operands[0]->shape));
     scatter->drops = strcmp(scatter->policy, "IGNORE") == 0;
     memcpy(out, operands, scatter->join.count * sizeof *out);
     if (scatter->updates == 0 || scatter->width == 0 || (scatter->drops && scatter->places == 0))

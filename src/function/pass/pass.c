@@ -36,6 +36,15 @@ static gantry_status_t run_layout(gantry_runtime_t *runtime, gantry__graph_t *gr
     return is_on(graph, GANTRY_PASS_DEAD_NODES) ? gantry__pass_dead(graph) : GANTRY_OK;
 }
 
+/* The last convolutions give results whose channels come first. */
+static gantry_status_t run_planes(gantry_runtime_t *runtime, gantry__graph_t *graph) {
+    bool is_changed = false;
+    if (!is_on(graph, GANTRY_PASS_LAYOUT)) return GANTRY_OK;
+    GANTRY__TRY(gantry__pass_give_planes(runtime, graph, &is_changed));
+    return is_changed && is_on(graph, GANTRY_PASS_DEAD_NODES) ? gantry__pass_dead(graph)
+                                                              : GANTRY_OK;
+}
+
 gantry_status_t gantry__passes_run(gantry_runtime_t *runtime, gantry__graph_t *graph) {
     const gantry__graph_place_t request = {
         .graph = graph,
@@ -52,6 +61,7 @@ gantry_status_t gantry__passes_run(gantry_runtime_t *runtime, gantry__graph_t *g
     if (is_on(graph, GANTRY_PASS_EPILOGUES)) GANTRY__TRY(gantry__pass_epilogues(runtime, graph));
     if (is_on(graph, GANTRY_PASS_ELEMENTWISE_FUSION))
         GANTRY__TRY(gantry__pass_fuse(runtime, graph));
+    GANTRY__TRY(run_planes(runtime, graph));
     if (is_on(graph, GANTRY_PASS_JOINED_UPDATES)) GANTRY__TRY(gantry__pass_updates(runtime, graph));
     return GANTRY_OK;
 }

@@ -46,6 +46,9 @@ gantry_status_t gantry__pass_layout(gantry_runtime_t *runtime, gantry__graph_t *
 /* The same; a layout pass of its own, which follows the other. */
 gantry_status_t gantry__pass_shuffle(gantry_runtime_t *runtime, gantry__graph_t *graph,
                                      bool *out_is_changed);
+/* The same, after fusing: convolutions write results whose channels come first. */
+gantry_status_t gantry__pass_give_planes(gantry_runtime_t *runtime, gantry__graph_t *graph,
+                                         bool *out_is_changed);
 gantry_status_t gantry__pass_epilogues(gantry_runtime_t *runtime, gantry__graph_t *graph);
 /* Makes cheap values again in front of late uses, until wanted_bytes fewer live at a time, or until
  * no more can be saved, or until the graph has most_nodes. *out_made: how many nodes are added. */

@@ -9,7 +9,8 @@
  *
  * The Transpose exchanges the two last axes. Between it and that node are only views, and
  * elementwise ops of one operand whose other operands are scalars or vectors along the channels,
- * which are shuffled themselves: constants are folded. Each value between has one use.
+ * which are shuffled themselves: constants are folded, others only if that is less work than the
+ * Transpose. Each value between has one use.
  *
  * No bit changes, because each element is computed as before. Linear in the number of nodes: two
  * shuffles look at no node both. It follows the layout pass, after which channels are last. */
@@ -21,6 +22,8 @@
 #include "function/place/place_parts.h"
 
 #define NONE UINT32_MAX
+/* The elements of images whose Transpose takes longer than a launch for a vector. */
+#define ELEMENTS_PER_VECTOR (INT64_C(1) << 15)
 
 typedef enum shuffle_part_t {
     SHUFFLE_STAYS,
@@ -88,10 +91,14 @@ static bool is_channel_vector(const gantry__axes_op_t *op, const gantry_shape_t 
            shape->dims[shape->rank - 1 - after] == channels;
 }
 
-/* The operand that has the result's elements; NONE: the node is no such op, or has other
- * operands. */
+static bool is_made_in_calls(const shuffle_pass_t *pass, uint32_t value) {
+    return pass->graph->nodes[pass->graph->values[value].node].kind != GANTRY__NODE_CONST;
+}
+
+/* The operand that has the result's elements; NONE: the node is no such op, or has other operands.
+ * Counts the vectors that each call makes. */
 static uint32_t find_shuffled_operand(const shuffle_pass_t *pass, const gantry__node_t *node,
-                                      int64_t channels) {
+                                      int64_t channels, int64_t *vectors) {
     const gantry__axes_op_t op = gantry__layout_op(pass->graph, node);
     const gantry_shape_t *result = shuffle_shape(pass, node->first_output);
     uint32_t found = NONE;
@@ -105,9 +112,9 @@ static uint32_t find_shuffled_operand(const shuffle_pass_t *pass, const gantry__
         if (gantry_shape_equal(shape, result)) {
             if (found != NONE) return NONE;
             found = i;
-        } else if (gantry_shape_elements(shape) != 1 &&
-                   !is_channel_vector(&op, shape, result, channels)) {
-            return NONE;
+        } else if (gantry_shape_elements(shape) != 1) {
+            if (!is_channel_vector(&op, shape, result, channels)) return NONE;
+            *vectors += is_made_in_calls(pass, node->inputs[i]);
         }
     }
     return found;
@@ -146,6 +153,8 @@ static bool walk_shuffle(const shuffle_pass_t *pass, uint32_t turn, const shuffl
                          bool is_taken) {
     const gantry__graph_t *graph = pass->graph;
     uint32_t value = graph->nodes[turn].inputs[0];
+    const int64_t elements = graph->values[value].elements;
+    int64_t vectors = 0;
     for (;;) {
         const uint32_t index = graph->values[value].node;
         const gantry__node_t *node = &graph->nodes[index];
@@ -158,8 +167,9 @@ static bool walk_shuffle(const shuffle_pass_t *pass, uint32_t turn, const shuffl
             const shuffle_part_t maker = find_maker_part(pass, node, by);
             if (is_taken) *part = *by;
             if (is_taken) part->part = maker == SHUFFLE_STAYS ? SHUFFLE_BETWEEN : maker;
-            if (maker != SHUFFLE_STAYS) return true;
-            operand = find_shuffled_operand(pass, node, by->groups * by->columns);
+            if (maker != SHUFFLE_STAYS)
+                return vectors <= 1 || vectors * ELEMENTS_PER_VECTOR <= elements;
+            operand = find_shuffled_operand(pass, node, by->groups * by->columns, &vectors);
         }
         if (operand == NONE) return false;
         value = node->inputs[operand];

@@ -280,6 +280,18 @@ static bool node_has_device(const gantry__graph_place_t *request, uint32_t index
     return kept && kept->plan.device;
 }
 
+/* Nodes that follow each other often request the same. */
+static bool requests_alike(const gantry__node_t *node, const gantry__node_t *before) {
+    if (node->kind != GANTRY__NODE_OP || before->kind != GANTRY__NODE_OP ||
+        node->op != before->op || node->wish != before->wish)
+        return false;
+    for (uint32_t i = 0; i < node->op->attr_count; ++i) {
+        if (node->attrs[i].kind != GANTRY_ATTR_TYPE) break; /* types come first */
+        if (node->attrs[i].i != before->attrs[i].i) return false;
+    }
+    return true;
+}
+
 bool gantry__place_is_sure(const gantry__graph_place_t *request) {
     if (!request->rules.soft || request->rules.require) return false;
     for (uint32_t i = 0; i < request->graph->node_count; ++i) {
@@ -289,6 +301,7 @@ bool gantry__place_is_sure(const gantry__graph_place_t *request) {
             inside.graph = &node->bodies[k].graph;
             if (!gantry__place_is_sure(&inside)) return false;
         }
+        if (i > 0 && requests_alike(node, node - 1)) continue;
         if (!node_has_device(request, i)) return false;
     }
     return true;

@@ -9,6 +9,10 @@ gantry_status_t gantry__saved_fail(const gantry__saved_cursor_t *cursor, const c
                         what);
 }
 
+gantry_status_t gantry__saved_fail_early(const gantry__saved_cursor_t *cursor) {
+    return gantry__saved_fail(cursor, "it ends too early");
+}
+
 gantry_status_t gantry__saved_pick(gantry__saved_cursor_t *cursor, uint32_t count, const char *what,
                                    uint32_t *out) {
     GANTRY__TRY(gantry__saved_take_u32(cursor, out));

@@ -18,20 +18,23 @@ typedef struct gantry__saved_cursor_t {
 } gantry__saved_cursor_t;
 
 gantry_status_t gantry__saved_fail(const gantry__saved_cursor_t *cursor, const char *what);
+GANTRY__COLD gantry_status_t gantry__saved_fail_early(const gantry__saved_cursor_t *cursor);
 
 static inline size_t gantry__saved_left(const gantry__saved_cursor_t *cursor) {
     return (size_t)(cursor->end - cursor->at);
 }
 
-static inline gantry_status_t gantry__saved_take(gantry__saved_cursor_t *cursor, void *out,
-                                                 size_t size) {
-    if (gantry__saved_left(cursor) < size) return gantry__saved_fail(cursor, "it ends too early");
+/* Reads of constant sizes become single loads. */
+static inline __attribute__((always_inline)) gantry_status_t gantry__saved_take(
+    gantry__saved_cursor_t *cursor, void *out, size_t size) {
+    if (gantry__saved_left(cursor) < size) return gantry__saved_fail_early(cursor);
     memcpy(out, cursor->at, size);
     cursor->at += size;
     return GANTRY_OK;
 }
 
-static inline gantry_status_t gantry__saved_take_u8(gantry__saved_cursor_t *cursor, uint32_t *out) {
+static inline __attribute__((always_inline)) gantry_status_t gantry__saved_take_u8(
+    gantry__saved_cursor_t *cursor, uint32_t *out) {
     uint8_t byte = 0;
     GANTRY__TRY(gantry__saved_take(cursor, &byte, sizeof byte));
     *out = byte;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The saved form of a graph: the bytes of the tensor "gantry.graph", and what is around it.
  *
- *     __metadata__   format "gantry_function", gantry_format "1", gantry_version, user:KEY
+ *     __metadata__   format "gantry_function", gantry_format "1" or "2", gantry_version, user:KEY
  *     gantry.graph   U8, the rows below
  *     NAME           the elements of a weight: a constant of more than 64 bytes, or a variable
  *
@@ -24,13 +24,15 @@
  *       case      list of inputs, u8 count of bodies, the bodies
  *       while     list of inputs, u64 most steps, two bodies
  *       draw      u32 stream, u64 blocks
+ *       join      format 2: text call, list of inputs, u8 count of attributes; each: text name,
+ *                 u8 kind, value; a body
  *     list     u32 count, u32 each
  *     type and shape: u8 type, u8 rank, i64 sizes
  *     value of an attribute: i64; f64; text; or u32 count, i64 each
  *
  * Values are numbered in the order of the rows, inputs first; a block's values follow those of its
  * bodies. Names of nodes are not empty, and unique in their body. A new row, flag or meaning is a
- * new format; the reader keeps all old ones.
+ * new format; the reader keeps all old ones. A file has the oldest format that says it.
  *
  * Owner: the caller has what is written. Threads: externally synchronised. */
 #ifndef GANTRY_FUNCTION_SAVED_FORMAT_H
@@ -82,6 +84,7 @@ typedef struct gantry__saved_graph_t {
     size_t size, capacity;
     gantry__saved_weight_t *weights;
     size_t weight_count, weight_capacity;
+    uint32_t format;
 } gantry__saved_graph_t;
 
 /* Writes a graph that does not change. Takes the present values of variables. keeps_rows: the
@@ -140,6 +143,9 @@ gantry_status_t gantry__saved_take_body(gantry__saved_cursor_t *cursor, gantry__
 /* Reads an attribute of a node; its list is in the cursor's arena. */
 gantry_status_t gantry__saved_take_attr(gantry__saved_cursor_t *cursor,
                                         const gantry__saved_op_t *op, gantry_attr_value_t *out);
+/* Reads kind and value of an attribute. */
+gantry_status_t gantry__saved_take_attr_value(gantry__saved_cursor_t *cursor,
+                                              gantry_attr_value_t *out);
 /* Reads a constant, of which the caller gets a reference. */
 gantry_status_t gantry__saved_take_constant(gantry__saved_cursor_t *cursor,
                                             const gantry__saved_t *saved, uint32_t flags,

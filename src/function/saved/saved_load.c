@@ -113,7 +113,7 @@ static gantry_status_t check_format(const loading_t *loading) {
             " is accepted",
             label.text);
     if (!format) return gantry__fail(GANTRY_DATA_LOSS, "its metadata has no gantry_format");
-    if (strcmp(format, "1") == 0) return GANTRY_OK;
+    if (strcmp(format, "1") == 0 || strcmp(format, "2") == 0) return GANTRY_OK;
     return gantry__fail(
         GANTRY_UNIMPLEMENTED,
         "its gantry_format is \"%s\", and Gantry %s wrote it; this library, Gantry %s, reads formats 1 to %d",
@@ -122,29 +122,34 @@ static gantry_status_t check_format(const loading_t *loading) {
 
 /* ---- weights ---- */
 
+static GANTRY__COLD gantry_status_t saved_load_fail_weight(
+    const gantry__saved_weight_t *weight, const gantry__safetensors_tensor_t *tensor) {
+    char wanted[GANTRY_MAX_RANK * 24], stored[GANTRY_MAX_RANK * 24];
+    (void)gantry_shape_format(&weight->shape, wanted, sizeof wanted);
+    (void)gantry_shape_format(&tensor->shape, stored, sizeof stored);
+    return gantry__fail(GANTRY_DATA_LOSS, "tensor \"%s\" is %s %s; its graph accepts %s %s",
+                        gantry__graph_label(weight->name).text, tensor->type_name, stored,
+                        gantry_dtype_name(weight->dtype), wanted);
+}
+
 static gantry_status_t saved_load_find_weight(loading_t *loading,
                                               const gantry__saved_weight_t *weight,
                                               const gantry__safetensors_tensor_t **out) {
-    char wanted[GANTRY_MAX_RANK * 24], stored[GANTRY_MAX_RANK * 24];
-    const gantry__graph_label_t label = gantry__graph_label(weight->name);
     const gantry__safetensors_tensor_t *tensor =
         gantry__safetensors_find(&loading->header, weight->name);
     if (!tensor)
         return gantry__fail(GANTRY_DATA_LOSS, "it has no tensor \"%s\", which its graph needs",
-                            label.text);
+                            gantry__graph_label(weight->name).text);
     const size_t index = (size_t)(tensor - loading->header.tensors);
     if (loading->is_taken[index])
-        return gantry__fail(GANTRY_DATA_LOSS, "its graph has the tensor \"%s\" twice", label.text);
+        return gantry__fail(GANTRY_DATA_LOSS, "its graph has the tensor \"%s\" twice",
+                            gantry__graph_label(weight->name).text);
     loading->is_taken[index] = true;
     *out = tensor;
     if (tensor->dtype == weight->dtype && tensor->dim_count <= GANTRY_MAX_RANK &&
         gantry_shape_equal(&tensor->shape, &weight->shape))
         return GANTRY_OK;
-    (void)gantry_shape_format(&weight->shape, wanted, sizeof wanted);
-    (void)gantry_shape_format(&tensor->shape, stored, sizeof stored);
-    return gantry__fail(GANTRY_DATA_LOSS, "tensor \"%s\" is %s %s; its graph accepts %s %s",
-                        label.text, tensor->type_name, stored, gantry_dtype_name(weight->dtype),
-                        wanted);
+    return saved_load_fail_weight(weight, tensor);
 }
 
 /* A tensor that was read with the front is copied from there. Elements of bool are looked at one by

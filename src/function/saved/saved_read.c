@@ -54,6 +54,15 @@ static gantry_status_t saved_read_take_variable(saved_reader_t *reader, gantry__
     return GANTRY_OK;
 }
 
+static gantry_status_t take_subgraph(saved_reader_t *reader, gantry_graph_t *graph,
+                                     gantry_graph_t **out_subgraph) {
+    gantry__saved_body_t body = {.name = ""};
+    GANTRY__TRY(gantry__saved_take_text(&reader->cursor, &body.name));
+    GANTRY__TRY(gantry_graph_add_subgraph(graph, body.name, out_subgraph));
+    GANTRY__TRY(gantry__saved_take_body(&reader->cursor, &body));
+    return take_nodes(reader, &body, *out_subgraph);
+}
+
 static gantry_status_t take_block(saved_reader_t *reader, gantry_graph_t *graph,
                                   gantry__graph_item_t *item,
                                   gantry_graph_t *bodies[GANTRY_MAX_GRAPH_BRANCHES]) {
@@ -67,14 +76,34 @@ static gantry_status_t take_block(saved_reader_t *reader, gantry_graph_t *graph,
     if (count > GANTRY_MAX_GRAPH_BRANCHES)
         return gantry__saved_fail(&reader->cursor, "a branch has too many bodies");
     for (uint32_t i = 0; i < count; ++i) {
-        gantry__saved_body_t body = {.name = ""};
-        GANTRY__TRY(gantry__saved_take_text(&reader->cursor, &body.name));
-        GANTRY__TRY(gantry_graph_add_subgraph(graph, body.name, &bodies[i]));
-        GANTRY__TRY(gantry__saved_take_body(&reader->cursor, &body));
-        GANTRY__TRY(take_nodes(reader, &body, bodies[i]));
+        GANTRY__TRY(take_subgraph(reader, graph, &bodies[i]));
     }
     item->subgraphs = bodies;
     item->subgraph_count = count;
+    return GANTRY_OK;
+}
+
+static gantry_status_t take_join(saved_reader_t *reader, gantry_graph_t *graph,
+                                 gantry__graph_item_t *item,
+                                 gantry_attr_value_t attrs[GANTRY__MAX_ATTRS],
+                                 gantry_graph_t **body) {
+    uint32_t count = 0;
+    GANTRY__TRY(gantry__saved_take_text(&reader->cursor, &item->node.op));
+    GANTRY__TRY(
+        gantry__saved_take_values(&reader->cursor, &item->node.inputs, &item->node.input_count));
+    GANTRY__TRY(gantry__saved_take_u8(&reader->cursor, &count));
+    if (count > GANTRY__MAX_ATTRS)
+        return gantry__saved_fail(&reader->cursor, "a node has too many attributes");
+    for (uint32_t i = 0; i < count; ++i) {
+        attrs[i] = (gantry_attr_value_t){.name = NULL};
+        GANTRY__TRY(gantry__saved_take_text(&reader->cursor, &attrs[i].name));
+        GANTRY__TRY(gantry__saved_take_attr_value(&reader->cursor, &attrs[i]));
+    }
+    item->node.attrs = attrs;
+    item->node.attr_count = count;
+    GANTRY__TRY(take_subgraph(reader, graph, body));
+    item->subgraphs = body;
+    item->subgraph_count = 1;
     return GANTRY_OK;
 }
 
@@ -129,19 +158,29 @@ static GANTRY__NOINLINE gantry_status_t add_block_node(saved_reader_t *reader,
     return gantry__graph_add_item(graph, call_name, item, &added);
 }
 
+static GANTRY__NOINLINE gantry_status_t add_join_node(saved_reader_t *reader, gantry_graph_t *graph,
+                                                      gantry__graph_item_t *item) {
+    gantry_attr_value_t attrs[GANTRY__MAX_ATTRS];
+    gantry_graph_t *body;
+    const gantry__graph_item_t *added;
+    GANTRY__TRY(take_join(reader, graph, item, attrs, &body));
+    return gantry__graph_add_item(graph, call_name, item, &added);
+}
+
 static gantry_status_t take_node(saved_reader_t *reader, gantry_graph_t *graph) {
     gantry__graph_item_t item = {.kind = GANTRY_GRAPH_INPUT};
     uint32_t kind = 0, flags = 0;
     GANTRY__TRY(gantry__saved_take_u8(&reader->cursor, &kind));
     GANTRY__TRY(gantry__saved_take_u8(&reader->cursor, &flags));
     GANTRY__TRY(gantry__saved_take_text(&reader->cursor, &item.node.name));
-    if (kind == GANTRY_GRAPH_INPUT || kind > GANTRY_GRAPH_DRAW ||
+    if (kind == GANTRY_GRAPH_INPUT || kind > GANTRY_GRAPH_JOIN ||
         flags >= 2 * GANTRY__SAVED_REFUSES_GRADIENT ||
         (flags & GANTRY__SAVED_REFUSES_GRADIENT && kind != GANTRY_GRAPH_OP))
         return gantry__saved_fail(&reader->cursor, "a node is of an unknown kind");
     item.kind = (gantry_graph_kind_t)kind;
     item.node.refuses_gradient = flags & GANTRY__SAVED_REFUSES_GRADIENT;
     GANTRY__TRY(take_relations(reader, flags, &item.node));
+    if (kind == GANTRY_GRAPH_JOIN) return add_join_node(reader, graph, &item);
     return kind == GANTRY_GRAPH_CASE || kind == GANTRY_GRAPH_WHILE
                ? add_block_node(reader, graph, &item)
                : add_plain_node(reader, graph, flags, &item);

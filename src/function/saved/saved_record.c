@@ -220,12 +220,24 @@ static gantry_status_t record_draw(recorder_t *recorder, gantry__node_t *node) {
 
 /* ---- rows ---- */
 
-static bool saved_record_is_name(const char *name) {
-    size_t length = 0;
-    for (; name[length]; ++length) {
-        if (gantry__ascii_is_control(name[length])) return false;
+static bool saved_record_is_name(const char *name, size_t length) {
+    if (length == 0 || length >= GANTRY__NODE_NAME_BYTES) return false;
+    for (size_t i = 0; i < length; ++i) {
+        if (gantry__ascii_is_control(name[i])) return false;
     }
-    return length > 0 && length < GANTRY__NODE_NAME_BYTES;
+    return true;
+}
+
+/* A zero is a control character, too. */
+static gantry_status_t saved_record_take_name(gantry__saved_cursor_t *cursor, const char **out) {
+    uint16_t length = 0;
+    GANTRY__TRY(gantry__saved_take(cursor, &length, sizeof length));
+    *out = (const char *)cursor->at;
+    if (gantry__saved_left(cursor) <= length || cursor->at[length] != '\0' ||
+        !saved_record_is_name(*out, length))
+        return NOT_PLAIN;
+    cursor->at += length + (size_t)1;
+    return GANTRY_OK;
 }
 
 /* Nodes that follow each other most often have one request. */
@@ -247,9 +259,9 @@ static gantry_status_t record_row(recorder_t *recorder) {
     uint32_t kind = 0, flags = 0;
     GANTRY__TRY(gantry__saved_take_u8(&recorder->cursor, &kind));
     GANTRY__TRY(gantry__saved_take_u8(&recorder->cursor, &flags));
-    GANTRY__TRY(gantry__saved_take_text(&recorder->cursor, &node.name));
+    GANTRY__TRY(saved_record_take_name(&recorder->cursor, &node.name));
     if (flags & (GANTRY__SAVED_HAS_CONTROLS | GANTRY__SAVED_HAS_COLOCATED) ||
-        flags >= 2 * GANTRY__SAVED_REFUSES_GRADIENT || !saved_record_is_name(node.name))
+        flags >= 2 * GANTRY__SAVED_REFUSES_GRADIENT)
         return NOT_PLAIN;
     if (flags & GANTRY__SAVED_HAS_DEVICE) GANTRY__TRY(take_request(recorder, &node.wish));
     switch (kind) {
@@ -286,7 +298,9 @@ static gantry_status_t record_inputs(recorder_t *recorder, const gantry_shape_t 
                                      .op = &gantry__op_placeholder,
                                      .name = name_input(body->inputs[i].name, &unnamed, text),
                                      .output_count = 1};
-        if (!saved_record_is_name(node.name) || gantry__shape_is_open(&shapes[i])) return NOT_PLAIN;
+        if (!saved_record_is_name(node.name, strlen(node.name)) ||
+            gantry__shape_is_open(&shapes[i]))
+            return NOT_PLAIN;
         GANTRY__TRY(gantry__graph_add(graph, &node, &body->inputs[i].dtype, &shapes[i], &index));
         graph->inputs[i] = i;
     }

@@ -64,9 +64,11 @@ static gantry_status_t saved_save_add_text(saving_t *saving, const gantry_metada
 }
 
 static gantry_status_t add_texts(saving_t *saving, const gantry_function_save_options_t *options) {
-    static const gantry__safetensors_text_t own[OWN_TEXTS] = {
-        {"format", GANTRY__SAVED_KIND}, {"gantry_format", "1"}, {"gantry_version", GANTRY_VERSION}};
-    _Static_assert(GANTRY_SAVED_FORMAT == 1, "the text of the format");
+    const gantry__safetensors_text_t own[OWN_TEXTS] = {
+        {"format", GANTRY__SAVED_KIND},
+        {"gantry_format", saving->saved.format == 1 ? "1" : "2"},
+        {"gantry_version", GANTRY_VERSION}};
+    _Static_assert(GANTRY_SAVED_FORMAT == 2, "the texts of the formats");
     const size_t count = gantry_function_metadata_count(saving->function);
     saving->text_room = OWN_TEXTS + count + options->metadata_count;
     saving->texts =

@@ -116,12 +116,19 @@ static gantry_status_t take_streams(saved_tables_t *reader) {
 
 gantry_status_t gantry__saved_take_attr(gantry__saved_cursor_t *cursor,
                                         const gantry__saved_op_t *op, gantry_attr_value_t *out) {
-    uint32_t number = 0, kind = 0, count = 0;
-    const void *list = NULL;
+    uint32_t number = 0;
     GANTRY__TRY(gantry__saved_take_u8(cursor, &number));
-    GANTRY__TRY(gantry__saved_take_u8(cursor, &kind));
     if (number >= op->attr_count) return gantry__saved_fail(cursor, "an op has no such attribute");
-    *out = (gantry_attr_value_t){.name = op->attrs[number], .kind = (gantry_attr_kind_t)kind};
+    *out = (gantry_attr_value_t){.name = op->attrs[number]};
+    return gantry__saved_take_attr_value(cursor, out);
+}
+
+gantry_status_t gantry__saved_take_attr_value(gantry__saved_cursor_t *cursor,
+                                              gantry_attr_value_t *out) {
+    uint32_t kind = 0, count = 0;
+    const void *list = NULL;
+    GANTRY__TRY(gantry__saved_take_u8(cursor, &kind));
+    out->kind = (gantry_attr_kind_t)kind;
     switch (out->kind) {
         case GANTRY_ATTR_FLOAT: return gantry__saved_take(cursor, &out->f, sizeof out->f);
         case GANTRY_ATTR_STRING: return gantry__saved_take_text(cursor, &out->s);

@@ -207,6 +207,7 @@ static gantry_status_t note_all(saved_writer_t *writer, const gantry_graph_t *gr
     for (size_t i = 0; i < graph->item_count; ++i) {
         const gantry__graph_item_t *item = &graph->items[i];
         GANTRY__TRY(note_item(writer, item, of_variables));
+        if (item->kind == GANTRY_GRAPH_JOIN) writer->out->format = 2;
         for (uint32_t k = 0; k < item->subgraph_count; ++k)
             GANTRY__TRY(note_all(writer, item->subgraphs[k], of_variables));
     }
@@ -266,11 +267,7 @@ static uint32_t count_name(saved_writer_t *writer, const char *name) {
     return count ? (*count)++ : 0;
 }
 
-static void put_attr(saved_writer_t *writer, const gantry__op_def_t *op,
-                     const gantry_attr_value_t *attr) {
-    uint32_t number = 0;
-    while (strcmp(op->attrs[number].name, attr->name) != 0) ++number;
-    put_u8(writer, number);
+static void put_attr_value(saved_writer_t *writer, const gantry_attr_value_t *attr) {
     put_u8(writer, (size_t)attr->kind);
     switch (attr->kind) {
         case GANTRY_ATTR_FLOAT: put(writer, &attr->f, sizeof attr->f); return;
@@ -282,6 +279,14 @@ static void put_attr(saved_writer_t *writer, const gantry__op_def_t *op,
             return;
         default: put_u64(writer, (uint64_t)attr->i);
     }
+}
+
+static void put_attr(saved_writer_t *writer, const gantry__op_def_t *op,
+                     const gantry_attr_value_t *attr) {
+    uint32_t number = 0;
+    while (strcmp(op->attrs[number].name, attr->name) != 0) ++number;
+    put_u8(writer, number);
+    put_attr_value(writer, attr);
 }
 
 /* A type that follows from an input is not written. */
@@ -350,6 +355,18 @@ static gantry_status_t put_block(saved_writer_t *writer, const gantry__graph_ite
     return GANTRY_OK;
 }
 
+static gantry_status_t put_join(saved_writer_t *writer, const gantry__graph_item_t *item) {
+    const gantry_graph_node_t *node = &item->node;
+    saved_write_put_text(writer, node->op);
+    saved_write_put_values(writer, node->inputs, node->input_count);
+    put_u8(writer, node->attr_count);
+    for (size_t i = 0; i < node->attr_count; ++i) {
+        saved_write_put_text(writer, node->attrs[i].name);
+        put_attr_value(writer, &node->attrs[i]);
+    }
+    return saved_write_put_body(writer, item->subgraphs[0]);
+}
+
 static gantry_status_t put_kind(saved_writer_t *writer, const gantry__graph_item_t *item) {
     switch (item->kind) {
         case GANTRY_GRAPH_INPUT: return GANTRY_OK;
@@ -359,6 +376,7 @@ static gantry_status_t put_kind(saved_writer_t *writer, const gantry__graph_item
         case GANTRY_GRAPH_ASSIGN: return put_variable(writer, item);
         case GANTRY_GRAPH_CASE:
         case GANTRY_GRAPH_WHILE: return put_block(writer, item);
+        case GANTRY_GRAPH_JOIN: return put_join(writer, item);
         case GANTRY_GRAPH_DRAW: break;
     }
     const uint32_t *number = gantry__id_map_at(&writer->streams, (uint64_t)(uintptr_t)item->draws);
@@ -475,7 +493,7 @@ static gantry_status_t saved_write_all(saved_writer_t *writer, const gantry_grap
     GANTRY__TRY(note_all(writer, graph, true));
     GANTRY__TRY(note_all(writer, graph, false));
     put(writer, GANTRY__SAVED_MAGIC, sizeof GANTRY__SAVED_MAGIC - 1);
-    put_u32(writer, GANTRY_SAVED_FORMAT);
+    put_u32(writer, writer->out->format);
     put_ops(writer);
     put_weights(writer);
     put_streams(writer);
@@ -487,7 +505,7 @@ gantry_status_t gantry__saved_write(const gantry_graph_t *graph, bool keeps_rows
                                     gantry__saved_graph_t *out) {
     const gantry__heap_t *heap = &graph->root->runtime->heap;
     const size_t bytes = (graph->root->value_count + 1) * sizeof(uint32_t);
-    *out = (gantry__saved_graph_t){.heap = heap};
+    *out = (gantry__saved_graph_t){.heap = heap, .format = 1};
     gantry__arena_init(&out->arena, heap);
     saved_writer_t *writer = gantry__heap_zalloc(heap, sizeof *writer);
     if (!writer) return GANTRY_RESOURCE_EXHAUSTED;

@@ -65,7 +65,8 @@ static bool graph_keep_node(gantry__arena_t *arena, gantry__node_t *node) {
 
 static bool graph_add_value(gantry__graph_t *graph, uint32_t node, gantry_dtype_t dtype,
                             const gantry_shape_t *shape) {
-    if (!gantry__heap_grow(graph->heap, &graph->values, graph->value_count, &graph->value_capacity,
+    if (graph->value_count == graph->value_capacity &&
+        !gantry__heap_grow(graph->heap, &graph->values, graph->value_count, &graph->value_capacity,
                            sizeof *graph->values))
         return false;
     const int64_t elements = gantry_shape_elements(shape);
@@ -89,7 +90,8 @@ gantry_status_t gantry__graph_add_kept(gantry__graph_t *graph, const gantry__nod
                                        const gantry_dtype_t *dtypes, const gantry_shape_t *shapes,
                                        uint32_t *out_node) {
     const uint32_t index = (uint32_t)graph->node_count, first_output = (uint32_t)graph->value_count;
-    bool is_added = gantry__heap_grow(graph->heap, &graph->nodes, graph->node_count,
+    bool is_added = graph->node_count < graph->node_capacity ||
+                    gantry__heap_grow(graph->heap, &graph->nodes, graph->node_count,
                                       &graph->node_capacity, sizeof *graph->nodes);
     for (uint32_t i = 0; is_added && i < node->output_count; ++i)
         is_added = graph_add_value(graph, index, dtypes[i], &shapes[i]);

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A scan whose body adds or multiplies has the bits of Cumsum or Cumprod.
  * Promise: A scan joins by any body in its stated order, several operands together.
- * Promise: A scatter with a body joins updates in their order, as the library's scatters do. */
+ * Promise: A scatter with a body joins updates in their order, as the library's scatters do.
+ * Promise: Scans and scatters with a body take sizes that are open, 8 axes, no updates, and indices
+ * that name the whole operand; a body only sees elements that are joined.
+ * Promise: Wrong use of scans and scatters with a body is an error that names the call, the value
+ * and what is accepted, at once and in a trace; the outputs are NULL.
+ * Promise: A scan or scatter with a body whose allocations fail leaks nothing. */
 #define _XOPEN_SOURCE 700
 
 #include "function_fixture.h"
@@ -29,5 +34,230 @@ TEST(scatters_have_the_order_of_updates) {
     join_check_scatters(f.runtime, "/CPU:0");
     runtime_fixture_close(&f);
 }
+
+/* ---- forms ---- */
+
+TEST(scans_take_open_sizes_and_reverse) {
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *s = runtime_fixture_scope(&f, "CPU:0");
+    tensor *x = join_numbers(s, GANTRY_FLOAT32, GANTRY_SHAPE(3, 300, 2)), *got, *part;
+    const gantry_scan_options_t reverse = {.struct_size = sizeof reverse, .reverse = true};
+    join_scan_call_t call = {.body = join_add,
+                             .count = 1,
+                             .axis = -2,
+                             .options = {.struct_size = sizeof call.options, .reverse = true}};
+    for (int32_t open = 0; open < 3; open += 2) {
+        join_in_function(s, join_run_scan, &call, &x, 1, 1, open, &got);
+        join_expect_equal(s, got, gantry_cumsum(s, x, 1, &reverse));
+    }
+    part = gantry_reshape(s, x, GANTRY_SHAPE(1, 3, 1, 2, 150, 2, 1, 1));
+    call.axis = 4;
+    join_run_scan(s, &part, &got, &call);
+    join_expect_equal(s, got, gantry_cumsum(s, part, 4, &reverse));
+    part = gantry_zeros(s, GANTRY_FLOAT32, GANTRY_SHAPE(0, 3, 1, 2, 150));
+    join_run_scan(s, &part, &got, &call);
+    join_expect_equal(s, got, part);
+    expect_ended_well(s);
+    runtime_fixture_close(&f);
+}
+
+/* Fails for a divisor of 0. */
+JOIN_BODY(divide) {
+    (void)user;
+    out[0] = gantry_floor_div(s, in[0], in[1]);
+}
+
+TEST(body_sees_only_what_is_joined) {
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *s = runtime_fixture_scope(&f, "CPU:0");
+    const join_scatter_call_t call = {
+        .body = join_divide, .count = 1, .names_elements = true, .policy = "IGNORE"};
+    /* the update of 0 is dropped */
+    tensor *in[] = {I32(s, 100, 0, 7), I32(s, 0, 0, 3, 0), I32(s, 2, 5, 0, 3)}, *got;
+    join_run_scatter(s, in, &got, (void *)&call);
+    EXPECT_I32(got, 3, 0, 7);
+    const join_scan_call_t scan = {
+        .body = join_divide, .count = 1, .options = {.struct_size = sizeof scan.options}};
+    join_run_scan(s, in, &got, (void *)&scan);
+    assert_null(got); /* 100 / 0 is joined */
+    gantry_scope_clear(s);
+    expect_ended_well(s);
+    runtime_fixture_close(&f);
+}
+
+TEST(rows_without_numbers_name_the_operand) {
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *s = runtime_fixture_scope(&f, "CPU:0");
+    const join_scatter_call_t call = {.body = join_add, .count = 1};
+    tensor *in[] = {I32(s, 1, 2), gantry_zeros(s, GANTRY_INT64, GANTRY_SHAPE(3, 0)),
+                    gantry_reshape(s, I32(s, 10, 20, 30, 40, 50, 60), GANTRY_SHAPE(3, 2))};
+    tensor *got;
+    join_run_scatter(s, in, &got, (void *)&call);
+    EXPECT_I32(got, 91, 122);
+    in[0] = gantry_scalar_i32(s, 5);
+    in[2] = I32(s, 1, 2, 3);
+    join_run_scatter(s, in, &got, (void *)&call);
+    EXPECT_I32(got, 11);
+    expect_ended_well(s);
+    runtime_fixture_close(&f);
+}
+
+/* ---- bad input ---- */
+
+JOIN_BODY(widen) {
+    (void)user;
+    out[0] = gantry_expand_dims(s, in[0], 0);
+}
+
+typedef struct bad_join_t {
+    gantry_function_body_fn body;
+    int32_t axis;
+    enum { SCAN, ROWS, ELEMENTS } kind;
+    bool exclusive;
+    gantry_dtype_t indices;
+    gantry_shape_t shape; /* of indices */
+    gantry_shape_t updates;
+    const char *policy, *text;
+} bad_join_t;
+
+#define I GANTRY_INT32
+
+static const bad_join_t bad_joins[] = {
+    {NULL, 0, SCAN, false, I, {0}, {0}, NULL, "gantry_scan_with_body: body is NULL"},
+    {join_add, 2, SCAN, false, I, {0}, {0}, NULL, "axis 2 of an operand of rank 2; -2 to 1 are"},
+    {join_add, 0, SCAN, true, I, {0}, {0}, NULL, "an exclusive scan begins with them"},
+    {join_widen, 0, SCAN, false, I, {0}, {0}, NULL, "body sets output 0 to float32[1,"},
+    {join_add,
+     0,
+     ROWS,
+     false,
+     GANTRY_FLOAT32,
+     {1, {1}},
+     {1, {3}},
+     NULL,
+     "gantry_scatter_with_body: indices are float32; int32 and int64 are accepted"},
+    {join_add, 0, ROWS, false, I, {0}, {1, {3}}, NULL, "indices have rank 0; a rank of at least 1"},
+    {join_add,
+     0,
+     ROWS,
+     false,
+     I,
+     {1, {3}},
+     {1, {3}},
+     NULL,
+     "indices have rows of 3 numbers; 0 to 2 are accepted"},
+    {join_add,
+     0,
+     ROWS,
+     false,
+     I,
+     {2, {4, 1}},
+     {1, {3}},
+     NULL,
+     "update 0 is float32[3]; float32[4,3] is accepted"},
+    {join_add, 0, ROWS, false, I, {1, {1}}, {1, {3}}, "MAYBE", "Bad indices policy 'MAYBE'"},
+    {join_widen, 0, ROWS, false, I, {1, {1}}, {1, {3}}, NULL, "body sets output 0 to float32[1,"},
+    {join_add,
+     -3,
+     ELEMENTS,
+     false,
+     I,
+     {2, {2, 3}},
+     {2, {2, 3}},
+     NULL,
+     "gantry_scatter_elements_with_body: axis -3 of an operand of rank 2; -2 to 1 are accepted"},
+    {join_add,
+     0,
+     ELEMENTS,
+     false,
+     I,
+     {2, {2, 4}},
+     {2, {2, 4}},
+     NULL,
+     "indices have shape [2,4]; the rank of the operands' shape [2,3]"},
+    {join_add,
+     0,
+     ELEMENTS,
+     false,
+     I,
+     {2, {2, 3}},
+     {1, {6}},
+     NULL,
+     "update 0 is float32[6]; float32[2,3] is accepted"},
+};
+
+static void run_bad_join(gantry_scope_t *s, tensor *const *in, tensor **out, void *user) {
+    const bad_join_t *bad = user;
+    tensor *made = in[0], *x = in[0];
+    const gantry_scan_body_options_t scan = {.struct_size = sizeof scan,
+                                             .exclusive = bad->exclusive};
+    const gantry_scatter_body_options_t scatter = {.struct_size = sizeof scatter,
+                                                   .bad_indices_policy = bad->policy};
+    tensor *at = gantry_zeros(s, bad->indices, bad->shape);
+    tensor *updates = gantry_zeros(s, GANTRY_FLOAT32, bad->updates);
+    if (bad->kind == SCAN)
+        (void)gantry_scan_with_body(s, &x, NULL, 1, bad->axis, bad->body, NULL, &scan, &made);
+    else if (bad->kind == ROWS)
+        (void)gantry_scatter_with_body(s, &x, at, &updates, 1, bad->body, NULL, &scatter, &made);
+    else
+        (void)gantry_scatter_elements_with_body(s, &x, at, &updates, 1, bad->axis, bad->body, NULL,
+                                                &scatter, &made);
+    assert_null(made);
+    out[0] = in[0];
+}
+
+TEST(wrong_use_is_refused) {
+    const gantry_input_spec_t spec = SPEC_F32(2, 3);
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *s = runtime_fixture_scope(&f, "CPU:0");
+    tensor *x = gantry_zeros(s, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3)), *y;
+    for (size_t i = 0; i < sizeof bad_joins / sizeof bad_joins[0]; ++i) {
+        gantry_function_t *function;
+        run_bad_join(s, &x, &y, (void *)&bad_joins[i]);
+        expect_scope_failure(s, GANTRY_INVALID_ARGUMENT, bad_joins[i].text);
+        expect_refusal(gantry_function_trace(f.runtime, "bad", run_bad_join, (void *)&bad_joins[i],
+                                             &spec, 1, 1, NULL, &function),
+                       GANTRY_INVALID_ARGUMENT, bad_joins[i].text);
+    }
+    (void)gantry_scope_end(s);
+    runtime_fixture_close(&f);
+}
+
+TEST(index_out_of_range_is_refused) {
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *s = runtime_fixture_scope(&f, "CPU:0");
+    join_scatter_call_t call = {.body = join_add, .count = 1};
+    tensor *in[] = {I32(s, 1, 2, 3), gantry_reshape(s, I32(s, 0, 3), GANTRY_SHAPE(2, 1)),
+                    I32(s, 1, 1)};
+    tensor *got;
+    join_run_scatter(s, in, &got, &call);
+    expect_scope_failure(s, GANTRY_INVALID_ARGUMENT, "indices[1] = [3] does not index into");
+    call.names_elements = true;
+    in[1] = I32(s, 0, -1);
+    join_run_scatter(s, in, &got, &call);
+    expect_scope_failure(s, GANTRY_INVALID_ARGUMENT, "-1 is not in [0, 3)");
+    (void)gantry_scope_end(s);
+    runtime_fixture_close(&f);
+}
+
+static gantry_status_t joined_program(gantry_scope_t *s) {
+    const join_scatter_call_t scatter = {.body = join_add, .count = 1};
+    const join_scan_call_t scan = {
+        .body = join_add, .count = 1, .options = {.struct_size = sizeof scan.options}};
+    tensor *x = gantry_zeros(s, GANTRY_FLOAT32, GANTRY_SHAPE(130)), *out = NULL;
+    tensor *in[] = {x, gantry_zeros(s, GANTRY_INT32, GANTRY_SHAPE(2, 1)),
+                    gantry_zeros(s, GANTRY_FLOAT32, GANTRY_SHAPE(2))};
+    join_run_scatter(s, in, &out, (void *)&scatter);
+    in[0] = gantry_zeros(s, GANTRY_FLOAT32, GANTRY_SHAPE(4));
+    join_run_scan(s, in, &out, (void *)&scan);
+    return gantry_scope_status(s);
+}
+
+TEST(calls_without_memory_leak_nothing) { runtime_fixture_starve_each(0, "CPU:0", joined_program); }
 
 int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

@@ -607,13 +607,13 @@ static void expect_refused(world_t *w, const void *bytes, const void *others, si
 TEST(newer_and_wrong_files_are_refused_by_name) {
     world_t w;
     save_dense(&w);
-    expect_refused(&w, "gantry_format\":\"1", "gantry_format\":\"2", 17, GANTRY_UNIMPLEMENTED,
-                   "its gantry_format is \"2\", and Gantry " GANTRY_VERSION " wrote it");
+    expect_refused(&w, "gantry_format\":\"1", "gantry_format\":\"3", 17, GANTRY_UNIMPLEMENTED,
+                   "its gantry_format is \"3\", and Gantry " GANTRY_VERSION " wrote it");
     expect_refused(&w, "\"gantry_function\"", "\"gantry_funktion\"", 17, GANTRY_INVALID_ARGUMENT,
                    "no saved function: the format in its metadata is gantry_funktion");
-    expect_refused(&w, "GTRYGRPH\1\0\0\0", "GTRYGRPH\2\0\0\0", 12, GANTRY_UNIMPLEMENTED,
-                   "its format is 2; this library, Gantry " GANTRY_VERSION
-                   ", reads formats 1 to 1");
+    expect_refused(&w, "GTRYGRPH\1\0\0\0", "GTRYGRPH\3\0\0\0", 12, GANTRY_UNIMPLEMENTED,
+                   "its format is 3; this library, Gantry " GANTRY_VERSION
+                   ", reads formats 1 to 2");
     expect_refused(&w, "\6\0MatMul\0\1\0\0", "\6\0MatMul\0\3\0\0", 12, GANTRY_UNIMPLEMENTED,
                    "op MatMul is of version 3; this library, Gantry " GANTRY_VERSION
                    ", knows versions up to 1");

@@ -158,6 +158,19 @@ TEST(a_bias_that_is_no_constant_is_shuffled) {
     (void)expect_transposes(of_argument, GANTRY_SHAPE(2, 3, 5, 6), 1);
 }
 
+static const gantry_tensor_t *of_two_arguments(images_net_t *net, const gantry_tensor_t *x) {
+    const int64_t begin[] = {0, 0, 0, 0}, sizes[] = {1, 1, 1, 6};
+    const gantry_tensor_t *bias = gantry_slice(net->scope, x, begin, sizes), *y;
+    y = gantry_mul(net->scope, multiply_groups_of(net, x, 2), gantry_exp(net->scope, bias));
+    return shuffle_of(net, gantry_add(net->scope, y, bias), 2);
+}
+
+/* Two launches take longer than the transpose of a small image. */
+TEST(two_vectors_that_are_no_constants_are_shuffled_for_large_images) {
+    (void)expect_transposes(of_two_arguments, GANTRY_SHAPE(2, 3, 5, 6), 1);
+    (void)expect_transposes(of_two_arguments, GANTRY_SHAPE(1, 110, 100, 6), 2);
+}
+
 /* ---- explanations, memory that runs out ---- */
 
 TEST(the_explanation_names_shuffles) {

@@ -43,6 +43,10 @@ static inline void graph_copy_block(graph_copy_t *copy, const gantry_graph_node_
             gantry_graph_add_subgraph(to, gantry_graph_name(info->subgraphs[i]), &subgraphs[i]));
         graph_copy_nodes(copy, info->subgraphs[i], subgraphs[i]);
     }
+    if (info->kind == GANTRY_GRAPH_JOIN) {
+        graph_expect_ok(gantry_graph_add_join(to, node, subgraphs[0], outputs));
+        return;
+    }
     graph_expect_ok(info->kind == GANTRY_GRAPH_WHILE
                         ? gantry_graph_add_while(to, node, subgraphs[0], subgraphs[1],
                                                  info->most_steps, outputs)
@@ -75,7 +79,7 @@ static inline void graph_copy_node(graph_copy_t *copy, const gantry_graph_t *fro
     node.inputs = inputs;
     node.controls = controls;
     node.colocated = colocated;
-    if (info.kind != GANTRY_GRAPH_OP) node.op = NULL;
+    if (info.kind != GANTRY_GRAPH_OP && info.kind != GANTRY_GRAPH_JOIN) node.op = NULL;
     switch (info.kind) {
         case GANTRY_GRAPH_INPUT:
             graph_expect_ok(gantry_graph_add_input(

@@ -215,8 +215,8 @@ static inline uint32_t join_neighbours(uint32_t *x, int64_t n) {
     return x[0];
 }
 
-static inline void join_check_order(gantry_scope_t *s, int64_t length, bool in_order,
-                                    bool is_traced) {
+static inline void join_check_sequence(gantry_scope_t *s, int64_t length, bool in_order,
+                                       bool is_traced) {
     enum { BEFORE = 2, AFTER = 3 };
     static const int32_t axis[] = {1};
     const gantry_reduce_body_options_t reduce = {
@@ -250,8 +250,8 @@ static inline void join_check_orders(gantry_runtime_t *runtime, const char *devi
                                       127, 129, 1000, 4095, 4096, 4097, 4160, 8192, 8256};
     gantry_scope_t *s = join_begin(runtime, device);
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; ++i) {
-        join_check_order(s, lengths[i], false, i % 4 == 0);
-        join_check_order(s, lengths[i], true, i % 4 == 1);
+        join_check_sequence(s, lengths[i], false, i % 4 == 0);
+        join_check_sequence(s, lengths[i], true, i % 4 == 1);
     }
     join_end(s);
 }
@@ -398,8 +398,8 @@ static inline void join_check_device(gantry_runtime_t *runtime, const char *devi
         .struct_size = sizeof rows, .axes = axis, .axis_count = 1};
     gantry_scope_t *s = join_begin(runtime, device);
     join_check_op(s, join_add, gantry_sum, 0, GANTRY_FLOAT32, GANTRY_SHAPE(2, 4300, 3), &rows);
-    join_check_order(s, 130, false, false);
-    join_check_order(s, 130, true, false);
+    join_check_sequence(s, 130, false, false);
+    join_check_sequence(s, 130, true, false);
     join_end(s);
     join_check_windows(runtime, device, 6);
     join_check_argmax(runtime, device);

@@ -6,7 +6,7 @@
 
 #include "random_images.h"
 
-enum { SHUFFLE_GROUPS = 3, SHUFFLE_MOST = 1 << 12 };
+enum { SHUFFLE_GROUPS = 3, SHUFFLE_MOST = 1 << 17 };
 
 typedef const gantry_tensor_t *shuffle_body_fn(images_net_t *net, const gantry_tensor_t *x);
 

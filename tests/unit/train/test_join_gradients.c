@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Reductions, windows, scans and scatters with a body have the gradients of their body, for operands and
- * inits, at once and in a function: differences of float64 give the same. */
+/* Promise: Reductions, windows, scans and scatters with a body have the gradients of their body,
+ * for operands, inits and updates, at once and in a function: differences of float64 give the
+ * same. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <string.h>
