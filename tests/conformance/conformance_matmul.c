@@ -47,8 +47,8 @@ static void store(golden_tensor_t *t, size_t index, double number, uint64_t inte
         memcpy(at, &integer, sizeof integer);
 }
 
-/* product[n,m] += a[n,k] b[k,m], from element `first` of each on; numbers: a's and b's as doubles, for
- * floats. */
+/* product[n,m] += a[n,k] b[k,m], from element `first` of each on. `numbers` has those of a and b,
+ * for floats. */
 static void multiply(const golden_case_t *item, double *const numbers[2], matmul_size_t size,
                      const size_t first[3], bool ta, bool tb, golden_tensor_t *product) {
     const golden_tensor_t *a = &item->inputs[0], *b = &item->inputs[1];
