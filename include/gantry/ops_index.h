@@ -2,8 +2,9 @@
 /** @file
  * Ops that use indices; ops.h says what holds for all ops, for owners and for threads.
  *
- * Indices are int32 or int64. An index out of range is InvalidArgument: at the call on the CPU, at
- * the next read of the result on other devices.
+ * Indices are int32 or int64. An index out of range, also a negative one, is InvalidArgument: at the
+ * call on the CPU, at the next read of the result on other devices. ONNX's negative indices, which
+ * count from the end, must be added to the size before.
  *
  * A row of indices, indices[..., k], names a slice of a tensor: k indices for the first k
  * dimensions, the other dimensions whole. Several updates of one place take effect in their order,

@@ -31,6 +31,14 @@ static resize_run_t resize_begin(const gantry__compose_t *c) {
     return (resize_run_t){.c = c, .scope = c->scope, .heap = &c->scope->runtime->heap};
 }
 
+/* Whether nothing goes in or comes out: then the result is zeros, and needs no tables. */
+static bool resize_is_nothing(const gantry__compose_t *c) {
+    const gantry_shape_t *result = &c->call->out_shapes[0];
+    if (c->inputs[0]->elements != 0 && gantry_shape_elements(result) != 0) return false;
+    c->outputs[0] = gantry_zeros(c->scope, c->call->out_dtypes[0], *result);
+    return true;
+}
+
 /* Gives the result, or the failure, and closes the tables. */
 static void resize_end(resize_run_t *run, gantry_status_t status, tensor *result) {
     for (int32_t d = 0; d < GANTRY_MAX_RANK; ++d) gantry__resize_close(&run->tables[d]);
@@ -161,8 +169,7 @@ static tensor *resize_repeat_all(resize_run_t *run, tensor *x, const resize_apar
 /* Takes places in all dimensions. */
 static tensor *resize_take_all(resize_run_t *run, tensor *x) {
     resize_apart_t by;
-    if (x->elements > 0 && resize_repeats(run, &x->shape, &by))
-        return resize_repeat_all(run, x, &by);
+    if (resize_repeats(run, &x->shape, &by)) return resize_repeat_all(run, x, &by);
     for (int32_t d = x->shape.rank - 1; d >= 0; --d) {
         const gantry__resize_table_t *table = &run->tables[d];
         if (table->heap && gantry__resize_repeats(table) != 1)
@@ -203,10 +210,6 @@ static gantry_status_t resize_sum_back(resize_run_t *run, const gantry_shape_t *
     gantry_scope_t *s = run->scope;
     const gantry_dtype_t dtype = dy->dtype;
     resize_apart_t by;
-    if (dy->elements == 0) {
-        *out = gantry_zeros(s, dtype, *source);
-        return GANTRY_OK;
-    }
     if (resize_repeats(run, source, &by)) {
         const gantry_reduce_options_t over = {
             .struct_size = sizeof over, .axes = by.axes, .axis_count = by.count};
@@ -252,6 +255,7 @@ static gantry_status_t resize_read_images(resize_run_t *run, gantry__resize_imag
 /* Images as float32, resized in the dimension `first` and then in the other one. */
 static void resize_images(const gantry__compose_t *c, gantry__resize_images_t method,
                           int32_t first) {
+    if (resize_is_nothing(c)) return;
     resize_run_t run = resize_begin(c);
     tensor *x = gantry__compose_narrow(c, c->inputs[0], GANTRY_FLOAT32);
     const gantry_status_t status =
@@ -262,6 +266,7 @@ static void resize_images(const gantry__compose_t *c, gantry__resize_images_t me
 }
 
 void gantry__compose_resize_nearest(const gantry__compose_t *c) {
+    if (resize_is_nothing(c)) return;
     resize_run_t run = resize_begin(c);
     tensor *x = c->inputs[0];
     const gantry_status_t status =
@@ -301,6 +306,7 @@ void gantry__compose_resize_area(const gantry__compose_t *c) {
 
 static void resize_images_back(const gantry__compose_t *c, gantry__resize_images_t method,
                                gantry_dtype_t dtype) {
+    if (resize_is_nothing(c)) return;
     resize_run_t run = resize_begin(c);
     tensor *dy = gantry__compose_narrow(c, c->inputs[0], dtype), *x = NULL;
     const gantry_shape_t *source = &c->call->out_shapes[0];
@@ -348,6 +354,7 @@ static gantry_status_t resize_read_spans(resize_run_t *run, const gantry_shape_t
 }
 
 void gantry__compose_scale_and_translate(const gantry__compose_t *c) {
+    if (resize_is_nothing(c)) return;
     resize_run_t run = resize_begin(c);
     tensor *x = gantry__compose_narrow(c, c->inputs[0], GANTRY_FLOAT32);
     const gantry_status_t status =
@@ -357,6 +364,7 @@ void gantry__compose_scale_and_translate(const gantry__compose_t *c) {
 }
 
 void gantry__compose_scale_and_translate_grad(const gantry__compose_t *c) {
+    if (resize_is_nothing(c)) return;
     resize_run_t run = resize_begin(c);
     const gantry_shape_t *source = &c->call->out_shapes[0];
     tensor *x = NULL;
@@ -421,21 +429,19 @@ static tensor *resize_all(resize_run_t *run, const gantry__resize_call_t *call,
 }
 
 void gantry__compose_resize(const gantry__compose_t *c) {
+    if (resize_is_nothing(c)) return;
     resize_run_t run = resize_begin(c);
     gantry__resize_call_t call;
     tensor *x = NULL;
     gantry_status_t status = gantry__resize_read(c->call, &c->inputs[0]->shape, 1, &call);
     const gantry_dtype_t computed = resize_compute_type(&call, c->inputs[0]->dtype);
     if (status == GANTRY_OK) status = resize_read_axes_of(&run, &call, computed == GANTRY_FLOAT64);
-    if (status == GANTRY_OK && gantry_shape_elements(&c->call->out_shapes[0]) == 0) {
-        x = gantry_zeros(c->scope, c->inputs[0]->dtype, c->call->out_shapes[0]);
-    } else if (status == GANTRY_OK) {
-        x = resize_all(&run, &call, computed);
-    }
+    if (status == GANTRY_OK) x = resize_all(&run, &call, computed);
     resize_end(&run, status, x);
 }
 
 void gantry__compose_resize_grad(const gantry__compose_t *c) {
+    if (resize_is_nothing(c)) return;
     resize_run_t run = resize_begin(c);
     const gantry_shape_t *source = &c->call->out_shapes[0];
     gantry__resize_call_t call;

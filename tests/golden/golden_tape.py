@@ -348,6 +348,10 @@ def further_indices():
         product = lambda x, i, u: x * tf.reshape(tf.math.unsorted_segment_prod(tf.reshape(u, [-1]), tf.reshape(i + tf.constant([[0], [3]]), [-1]), 6), [2, 3])
         add("ScatterElements", [any_(2, 3), twice, any_(2, 3)], {"axis": 1, "reduction": reduction}, name="twice", second=True,
             function=product if reduction == "MUL" else lambda x, i, u: tf.tensor_scatter_nd_add(x, grid(i), u))
+    add("ScatterElements", [any_(2, 3), twice, any_(2, 3)], {"axis": 1, "reduction": "NONE"}, name="replaced",
+        function=lambda x, i, u: tf.tensor_scatter_nd_update(x, [[0, 0], [0, 2], [1, 1]], tf.gather_nd(u, [[0, 1], [0, 2], [1, 2]])))
+    add("ScatterNd", [ints([[1], [3], [1]]), any_(3, 2), ints([4, 2])], {"reduction": "NONE"}, name="replaced",
+        function=lambda i, u, s: tf.tensor_scatter_nd_update(tf.zeros(s, u.dtype), [[3], [1]], tf.gather(u, [1, 2])))
     add("ScatterElements", [at([[1, 2, 3], [4, 5, 6]]), twice, at([[3, 1, 3], [5, 5, 7]])], {"axis": 1, "reduction": "MAX"}, name="ties",
         smooth=False, function=lambda x, i, u: tf.tensor_scatter_nd_max(x, grid(i), u))
 

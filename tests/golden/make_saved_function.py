@@ -10,13 +10,15 @@ test_saved_golden.c has what it computes. The file never changes; a new format g
         h = while max(h) > 4: h * 0.5
         s = cond(steps > 1.5, h + offset, h - offset)         # offset: a constant of 80 bytes
         return s, y + 1, uniform of a stream
+
+saved_joined_0_1.safetensors is of format 2: products of the rows of a float32 [2, 3], by a node whose body multiplies.
 """
 import json
 import pathlib
 import struct
 
 FLOAT, INT32, UINT64, UINT8 = 1, 3, 23, 4
-CONSTANT, OP, READ, ASSIGN, CASE, WHILE, DRAW = 1, 2, 3, 4, 5, 6, 7
+CONSTANT, OP, READ, ASSIGN, CASE, WHILE, DRAW, JOIN = 1, 2, 3, 4, 5, 6, 7, 8
 
 
 def attr_kinds():
@@ -149,14 +151,46 @@ tensors = [("kernel", "F32", [3, 4], floats(*[(i % 5) - 2 for i in range(12)])),
            ("offset", "F32", [4, 5], floats(*[i * 0.25 for i in range(20)])),
            ("steps", "F32", [], floats(0)),
            ("gantry.graph", "U8", [len(graph)], graph)]
-header = {"__metadata__": {"format": "gantry_function", "gantry_format": "1", "gantry_version": "0.1.0",
-                           "user:author": "make_saved_function.py"}}
-at = 0
-for name, dtype, shape, data in tensors:
-    header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + len(data)]}
-    at += len(data)
-front = json.dumps(header, separators=(",", ":")).encode()
-front += b" " * (-(len(front) + 8) % 8)
-path = pathlib.Path(__file__).parent / "saved_function_0_1.safetensors"
-path.write_bytes(u64(len(front)) + front + b"".join(data for _, _, _, data in tensors))
-print(path.name, path.stat().st_size, "bytes")
+
+
+def write(name, number, tensors):
+    """Writes a file of the format with this number."""
+    header = {"__metadata__": {"format": "gantry_function", "gantry_format": str(number), "gantry_version": "0.1.0",
+                               "user:author": "make_saved_function.py"}}
+    at = 0
+    for tensor, dtype, shape, data in tensors:
+        header[tensor] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + len(data)]}
+        at += len(data)
+    front = json.dumps(header, separators=(",", ":")).encode()
+    front += b" " * (-(len(front) + 8) % 8)
+    path = pathlib.Path(__file__).parent / name
+    path.write_bytes(u64(len(front)) + front + b"".join(data for _, _, _, data in tensors))
+    print(path.name, path.stat().st_size, "bytes")
+
+
+write("saved_function_0_1.safetensors", 1, tensors)
+
+# ---- format 2: a node whose elements a body joins ----
+
+w = Writer()
+
+
+def product_of_two(left, right):
+    rows = []
+    return rows, [("", w.op(rows, "product", "Mul", [left, right]))]
+
+
+def joined(x, init):
+    name = [("left", 0, []), ("right", 0, [])]  # the type that the node gives
+    body = w.body("multiplies", name, product_of_two)
+    row = u8(JOIN) + u8(0) + text("products") + text("Reduce") + listed([x, init]) + u8(2)
+    row += text("axes") + u8(KIND["INTS"]) + u32(1) + i64(1) + text("in_order") + u8(KIND["BOOL"]) + i64(1)
+    return [row + body], [("products", w.values(1))]
+
+
+body = w.body("joined", [("x", FLOAT, [2, 3]), ("init", FLOAT, [])], joined)
+graph = b"GTRYGRPH" + u32(2) + u32(len(w.ops))
+for op, (_, attrs) in w.ops.items():
+    graph += text(op) + u32(1) + u8(len(attrs)) + b"".join(text(a) for a in attrs)
+graph += u32(0) + u32(0) + body
+write("saved_joined_0_1.safetensors", 2, [("gantry.graph", "U8", [len(graph)], graph)])

@@ -211,8 +211,11 @@ static gantry_status_t fail_without_rule(const char *op) {
         return gantry__train_fail(
             GANTRY_UNIMPLEMENTED,
             "op %s has no gradient where its sizes depend on data; it has one of known sizes", op);
+    /* a hidden part is called by what the program knows */
+    const char *whole = op[0] == '_' ? gantry__rule_whole_of(op) : NULL;
     return gantry__train_fail(GANTRY_UNIMPLEMENTED,
-                              "op %s has no gradient; docs/ops.md lists the ops that have one", op);
+                              "op %s has no gradient; docs/ops.md lists the ops that have one",
+                              whole ? whole : op);
 }
 
 /* A gradient in that of the same op is named once: the text of a deep nest keeps its cause. */

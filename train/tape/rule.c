@@ -77,6 +77,20 @@ bool gantry_op_is_differentiable(const char *op) {
     return rule ? rule->run != NULL : has_parts_with_rules(op);
 }
 
+const char *gantry__rule_whole_of(const char *part) {
+    gantry_op_info_t info = {.struct_size = sizeof info};
+    const char *whole = NULL;
+    for (size_t i = 0; i < gantry_op_count(); ++i) {
+        if (gantry_op_info(i, &info) != GANTRY_OK) continue;
+        for (size_t k = 0; k < info.part_count; ++k) {
+            if (strcmp(info.parts[k], part) != 0) continue;
+            if (whole) return NULL;
+            whole = info.name;
+        }
+    }
+    return whole;
+}
+
 /* ---- ops ---- */
 
 tensor *gantry__rule_op(const gantry__rule_call_t *c, const char *op, tensor *const *inputs,

@@ -51,6 +51,8 @@ const gantry__rule_t *gantry__rule_find(const char *op);
  * their sizes depend on data: rule_open.c. */
 extern const gantry__rule_t gantry__rules_open[];
 const gantry__rule_t *gantry__rule_find_open(const char *op);
+/* The name of the op that has this one as a part; NULL if none has, or several have. */
+const char *gantry__rule_whole_of(const char *part);
 /* Rules that were found before, by the address of the op's name. Zeroed, it has none. */
 #define GANTRY__RULE_MEMO 64 /* a power of two */
 typedef struct gantry__rule_memo_t {

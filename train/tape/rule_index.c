@@ -230,6 +230,20 @@ static void rule_scatter_update(gantry__rule_call_t *c) {
     if (c->wants[2]) c->dx[2] = pick_named(c, c->dy[0], 1);
 }
 
+/* Places take the numbers of the updates; an update whose place has another number is replaced. */
+static tensor *gradient_of_last(gantry__rule_call_t *c, size_t indices, tensor *updates) {
+    gantry_scope_t *s = c->scope;
+    const gantry__rule_size_t count =
+        gantry__rule_sizes(c, updates, 0, gantry_tensor_shape(updates)->rank);
+    tensor *one = gantry_scalar_i64(s, 1), *all = gantry__rule_size_tensor(c, count);
+    tensor *numbers =
+        gantry__rule_reshape_like(c, gantry_range(s, one, gantry_add(s, all, one), one), updates);
+    tensor *places = gantry_cast(s, gantry_zeros_like(s, c->y[0]), GANTRY_INT64);
+    tensor *last = pick_named(c, scatter_onto(c, &replacing, places, indices, numbers), indices);
+    tensor *dy = pick_named(c, c->dy[0], indices);
+    return gantry_select(s, gantry_equal(s, last, numbers), dy, gantry_zeros_like(s, dy));
+}
+
 static void rule_scatter_add(gantry__rule_call_t *c) {
     if (c->wants[0]) c->dx[0] = c->dy[0];
     if (c->wants[2]) c->dx[2] = pick_named(c, c->dy[0], 1);
@@ -292,14 +306,18 @@ static bool reduces_by(const gantry__rule_call_t *c, const char *word) {
 }
 
 static void rule_scatter_elements(gantry__rule_call_t *c) {
-    if (reduces_by(c, "NONE"))
-        rule_scatter_update(c);
-    else if (reduces_by(c, "ADD"))
+    if (reduces_by(c, "ADD")) {
         rule_scatter_add(c);
-    else if (reduces_by(c, "MUL"))
+    } else if (reduces_by(c, "MUL")) {
         rule_scatter_mul(c);
-    else
+    } else if (!reduces_by(c, "NONE")) {
         rule_scatter_extreme(c);
+    } else {
+        if (c->wants[0])
+            c->dx[0] =
+                scatter_onto(c, &replacing, c->dy[0], 1, gantry_zeros_like(c->scope, c->x[2]));
+        if (c->wants[2]) c->dx[2] = gradient_of_last(c, 1, c->x[2]);
+    }
 }
 
 /* It starts from zeros, which every product keeps. */
@@ -309,6 +327,8 @@ static void rule_scatter_nd(gantry__rule_call_t *c) {
         c->dx[1] = gantry_zeros_like(c->scope, c->x[1]);
     else if (reduces_by(c, "MAX") || reduces_by(c, "MIN"))
         share_extreme(c, gantry_zeros_like(c->scope, c->y[0]), 0, 1, NULL);
+    else if (reduces_by(c, "NONE"))
+        c->dx[1] = gradient_of_last(c, 0, c->x[1]);
     else
         c->dx[1] = pick_named(c, c->dy[0], 0);
 }

@@ -207,30 +207,58 @@ static tensor *slice_inside(gantry__rule_call_t *c) {
     return gantry__rule_op(c, "Slice", inputs, 3, NULL, 0);
 }
 
-/* What is cut of the border is put back as zeros. */
-static tensor *uncut(gantry__rule_call_t *c) {
+/* What is cut of the border is put back as zeros, by paddings that are not known, and every so many
+ * elements are those of x. */
+static tensor *uncut(gantry__rule_call_t *c, const int64_t *steps, int32_t rank) {
     const gantry_attr_value_t crop = {.name = "crop", .kind = GANTRY_ATTR_BOOL, .i = 1};
-    const gantry_pad_options_t options = {.struct_size = sizeof options, .crop = true};
-    int64_t paddings[2 * GANTRY_MAX_RANK];
-    size_t count;
-    if (!gantry__rule_knows_ints(c, 1, paddings, 2 * GANTRY_MAX_RANK, &count)) {
-        tensor *inputs[] = {c->dy[0], gantry_neg(c->scope, c->x[1])};
-        return gantry__rule_op(c, "Pad", inputs, 2, &crop, 1);
-    }
-    for (size_t i = 0; i < count; ++i) paddings[i] = -paddings[i];
-    return gantry_pad(c->scope, c->dy[0], paddings, &options);
-}
-
-/* Every so many elements are those of x. */
-static tensor *without_spaces(gantry__rule_call_t *c, const gantry_attr_value_t *interior) {
     const gantry_strided_slice_options_t all = {
         .struct_size = sizeof all, .begin_mask = 0xff, .end_mask = 0xff};
-    int64_t steps[GANTRY_MAX_RANK];
-    for (int64_t d = 0; d < interior->i; ++d)
-        steps[d] = interior->list[d] < INT64_MAX ? interior->list[d] + 1 : INT64_MAX;
-    return interior->i == 0 ? uncut(c)
-                            : gantry_strided_slice(c->scope, uncut(c), NULL, NULL, steps,
-                                                   (size_t)interior->i, &all);
+    tensor *inputs[] = {c->dy[0], gantry_neg(c->scope, c->x[1])};
+    tensor *whole = gantry__rule_op(c, "Pad", inputs, 2, &crop, 1);
+    return gantry_strided_slice(c->scope, whole, NULL, NULL, steps, (size_t)rank, &all);
+}
+
+/* Along a dimension, element i of x, of `size`, is element i * step + before of y, of `kept`. Finds
+ * the first one that y has, its place there, and how many follow each other. */
+static int64_t find_kept(int64_t size, int64_t step, int64_t before, int64_t kept,
+                         int64_t *out_first, int64_t *out_place) {
+    const uint64_t cut = before < 0 ? 0 - (uint64_t)before : 0, rest = cut % (uint64_t)step;
+    const uint64_t first = cut / (uint64_t)step + (rest > 0);
+    *out_place = before >= 0 ? before : rest > 0 ? step - (int64_t)rest : 0;
+    *out_first = first < (uint64_t)size ? (int64_t)first : size;
+    if (*out_first == size || *out_place >= kept) return 0;
+    const int64_t there = (kept - 1 - *out_place) / step + 1, left = size - *out_first;
+    return there < left ? there : left;
+}
+
+/* Takes the elements of x out of dy, then puts zeros in the places of those that were cut: neither
+ * tensor is larger than dy and x. */
+static tensor *without_spaces(gantry__rule_call_t *c, const gantry_attr_value_t *interior) {
+    int64_t paddings[2 * GANTRY_MAX_RANK] = {0}, begin[GANTRY_MAX_RANK], end[GANTRY_MAX_RANK],
+                         steps[GANTRY_MAX_RANK], around[2 * GANTRY_MAX_RANK];
+    const gantry_shape_t *x = gantry_tensor_shape(c->x[0]), *y = gantry_tensor_shape(c->dy[0]);
+    size_t count;
+    bool is_empty = false;
+    for (int32_t d = 0; d < x->rank; ++d) {
+        const int64_t spaces = interior->i > 0 ? interior->list[d] : 0;
+        steps[d] = spaces < INT64_MAX ? spaces + 1 : INT64_MAX;
+    }
+    if (!gantry__rule_knows_ints(c, 1, paddings, 2 * GANTRY_MAX_RANK, &count) ||
+        gantry__rule_open_sizes(c->x[0]) + gantry__rule_open_sizes(c->dy[0]) > 0)
+        return uncut(c, steps, x->rank);
+    for (int32_t d = 0; d < x->rank; ++d) {
+        int64_t first;
+        const int64_t found =
+            find_kept(x->dims[d], steps[d], paddings[2 * d], y->dims[d], &first, &begin[d]);
+        is_empty = is_empty || found == 0;
+        end[d] = found > 0 ? begin[d] + (found - 1) * steps[d] + 1 : begin[d];
+        around[2 * d] = first;
+        around[2 * d + 1] = x->dims[d] - first - found;
+    }
+    if (is_empty) return gantry_zeros_like(c->scope, c->x[0]);
+    tensor *taken =
+        gantry_strided_slice(c->scope, c->dy[0], begin, end, steps, (size_t)x->rank, NULL);
+    return gantry_pad(c->scope, taken, around, NULL);
 }
 
 /* The border repeats elements: the same border of the positions in x says where each element of dy

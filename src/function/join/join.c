@@ -4,6 +4,8 @@
 
 #include <gantry/ops.h>
 
+#include <string.h>
+
 #include "base/fp_mode.h"
 #include "run/trace_hooks.h"
 
@@ -60,7 +62,11 @@ gantry_status_t gantry__join_begin(gantry__join_t *join, tensor *const *operands
     GANTRY__TRY(gantry__scope_check(join->outer));
     GANTRY__TRY(join_check(join, operands));
     join->scope = gantry_scope_begin_in(join->outer, NULL);
-    return join->scope ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+    if (!join->scope) return GANTRY_RESOURCE_EXHAUSTED;
+    /* a name that the program gave is that of the first part */
+    memcpy(join->scope->next_name, join->outer->next_name, sizeof join->outer->next_name);
+    join->outer->next_name[0] = '\0';
+    return GANTRY_OK;
 }
 
 /* Moves a tensor to the parent of a scope; another owner's as an alias. */

@@ -3,6 +3,7 @@
  * take or join them.
  * Promise: A resize that runs out of host memory fails with ResourceExhausted and leaks nothing.
  * Promise: A dimension that would have 2^31 places is refused before any memory is taken for it.
+ * Promise: A resize without elements gives none, whatever its sizes, and makes no tables.
  *
  * Values, refusals, open sizes and numbers that are not known: golden cases. */
 #define _XOPEN_SOURCE 700
@@ -82,6 +83,21 @@ TEST(dimension_of_too_many_places_is_refused) {
         strstr(gantry_scope_message(scope),
                "a dimension of size 1 is resized to 2147483648; less than 2^31 is accepted"));
     gantry_scope_clear(scope);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+TEST(resize_of_nothing_makes_no_tables) {
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+    const int64_t wide = INT64_C(1) << 31;
+    tensor *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(0, 2), NULL, 0);
+    for (int linear = 0; linear < 2; ++linear) {
+        tensor *y = resize_by(scope, x, linear ? "LINEAR" : "NEAREST", (int64_t[]){0, wide}, 2);
+        if (!y) fail_msg("%s", gantry_scope_message(scope));
+        assert_true(gantry_shape_equal(gantry_tensor_shape(y), &GANTRY_SHAPE(0, wide)));
+    }
     expect_ended_well(scope);
     runtime_fixture_close(&f);
 }

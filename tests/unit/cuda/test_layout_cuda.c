@@ -2,8 +2,8 @@
 /* Promise: Nets over images whose channels come first have the same bits with the layout pass and
  * without on CUDA, where convolutions are products of patches; on the stand-in for NVIDIA's
  * driver.
- * Promise: A net of 16 units like those of ShuffleNet takes at most four transposes a call on CUDA's
- * stand-in, with the bits that it has without the layout pass. */
+ * Promise: A net of 16 units like those of ShuffleNet takes at most four transposes a call on
+ * CUDA's stand-in, with the bits that it has without the layout pass. */
 #define _XOPEN_SOURCE 700
 #include "cuda_fixture.h"
 #include "shuffle_nets.h"

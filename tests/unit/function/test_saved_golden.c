@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The saved function that Gantry 0.1 wrote, as the format's description says it, loads and
- * computes what it did: tests/golden/make_saved_function.py. */
+ * computes what it did: tests/golden/make_saved_function.py.
+ * Promise: So does one of format 2, with a node whose elements a body joins. */
 #define _XOPEN_SOURCE 700
 
 #include "function_fixture.h"
@@ -64,5 +65,26 @@ static void check_golden(uint32_t gpus, const char *device) {
 TEST(golden_file_loads_on_the_cpu) { check_golden(0, NULL); }
 
 TEST(golden_file_loads_onto_a_gpu) { check_golden(1, "GPU:0"); }
+
+TEST(joined_golden_file_loads) {
+    runtime_fixture_t f;
+    gantry_function_t *function;
+    const float numbers[] = {1, 2, 3, 4, 5, 6};
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+    if (gantry_function_load(f.runtime,
+                             GANTRY_TEST_SOURCE_DIR "/tests/golden/saved_joined_0_1.safetensors",
+                             NULL, &function) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    const gantry_tensor_t *inputs[] = {
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3), numbers, sizeof numbers),
+        gantry_scalar_f32(scope, 0.5f)};
+    const gantry_tensor_t *outputs[1];
+    function_fixture_call(scope, function, inputs, 2, outputs, 1);
+    EXPECT_F32(outputs[0], 3, 60);
+    gantry_function_release(function);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
 
 int main(void) { return test_main_each(runtime_fixture_set_up, runtime_fixture_tear_down); }

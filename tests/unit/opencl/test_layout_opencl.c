@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Nets over images whose channels come first have the same bits with the layout pass and
  * without on a real driver (PoCL as GPU:0).
- * Promise: Nets of 16 units like those of ShuffleNet, of both versions, take at most four transposes
- * a call on PoCL, with the bits that they have without the layout pass.
+ * Promise: Nets of 16 units like those of ShuffleNet, of both versions, take at most four
+ * transposes a call on PoCL, with the bits that they have without the layout pass.
  *
  * GANTRY_TEST_BACKENDS names other backends, for a card, and GANTRY_TEST_NETS how many nets. */
 #define _XOPEN_SOURCE 700

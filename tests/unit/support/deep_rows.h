@@ -116,6 +116,7 @@ static const deep_row_t deep_rows[] = {
     {"GatherElements", DEEP_BEFORE, "d", "d", "axis"},
     {"GatherNd", DEEP_AFTER, "d-", "d", NULL},
     {"GatherNd", DEEP_BEFORE, "-D", "d", NULL},
+    {"GatherNd", DEEP_BEFORE, "dD", "d", "batch_dims"},
     {"GroupNorm", DEEP_SECOND, "d--", "d", NULL},
     {"InstanceNorm", DEEP_SECOND, "d--", "d", NULL},
     {"L2Loss", DEEP_BEFORE, "d", "+", NULL},

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A gradient is right where one input only is watched, where nothing depends on an output,
- * for types of 16 bits, and for tensors without elements. */
+ * for types of 16 bits, and for tensors without elements.
+ * Promise: The gradient of a Pad that adds and cuts more than memory holds takes no more than its
+ * operands, and a second gradient of attention is refused with the op. */
 #define _POSIX_C_SOURCE 200809L
 #include <string.h>
 #include <math.h>
@@ -127,6 +129,59 @@ TEST(unused_outputs_count_as_zeros) {
     expect_gradient(run_moments, variance);
 }
 
+/* ---- a Pad whose uncut result no memory holds ---- */
+
+/* Of 4 elements with 2^40 spaces between two of them, the one at `kept` stays; with `more`, a zero
+ * comes before it. */
+static void expect_cut(int64_t kept, int64_t more) {
+    const int64_t step = (INT64_C(1) << 40) + 1, interior = step - 1;
+    const int64_t paddings[] = {more - kept * step, -(3 - kept) * step};
+    const gantry_pad_options_t options = {
+        .struct_size = sizeof options, .interior = &interior, .crop = true};
+    gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
+    tensor *x = F32(scope, 2, 3, 5, 7), *gradient = NULL;
+    gantry_tape_t *tape = gantry_tape_begin(scope, NULL);
+    (void)gantry_tape_watch(tape, x);
+    tensor *y = gantry_pad(scope, x, paddings, &options);
+    if (gantry_tape_gradient(tape, gantry_mul(scope, y, y), NULL, &(gantry_source_t){.tensor = x},
+                             1, NULL, &gradient) != GANTRY_OK)
+        fail_msg("%s", gantry_scope_message(scope));
+    gantry_tape_end(tape);
+    float expected[4] = {0};
+    expected[kept] = 2 * (float[]){2, 3, 5, 7}[kept];
+    assert_int_equal(gantry_tensor_elements(y), 1 + more);
+    expect_f32(gradient, 4, expected);
+    expect_ended_well(scope);
+}
+
+TEST(pad_that_cuts_almost_all_has_a_gradient) {
+    for (int64_t kept = 0; kept < 4; ++kept) {
+        expect_cut(kept, 0);
+        expect_cut(kept, 1);
+    }
+}
+
+/* ---- second gradients ---- */
+
+TEST(second_gradient_of_attention_is_refused_with_the_op) {
+    gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
+    tensor *x = gantry_reshape(scope, F32(scope, 1, 2, 3, 4), GANTRY_SHAPE(1, 1, 2, 2));
+    tensor *outputs[4], *first = NULL, *second = NULL;
+    const gantry_source_t of = {.tensor = x};
+    gantry_tape_t *outer = gantry_tape_begin(scope, NULL), *inner = gantry_tape_begin(scope, NULL);
+    (void)gantry_tape_watch(outer, x);
+    (void)gantry_tape_watch(inner, x);
+    (void)gantry_scaled_dot_product_attention(scope, x, x, x, NULL, outputs);
+    assert_int_equal(gantry_tape_gradient(inner, outputs[0], NULL, &of, 1, NULL, &first),
+                     GANTRY_OK);
+    assert_int_equal(gantry_tape_gradient(outer, first, NULL, &of, 1, NULL, &second),
+                     GANTRY_UNIMPLEMENTED);
+    expect_scope_failure(scope, GANTRY_UNIMPLEMENTED, "ScaledDotProductAttentionGrad");
+    gantry_tape_end(inner);
+    gantry_tape_end(outer);
+    expect_ended_well(scope);
+}
+
 /* ---- types of 16 bits: near the gradients of float32 ---- */
 
 /* The values of float inputs in another type. */
@@ -146,6 +201,7 @@ static bool takes_halves(const gradient_case_t *c) {
                                          "ResizeBicubicGrad",
                                          "ResizeBilinearGrad",
                                          "ScaleAndTranslateGrad",
+                                         "CropAndResizeGradBoxes",
                                          "CropAndResizeGradImage"};
     for (size_t i = 0; i < sizeof others / sizeof *others; ++i) {
         if (strcmp(others[i], c->golden->op) == 0) return false;
