@@ -260,7 +260,8 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(pool_apart)(GANTRY_GLOBAL const T *x, GANTR
             }
         }
         for (int k = 0; k < count; ++k) {
-            const C value = is_mean ? (C)(all[k] / (C)elements) : all[k];
+            C value = all[k];
+            if (is_mean) value = (C)(value / (C)elements);
             out[s->place * p->channels + part + k] = GANTRY_NARROW(value);
         }
         part += count;
