@@ -2,8 +2,9 @@
 /* Promise: In a function whose sizes depend on data, gradients have the bits of the ops run one by
  * one, or the failure names the op that needs known sizes.
  * Promise: Every op that has a gradient has it in a function, too, where a size of any input
- * depends on data, with the bits of the ops one by one; a diagonal of such a size in Einsum, and
- * the gradient of CropAndResizeGradBoxes, are refused.
+ * depends on data, with the bits of the ops one by one.
+ * Promise: A diagonal of a size that depends on data in Einsum, and the gradient of
+ * CropAndResizeGradBoxes with such a size, are refused.
  * Promise: A gradient that the program gives for a target is taken where sizes of either depend on
  * data, and a call in which they differ is refused.
  *
