@@ -179,11 +179,7 @@ static bool walk_shuffle(const shuffle_pass_t *pass, uint32_t turn, const shuffl
 static bool find_shuffles(const shuffle_pass_t *pass) {
     const gantry__graph_t *graph = pass->graph;
     bool is_found = false;
-    for (uint32_t i = 0; i < graph->node_count; ++i) {
-        const gantry__node_t *node = &graph->nodes[i];
-        for (uint32_t k = 0; k < node->input_count; ++k) ++pass->uses[node->inputs[k]];
-    }
-    for (uint32_t i = 0; i < graph->output_count; ++i) ++pass->uses[graph->outputs[i]];
+    gantry__pass_count_uses(graph, pass->uses);
     for (uint32_t i = 0; i < graph->node_count; ++i) {
         shuffled_t by;
         if (!read_turn(pass, &graph->nodes[i], &by) || !walk_shuffle(pass, i, &by, false)) continue;
