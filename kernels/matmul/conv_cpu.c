@@ -378,7 +378,7 @@ static int32_t compute_with(gantry_op_call_t *call, const gantry__cpu_epilogue_t
     static const gantry__window_names_t names = {"strides", "dilations", NULL};
     const gantry_arg_t *images = call->inputs[0], *filter = call->inputs[1],
                        *out = call->outputs[0];
-    const int64_t n = filter->dims[3];
+    const int64_t n = filter->dims[3], places = n > 0 ? out->element_count / n : 0;
     gantry__windows_t window, joined;
     conv_t conv = {
         .window = &window,
@@ -401,11 +401,11 @@ static int32_t compute_with(gantry_op_call_t *call, const gantry__cpu_epilogue_t
     gantry__window_fill(call, &names, images, out, filter->dims[0], filter->dims[1], &window);
     if (filter->element_count == 0) { /* without channels every sum is 0 */
         memset(out->data, 0, (size_t)(out->element_count * conv.size));
-        if (epilogue) gantry__cpu_epilogue_run(epilogue, 0, out->element_count / n, 0, n);
-        if (planes && n > 0) give_planes(&conv, 0, out->element_count / n);
+        if (epilogue) gantry__cpu_epilogue_run(epilogue, 0, places, 0, n);
+        if (planes) give_planes(&conv, 0, places);
         return GANTRY_OK;
     }
-    conv.gemm.m = out->element_count / n;
+    conv.gemm.m = places;
     conv.gemm.k = filter->element_count / n;
     conv.is_few = gantry__has_few_outputs(n, window.channels, conv.size);
     GANTRY__TRY(interleave_images(call, &conv));

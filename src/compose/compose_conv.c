@@ -24,7 +24,7 @@
 #include <string.h>
 
 #include "device/logical_device.h"
-#include "op/op_infer.h"
+#include "op/op_infer_window.h"
 #include "run/call_op.h"
 #include "compose/compose_conv.h"
 #include "run/dispatch.h"
@@ -34,7 +34,6 @@ typedef const gantry_tensor_t tensor;
 
 #define PATCH_BYTES (INT64_C(64) << 20)
 #define MOST_IN_PLACE 65536 /* multiplications of a group for a pixel, on a card */
-#define PLANES_MOST 4       /* the most channels that are read where they come first */
 #define MOST_BLOCKS 60      /* the most blocks of images: Concat takes no more */
 
 typedef gantry__conv_t conv_t;
@@ -322,7 +321,7 @@ static void compose_conv_leave_out_transposes(conv_t *conv) {
         !has_patches &&
         compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype)->synchronous;
     conv->reads_planes =
-        conv->channels <= PLANES_MOST && !sees_each_pixel_once(conv) &&
+        conv->channels <= GANTRY__WINDOW_MOST_PLANES && !sees_each_pixel_once(conv) &&
         (conv->gives_planes || (has_patches && images_at_once(conv) >= conv->image.dims[0]));
 }
 
@@ -330,13 +329,11 @@ static int64_t compose_conv_padding_before(const conv_t *conv, int d, int64_t re
     return conv->has_pads ? conv->pads[2 * d] : strcmp(conv->padding, "SAME") == 0 ? reach / 2 : 0;
 }
 
-/* How far the windows of the last place reach along dimension d, from the first window's begin. */
 int64_t gantry__conv_windows_end(const conv_t *conv, int d) {
     const int64_t size = d == 1 ? conv->rows : conv->columns;
     return (conv->places.dims[d] - 1) * conv->strides[d] + (size - 1) * conv->rates[d] + 1;
 }
 
-/* The padding that the windows cover, in numbers: what ceil_mode adds is padding, too. */
 void gantry__conv_set_pads(conv_t *conv) {
     const bool is_same = strcmp(conv->padding, "SAME") == 0;
     for (int d = 1; d <= 2; ++d) {
@@ -466,7 +463,6 @@ static tensor *compose_conv_transposed(const conv_t *conv, tensor *filter, tenso
     return sees_each_pixel_once(conv) ? patches : fold(conv, patches);
 }
 
-/* Whether a shape is empty: then every sum is 0. */
 bool gantry__conv_is_void(const gantry__compose_t *c, const gantry_shape_t *a,
                           const gantry_shape_t *b) {
     if (gantry_shape_elements(a) != 0 && gantry_shape_elements(b) != 0) return false;

@@ -5,18 +5,17 @@
  *     x -> Transpose -> ConvolveImages      becomes      x -> ConvolveImages, input_format "NCHW"
  *     ConvolveImages -> Transpose -> y      becomes      ConvolveImages, output_format "NCHW" -> y
  *
- * The first holds for images of at most MOST_CHANNELS channels, which kernels read as fast, and if
- * all that use the transposed images are such convolutions, or patches of them; the second if
- * nothing else uses the result. ConvolveImages reads and writes planes only on the CPU backend. The
- * second walk comes after fusing, because an epilogue has its channels last. No bit changes. */
+ * The first holds for images of at most GANTRY__WINDOW_MOST_PLANES channels, and if all that use
+ * the transposed images are such convolutions, or patches of them; the second if nothing else uses
+ * the result. ConvolveImages reads and writes planes only on the CPU backend. The second walk comes
+ * after fusing, because an epilogue has its channels last. No bit changes. */
 #include <string.h>
 
 #include "device/logical_device.h"
 #include "function/pass/layout_node.h"
 #include "function/pass/pass.h"
+#include "op/op_infer_window.h"
 #include "run/dispatch.h"
-
-#define MOST_CHANNELS 4
 
 typedef struct planes_pass_t {
     gantry_runtime_t *runtime;
@@ -45,7 +44,7 @@ static const gantry__node_t *planes_transpose_of(const planes_pass_t *pass,
     const gantry__value_t *images = &graph->values[node->inputs[0]];
     return planes_is_transpose(pass, images->node, node->wish,
                                gantry__order_invert(GANTRY__ORDER_LAST)) &&
-                   images->shape.dims[3] > 0 && images->shape.dims[3] <= MOST_CHANNELS
+                   images->shape.dims[3] > 0 && images->shape.dims[3] <= GANTRY__WINDOW_MOST_PLANES
                ? &graph->nodes[images->node]
                : NULL;
 }
@@ -95,15 +94,14 @@ static gantry_status_t planes_set_format(const planes_pass_t *pass, gantry__node
 
 static void planes_count(const planes_pass_t *pass) {
     const gantry__graph_t *graph = pass->graph;
+    gantry__pass_count_uses(graph, pass->uses);
     for (size_t i = 0; i < graph->node_count; ++i) {
         const gantry__node_t *node = &graph->nodes[i];
-        for (uint32_t k = 0; k < node->input_count; ++k) ++pass->uses[node->inputs[k]];
         for (uint32_t k = 0; k < node->control_count; ++k)
             pass->is_awaited[node->controls[k]] = true;
         for (uint32_t k = 0; k < node->colocated_count; ++k)
             pass->is_awaited[node->colocated[k]] = true;
     }
-    for (uint32_t i = 0; i < graph->output_count; ++i) ++pass->uses[graph->outputs[i]];
 }
 
 static gantry_status_t planes_take(const planes_pass_t *pass, bool *out_is_changed) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Random nets over images whose channels come first have the same bits with the layout
  * pass and without, on the CPU and a fake GPU.
- * Promise: Convolutions with bias and Relu, channels first, are two transposes and one fused node
- * each; none between transposes of the body; a channel shuffle is one. On the CPU the first
- * transpose goes if the images have at most 4 channels and only convolutions read them, the last
- * one if a convolution makes what it takes.
+ * Promise: Convolutions with bias and Relu, channels first, are one fused node each, without a
+ * transpose between them; a channel shuffle is one transpose.
+ * Promise: On the CPU no transpose precedes convolutions that only read images of at most 4
+ * channels, and none follows a convolution whose result only it would take.
  * Promise: The explanation of a function names the transposes that cancel; graphs without a
  * convolution or a pool, and nodes that other nodes wait for, keep theirs.
  * Promise: Between convolutions, an op may have a scalar as its first operand, and a Roll any
@@ -107,6 +107,29 @@ TEST(two_convolutions_are_no_transpose) {
     static const char *const ops[] = {"Transpose", "_FusedConvolveImages", "BiasAdd", "Relu"};
     static const uint32_t counts[] = {0, 2, 0, 0};
     expect_counts(two_convolutions, GANTRY_SHAPE(2, 4, 6, 5), 4, ops, counts, 4);
+}
+
+TEST(images_of_five_channels_are_transposed) {
+    static const char *const ops[] = {"Transpose", "_FusedConvolveImages"};
+    static const uint32_t counts[] = {1, 2};
+    expect_counts(two_convolutions, GANTRY_SHAPE(2, 5, 6, 5), 4, ops, counts, 2);
+}
+
+/* A Softmax needs the channels last, so that the convolution takes them so, too. */
+static void read_twice(images_net_t *net, const gantry_tensor_t *const *inputs,
+                       const gantry_tensor_t **outputs) {
+    static const int32_t last[] = {0, 2, 3, 1}, first_again[] = {0, 3, 1, 2};
+    const gantry_tensor_t *turned = gantry_transpose(net->scope, inputs[0], last), *x;
+    const gantry_window_options_t options = {.struct_size = sizeof options};
+    x = gantry_conv2d(net->scope, turned, images_numbers(net, GANTRY_SHAPE(3, 3, 4, 4)), &options);
+    x = gantry_add(net->scope, x, gantry_softmax(net->scope, turned));
+    outputs[0] = gantry_transpose(net->scope, x, first_again);
+}
+
+TEST(images_that_others_read_too_are_transposed) {
+    static const char *const ops[] = {"Transpose", "_FusedConvolveImages"};
+    static const uint32_t counts[] = {1, 1};
+    expect_counts(read_twice, GANTRY_SHAPE(2, 4, 6, 5), 2, ops, counts, 2);
 }
 
 /* The caller has channels last. */
