@@ -205,6 +205,7 @@ TEST(wrong_nodes_are_refused) {
         {"MatMul", 2, flag("in_order"), "op MatMul; Reduce, ReduceWindow"},
         {"Reduce", 2, flag("reverse"), "Reduce has no attribute 'reverse'"},
         {"Reduce", 2, flag("axes"), "attribute 'axes' is of kind"},
+        {"Reduce", 2, flag("in_order"), "attribute 'in_order' is given twice"},
         {"Reduce", 2, ints("axes", three, 17), "attribute 'axes' has 17 entries; 0 to 16"},
         {"Reduce", 1, flag("in_order"), "1 inputs for 1 operands; 2 are accepted"},
         {"Scatter",
@@ -220,12 +221,13 @@ TEST(wrong_nodes_are_refused) {
         graph_expect_ok(gantry_graph_create(f.runtime, NULL, &graph));
         for (int k = 0; k < 2; ++k)
             graph_expect_ok(gantry_graph_add_input(graph, &SPEC_F32(2), &in[k]));
+        const gantry_attr_value_t attrs[] = {bad[i].attr, bad[i].attr};
         const gantry_graph_node_t node = {.struct_size = sizeof node,
                                           .op = bad[i].op,
                                           .inputs = in,
                                           .input_count = bad[i].inputs,
-                                          .attrs = &bad[i].attr,
-                                          .attr_count = 1};
+                                          .attrs = attrs,
+                                          .attr_count = strstr(bad[i].text, "given twice") ? 2 : 1};
         expect_refusal(gantry_graph_add_join(graph, &node, scaled_sum(graph, in[1]), &made),
                        GANTRY_INVALID_ARGUMENT, bad[i].text);
         expect_refusal(gantry_graph_add_join(graph, &node, graph, &made), GANTRY_INVALID_ARGUMENT,
