@@ -21,10 +21,10 @@ TEST(scans_have_the_bits_of_cumsum) {
     runtime_fixture_close(&f);
 }
 
-TEST(scan_of_lines_has_the_order) {
+TEST(scan_of_pairs_has_the_order) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
-    join_check_lines(f.runtime, "/CPU:0");
+    join_check_scan_orders(f.runtime, "/CPU:0");
     runtime_fixture_close(&f);
 }
 
