@@ -90,7 +90,7 @@ static gantry_status_t read_padding(const gantry__infer_t *call, gantry__window_
     const gantry_attr_t *pads = gantry__infer_attr(call, "explicit_paddings");
     w->is_same = strcmp(padding, "SAME") == 0;
     w->before[0] = w->before[1] = w->after[0] = w->after[1] = 0;
-    if (pads && strcmp(padding, "EXPLICIT") == 0) return read_explicit(call, w);
+    if (pads && !w->is_same && strcmp(padding, "EXPLICIT") == 0) return read_explicit(call, w);
     if (!w->is_same && strcmp(padding, "VALID") != 0) {
         return gantry__refuse(
             "Value for attr 'padding' of \"%s\" is not in the list of allowed values: \"SAME\", \"VALID\"%s",
@@ -287,12 +287,11 @@ static bool window_depth(int64_t size, int64_t other, int64_t *out) {
 
 static gantry_status_t read_order(const gantry__infer_t *call, const char *name,
                                   bool *out_is_first) {
-    const char *format = gantry__infer_attr(call, name)->s;
-    *out_is_first = strcmp(format, "NCHW") == 0;
-    if (*out_is_first || strcmp(format, "NHWC") == 0) return GANTRY_OK;
-    return gantry__refuse(
-        "Value for attr '%s' of \"%s\" is not in the list of allowed values: \"NHWC\", \"NCHW\"",
-        name, format);
+    static const char *const formats[] = {"NHWC", "NCHW"};
+    size_t place = 0;
+    GANTRY__TRY(gantry__infer_choice(call, name, formats, 2, &place));
+    *out_is_first = place == 1;
+    return GANTRY_OK;
 }
 
 gantry_status_t gantry__window_images(const gantry__infer_t *call, const char *what,
