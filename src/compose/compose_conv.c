@@ -108,16 +108,12 @@ static bool sees_each_pixel_once(const conv_t *conv) {
            conv->strides[2] == 1 && !conv->has_pads;
 }
 
-static gantry_attr_value_t compose_conv_format(const char *name, bool is_first) {
-    return gantry__attr_text(name, is_first ? "NCHW" : "NHWC");
-}
-
 static tensor *make_patches(const conv_t *conv, tensor *images) {
     const int64_t sizes[] = {1, conv->rows, conv->columns, 1};
     gantry_attr_value_t attrs[6];
     if (sees_each_pixel_once(conv)) return images;
     size_t count = patch_attrs(conv, sizes, attrs);
-    attrs[count++] = compose_conv_format("input_format", conv->reads_planes);
+    if (conv->reads_planes) attrs[count++] = gantry__attr_text("input_format", "NCHW");
     return gantry__call_op(conv->scope, GANTRY__OP_ID_ExtractImagePatches, &images, 1, attrs, count,
                            NULL);
 }
@@ -273,9 +269,9 @@ static tensor *convolve_images(const conv_t *conv, tensor *images, tensor *filte
     tensor *inputs[] = {images, filter};
     gantry_attr_value_t attrs[7];
     size_t attr_count = compose_conv_attrs(conv, attrs);
-    attrs[attr_count++] = gantry__attr_bool("without_padding", without_padding);
-    attrs[attr_count++] = compose_conv_format("input_format", conv->reads_planes);
-    attrs[attr_count++] = compose_conv_format("output_format", conv->gives_planes);
+    if (without_padding) attrs[attr_count++] = gantry__attr_bool("without_padding", true);
+    if (conv->reads_planes) attrs[attr_count++] = gantry__attr_text("input_format", "NCHW");
+    if (conv->gives_planes) attrs[attr_count++] = gantry__attr_text("output_format", "NCHW");
     return gantry__call_op(conv->scope, GANTRY__OP_ID_ConvolveImages, inputs, 2, attrs, attr_count,
                            NULL);
 }

@@ -90,7 +90,7 @@ static gantry_status_t read_padding(const gantry__infer_t *call, gantry__window_
     const gantry_attr_t *pads = gantry__infer_attr(call, "explicit_paddings");
     w->is_same = strcmp(padding, "SAME") == 0;
     w->before[0] = w->before[1] = w->after[0] = w->after[1] = 0;
-    if (pads && strcmp(padding, "EXPLICIT") == 0) return read_explicit(call, w);
+    if (pads && !w->is_same && strcmp(padding, "EXPLICIT") == 0) return read_explicit(call, w);
     if (!w->is_same && strcmp(padding, "VALID") != 0) {
         return gantry__refuse(
             "Value for attr 'padding' of \"%s\" is not in the list of allowed values: \"SAME\", \"VALID\"%s",
