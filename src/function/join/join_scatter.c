@@ -201,7 +201,7 @@ static tensor *scatter_places(const join_scatter_t *scatter, tensor *operand, in
 static tensor *scatter_shaped_as(const join_scatter_t *scatter, tensor *x, tensor *like,
                                  int32_t rank) {
     gantry_scope_t *scope = scatter->join.scope;
-    gantry_shape_t shape = {.rank = rank > 0 ? rank : 1, .dims = {1}};
+    gantry_shape_t shape = {.rank = rank};
     bool is_open = false;
     for (int32_t d = 0; d < rank; ++d) {
         shape.dims[d] = like->shape.dims[d];

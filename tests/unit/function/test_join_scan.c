@@ -105,6 +105,55 @@ TEST(rows_without_numbers_name_the_operand) {
     runtime_fixture_close(&f);
 }
 
+/* A trace of a call, with inputs of these shapes, called with such tensors. */
+static gantry_status_t call_with_shapes(gantry_scope_t *s, gantry_function_body_fn body, void *user,
+                                        const gantry_shape_t *shapes, tensor *const *in,
+                                        size_t count, tensor **out) {
+    gantry_input_spec_t specs[6];
+    gantry_function_t *function;
+    for (size_t i = 0; i < count; ++i)
+        specs[i] = (gantry_input_spec_t){NULL, gantry_tensor_dtype(in[i]), shapes[i]};
+    gantry_status_t status = gantry_function_trace(gantry_scope_runtime(s), "open", body, user,
+                                                   specs, count, 1, NULL, &function);
+    if (status != GANTRY_OK) return status;
+    status = gantry_function_call(s, function, in, count, out, 1);
+    gantry_function_release(function);
+    return status;
+}
+
+TEST(scans_along_no_elements_are_empty) {
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *s = runtime_fixture_scope(&f, "CPU:0");
+    tensor *x = gantry_zeros(s, GANTRY_FLOAT32, GANTRY_SHAPE(0, 3)), *out,
+           *one = join_scalar(s, GANTRY_FLOAT32, 1);
+    for (int i = 0; i < 3; ++i) {
+        join_scan_call_t call = {.body = join_add, .count = 1, .inits = i > 0 ? &one : NULL};
+        call.options =
+            (gantry_scan_body_options_t){.struct_size = sizeof call.options, .exclusive = i > 1};
+        assert_int_equal(call_with_shapes(s, join_run_scan, &call,
+                                          &GANTRY_SHAPE(0, GANTRY_OPEN_SIZE), &x, 1, &out),
+                         GANTRY_OK);
+        join_expect_equal(s, out, x);
+    }
+    expect_ended_well(s);
+    runtime_fixture_close(&f);
+}
+
+TEST(updates_of_a_scalar_are_joined) {
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *s = runtime_fixture_scope(&f, "CPU:0");
+    const join_scatter_call_t call = {.body = join_add, .count = 1};
+    tensor *in[] = {gantry_scalar_i32(s, 1), gantry_zeros(s, GANTRY_INT32, GANTRY_SHAPE(3, 0)),
+                    I32(s, 2, 3, 4)},
+           *out;
+    join_run_scatter(s, in, &out, (void *)&call);
+    join_expect_equal(s, out, gantry_scalar_i32(s, 10));
+    expect_ended_well(s);
+    runtime_fixture_close(&f);
+}
+
 /* ---- bad input ---- */
 
 JOIN_BODY(widen) {
