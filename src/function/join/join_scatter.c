@@ -317,6 +317,29 @@ static gantry_status_t scatter_check_updates(const join_scatter_t *scatter, tens
     return GANTRY_OK;
 }
 
+/* Sizes of updates that are open, or are compared with open ones, are compared in each call. */
+static gantry_status_t scatter_wait_for_updates(const join_scatter_t *scatter, tensor *operand,
+                                                tensor *const *updates) {
+    gantry_scope_t *scope = scatter->join.scope;
+    tensor *indices = scatter->indices;
+    const int64_t starts[] = {0, scatter->depth}, outer = indices->shape.rank - 1, rest = -1;
+    for (uint32_t i = 0; i < scatter->join.count; ++i) {
+        if (updates[i]->elements >= 0 && indices->elements >= 0 &&
+            (scatter->names_elements || operand->elements >= 0))
+            continue;
+        tensor *sizes = gantry_shape(scope, indices, GANTRY_INT64);
+        if (!scatter->names_elements) {
+            tensor *named = gantry_shape(scope, operand, GANTRY_INT64);
+            sizes = gantry_concat(scope,
+                                  (tensor *[]){gantry_slice(scope, sizes, &starts[0], &outer),
+                                               gantry_slice(scope, named, &starts[1], &rest)},
+                                  2, 0);
+        }
+        GANTRY__TRY(gantry__join_wait_for_sizes(&scatter->join, "update", i, updates[i], sizes));
+    }
+    return GANTRY_OK;
+}
+
 static gantry_status_t scatter_check_policy(const char *policy) {
     static const char *const accepted[] = {"", "DEFAULT", "ERROR", "IGNORE"};
     for (size_t i = 0; i < sizeof accepted / sizeof accepted[0]; ++i)
@@ -451,6 +474,7 @@ static gantry_status_t scatter_joined_by(join_scatter_t *scatter, tensor *const 
     GANTRY__TRY(scatter_check_policy(scatter->policy));
     GANTRY__TRY(scatter_measure(scatter, &operands[0]->shape));
     scatter->drops = strcmp(scatter->policy, "IGNORE") == 0;
+    GANTRY__TRY(scatter_wait_for_updates(scatter, operands[0], updates));
     memcpy(out, operands, scatter->join.count * sizeof *out);
     if (scatter->updates == 0 || scatter->width == 0 || (scatter->drops && scatter->places == 0))
         return GANTRY_OK;
