@@ -188,8 +188,13 @@ gantry_status_t gantry__graph_join_check(gantry__graph_item_t *item) {
     item->node.op = join->op;
     if (item->node.attr_count > 0 && !item->node.attrs)
         return gantry__refuse("attrs is NULL; an array of %zu is accepted", item->node.attr_count);
-    for (size_t i = 0; i < item->node.attr_count; ++i)
-        GANTRY__TRY(join_check_attr(join, &item->node.attrs[i]));
+    for (size_t i = 0; i < item->node.attr_count; ++i) {
+        const gantry_attr_value_t *attr = &item->node.attrs[i];
+        GANTRY__TRY(join_check_attr(join, attr));
+        for (size_t k = 0; k < i; ++k)
+            if (strcmp(item->node.attrs[k].name, attr->name) == 0)
+                return gantry__refuse("attribute '%s' is given twice", attr->name);
+    }
     const size_t count = item->subgraphs[0]->output_count;
     const size_t inputs = 2 * count + join->has_indices, given = item->node.input_count;
     if (count == 0 || count > GANTRY_MAX_JOINED)

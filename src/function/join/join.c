@@ -100,8 +100,18 @@ static gantry_status_t join_wait_for_operands(const gantry__join_t *join, tensor
 
 /* ---- the join's scope ---- */
 
+gantry__join_t gantry__join_of(const char *name, gantry_scope_t *scope,
+                               gantry_function_body_fn body, void *user, size_t count,
+                               tensor **outputs) {
+    return (gantry__join_t){.name = name,
+                            .outer = scope,
+                            .body = body,
+                            .user = user,
+                            .count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX,
+                            .outputs = outputs};
+}
+
 gantry_status_t gantry__join_begin(gantry__join_t *join, tensor *const *operands) {
-    join->scope = NULL;
     GANTRY__TRY(gantry__scope_check(join->outer));
     GANTRY__TRY(join_check(join, operands));
     join->scope = gantry_scope_begin_in(join->outer, NULL);

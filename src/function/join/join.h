@@ -27,6 +27,10 @@ typedef struct gantry__join_t {
 
 typedef const gantry_tensor_t *gantry__joined_t[GANTRY_MAX_JOINED];
 
+/* A join of a public call's arguments. It must be ended by gantry__join_end. */
+gantry__join_t gantry__join_of(const char *name, gantry_scope_t *scope,
+                               gantry_function_body_fn body, void *user, size_t count,
+                               const gantry_tensor_t **outputs);
 /* Checks count, body, outputs, and count operands of one shape, then begins the join's scope. Each
  * call compares sizes that are open. */
 gantry_status_t gantry__join_begin(gantry__join_t *join, const gantry_tensor_t *const *operands);
@@ -44,7 +48,7 @@ gantry_status_t gantry__join_wait_for_sizes(const gantry__join_t *join, const ch
                                             const gantry_tensor_t *sizes);
 /* Moves results to the caller's scope as its outputs if status is OK, ends the join's scope, and
  * returns the status of the caller's scope, with the call's name in front of the message. Outputs
- * are NULL after a failure. It must be called after gantry__join_begin in any case. */
+ * are NULL after a failure. */
 gantry_status_t gantry__join_end(gantry__join_t *join, gantry_status_t status,
                                  const gantry_tensor_t *const *results);
 

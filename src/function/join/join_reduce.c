@@ -5,8 +5,6 @@
  *     [2, a, b, 3] over a and b  ->  [2, a * b, 3]  ->  [2, 1, 3]  ->  [2, 3] */
 #include <gantry/ops.h>
 
-#include <string.h>
-
 #include "base/fp_mode.h"
 #include "function/join/join.h"
 #include "shared/struct_size.h"
@@ -168,13 +166,12 @@ static gantry_status_t reduce_joined(gantry__join_t *join, tensor *const *operan
                                      tensor *const *inits,
                                      const gantry_reduce_body_options_t *given, tensor **x) {
     gantry_reduce_body_options_t options;
-    reduce_plan_t plan;
-    memset(&plan, 0, sizeof plan);
+    reduce_plan_t plan = {.length = 0};
     GANTRY__TRY(gantry__struct_read(given, 0, &options, sizeof options, "options"));
     GANTRY__TRY(gantry__join_begin(join, operands));
     GANTRY__TRY(gantry__join_check_inits(join, operands, inits));
     GANTRY__TRY(reduce_make_plan(&options, &operands[0]->shape, &plan));
-    for (uint32_t i = 0; i < join->count; ++i) x[i] = operands[i];
+    gantry__join_copy(join, operands, x);
     return reduce_by_plan(join, &plan, options.in_order, inits, x);
 }
 
@@ -184,12 +181,8 @@ gantry_status_t gantry_reduce_with_body(gantry_scope_t *scope, tensor *const *op
                                         const gantry_reduce_body_options_t *options,
                                         tensor **outputs) {
     GANTRY__OWN_FP_MODE(fp);
-    gantry__join_t join = {.name = "gantry_reduce_with_body",
-                           .outer = scope,
-                           .body = body,
-                           .user = user,
-                           .count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX,
-                           .outputs = outputs};
+    gantry__join_t join =
+        gantry__join_of("gantry_reduce_with_body", scope, body, user, count, outputs);
     gantry__joined_t x;
     const gantry_status_t status = reduce_joined(&join, operands, inits, options, x);
     return gantry__join_end(&join, status, x);

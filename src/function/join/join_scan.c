@@ -20,8 +20,6 @@
  * joined, and some 8 n elements moved. */
 #include <gantry/ops.h>
 
-#include <string.h>
-
 #include "base/fp_mode.h"
 #include "function/join/join.h"
 #include "shared/struct_size.h"
@@ -93,27 +91,36 @@ static tensor *scan_give_columns(const join_scan_t *scan, uint32_t i, int64_t fi
         parts[part_count++] = gantry_pack(scope, list, (size_t)count, 0);
         for (int64_t k = 0; k < count; ++k) gantry_tensor_drop(scope, list[k]);
     }
-    if (part_count > 1) parts[0] = gantry_concat(scope, parts, part_count, 0);
-    if (chunks == scan->chunks) return parts[0];
-    return gantry_pad(scope, parts[0], (const int64_t[]){0, 0, 0, scan->chunks - chunks, 0, 0},
-                      NULL);
+    tensor *all = part_count > 1 ? gantry_concat(scope, parts, part_count, 0) : parts[0];
+    for (size_t k = 0; part_count > 1 && k < part_count; ++k) gantry_tensor_drop(scope, parts[k]);
+    if (chunks < scan->chunks)
+        scan_replace(
+            scan->join, &all,
+            gantry_pad(scope, all, (int64_t[]){0, 0, 0, scan->chunks - chunks, 0, 0}, NULL));
+    return all;
 }
 
 /* The columns of operand i as [n][width], with their tensors. */
 static tensor *scan_joined(const join_scan_t *scan, uint32_t i) {
-    gantry_scope_t *scope = scan->join->scope;
+    const gantry__join_t *join = scan->join;
+    gantry_scope_t *scope = join->scope;
     const int64_t rows = scan->chunks == 1 ? scan->length : SCAN_CHUNK;
     const int64_t full = scan->chunks == 1 || scan->rest == 0 ? rows : scan->rest;
     tensor *all = scan_give_columns(scan, i, 0, full, scan->chunks);
-    if (full < rows)
-        all = gantry_concat(
-            scope, (tensor *[]){all, scan_give_columns(scan, i, full, rows, scan->whole)}, 2, 0);
+    if (full < rows) {
+        tensor *last = scan_give_columns(scan, i, full, rows, scan->whole);
+        scan_replace(join, &all, gantry_concat(scope, (tensor *[]){all, last}, 2, 0));
+        gantry_tensor_drop(scope, last);
+    }
     if (!all) return NULL;
-    const int64_t width = all->shape.dims[2];
-    if (scan->chunks > 1) all = gantry_transpose(scope, all, (const int32_t[]){1, 0, 2});
-    tensor *flat = gantry_reshape(scope, all, GANTRY_SHAPE(scan->chunks * rows, width));
-    if (scan->chunks * rows == scan->length) return flat;
-    return gantry_slice(scope, flat, (const int64_t[]){0, 0}, (const int64_t[]){scan->length, -1});
+    const int64_t width = all->shape.dims[2], length = scan->chunks * rows;
+    if (scan->chunks > 1)
+        scan_replace(join, &all, gantry_transpose(scope, all, (const int32_t[]){1, 0, 2}));
+    scan_replace(join, &all, gantry_reshape(scope, all, GANTRY_SHAPE(length, width)));
+    if (length > scan->length)
+        scan_replace(join, &all,
+                     gantry_slice(scope, all, (int64_t[]){0, 0}, (int64_t[]){scan->length, -1}));
+    return all;
 }
 
 /* ---- the three steps ---- */
@@ -127,13 +134,13 @@ static gantry_status_t scan_totals(const join_scan_t *scan, tensor *const *chunk
     for (uint32_t i = 0; i < join->count; ++i)
         scan_take_columns(scan, chunked[i], i, 0, SCAN_CHUNK, chunks);
     GANTRY__TRY(gantry__join_status(join));
-    memcpy(out, scan_column(scan, 0), join->count * sizeof *out);
+    gantry__join_copy(join, scan_column(scan, 0), out);
     for (int64_t k = 1; k < SCAN_CHUNK; ++k) {
         gantry__joined_t next;
         GANTRY__TRY(gantry__join_call(join, out, scan_column(scan, k), next));
         gantry__join_drop(join, out);
         gantry__join_drop(join, scan_column(scan, k));
-        memcpy(out, next, join->count * sizeof *out);
+        gantry__join_copy(join, next, out);
     }
     return GANTRY_OK;
 }
@@ -171,9 +178,9 @@ static gantry_status_t scan_rows(const join_scan_t *scan, tensor **before) {
         }
         GANTRY__TRY(gantry__join_call(join, left, scan_column(scan, k), next));
         gantry__join_drop(join, scan_column(scan, k));
-        memcpy(scan_column(scan, k), next, join->count * sizeof *next);
+        gantry__join_copy(join, next, scan_column(scan, k));
     }
-    if (joined < rows) memcpy(scan_column(scan, joined), before, join->count * sizeof *before);
+    if (joined < rows) gantry__join_copy(join, before, scan_column(scan, joined));
     return GANTRY_OK;
 }
 
@@ -185,7 +192,7 @@ static gantry_status_t scan_chunks(const join_scan_t *scan, tensor **x) {
     gantry__joined_t chunked, before;
     for (uint32_t i = 0; i < join->count; ++i) scan_replace(join, &x[i], scan_chunked(scan, x[i]));
     GANTRY__TRY(gantry__join_status(join));
-    memcpy(chunked, x, join->count * sizeof *x);
+    gantry__join_copy(join, x, chunked);
     if (!is_short) {
         GANTRY__TRY(scan_totals(scan, chunked, totals, before));
         GANTRY__TRY(scan_sequence(join, before, true));
@@ -298,7 +305,7 @@ static gantry_status_t scan_with_inits(const gantry__join_t *join, tensor *const
     }
     gantry__join_drop(join, x);
     if (used > 0) GANTRY__TRY(scan_sequence(join, first, is_exclusive));
-    memcpy(x, used > 0 ? first : given, join->count * sizeof *x);
+    gantry__join_copy(join, used > 0 ? first : given, x);
     return is_exclusive && used > 0 ? gantry__join_concat(join, given, first, 0, x) : GANTRY_OK;
 }
 
@@ -311,7 +318,7 @@ static gantry_status_t scan_run_body(const gantry__join_t *join, tensor *const *
     if (inits) GANTRY__TRY(gantry__join_check_inits(join, operands, inits));
     if (options->exclusive && !inits)
         return gantry__refuse("the array of inits is NULL; an exclusive scan begins with them");
-    memcpy(out, operands, join->count * sizeof *out);
+    gantry__join_copy(join, operands, out);
     if (operands[0]->elements == 0 || operands[0]->shape.dims[axes.axis] == 0) return GANTRY_OK;
     for (uint32_t i = 0; i < join->count; ++i) {
         out[i] = scan_flatten(join, operands[i], &axes);
@@ -343,12 +350,8 @@ gantry_status_t gantry_scan_with_body(gantry_scope_t *scope, tensor *const *oper
                                       gantry_function_body_fn body, void *user,
                                       const gantry_scan_body_options_t *options, tensor **outputs) {
     GANTRY__OWN_FP_MODE(fp);
-    gantry__join_t join = {.name = "gantry_scan_with_body",
-                           .outer = scope,
-                           .body = body,
-                           .user = user,
-                           .count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX,
-                           .outputs = outputs};
+    gantry__join_t join =
+        gantry__join_of("gantry_scan_with_body", scope, body, user, count, outputs);
     gantry__joined_t x;
     const gantry_status_t status = scan_joined_by(&join, operands, inits, axis, options, x);
     return gantry__join_end(&join, status, x);

@@ -475,19 +475,16 @@ static gantry_status_t scatter_joined_by(join_scatter_t *scatter, tensor *const 
     GANTRY__TRY(scatter_measure(scatter, &operands[0]->shape));
     scatter->drops = strcmp(scatter->policy, "IGNORE") == 0;
     GANTRY__TRY(scatter_wait_for_updates(scatter, operands[0], updates));
-    memcpy(out, operands, scatter->join.count * sizeof *out);
+    gantry__join_copy(&scatter->join, operands, out);
     if (scatter->updates == 0 || scatter->width == 0 || (scatter->drops && scatter->places == 0))
         return GANTRY_OK;
     return scatter_all(scatter, operands, updates, out);
 }
 
-static gantry_status_t scatter_call(join_scatter_t *scatter, size_t count, tensor *const *operands,
+static gantry_status_t scatter_call(join_scatter_t *scatter, tensor *const *operands,
                                     tensor *const *updates,
-                                    const gantry_scatter_body_options_t *options,
-                                    tensor **outputs) {
+                                    const gantry_scatter_body_options_t *options) {
     gantry__joined_t x;
-    scatter->join.count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
-    scatter->join.outputs = outputs;
     const gantry_status_t status = scatter_joined_by(scatter, operands, updates, options, x);
     return gantry__join_end(&scatter->join, status, x);
 }
@@ -499,9 +496,9 @@ gantry_status_t gantry_scatter_with_body(gantry_scope_t *scope, tensor *const *o
                                          tensor **outputs) {
     GANTRY__OWN_FP_MODE(fp);
     join_scatter_t scatter = {
-        .join = {.name = "gantry_scatter_with_body", .outer = scope, .body = body, .user = user},
+        .join = gantry__join_of("gantry_scatter_with_body", scope, body, user, count, outputs),
         .indices = indices};
-    return scatter_call(&scatter, count, operands, updates, options, outputs);
+    return scatter_call(&scatter, operands, updates, options);
 }
 
 gantry_status_t gantry_scatter_elements_with_body(gantry_scope_t *scope, tensor *const *operands,
@@ -511,12 +508,10 @@ gantry_status_t gantry_scatter_elements_with_body(gantry_scope_t *scope, tensor 
                                                   const gantry_scatter_body_options_t *options,
                                                   tensor **outputs) {
     GANTRY__OWN_FP_MODE(fp);
-    join_scatter_t scatter = {.join = {.name = "gantry_scatter_elements_with_body",
-                                       .outer = scope,
-                                       .body = body,
-                                       .user = user},
+    join_scatter_t scatter = {.join = gantry__join_of("gantry_scatter_elements_with_body", scope,
+                                                      body, user, count, outputs),
                               .indices = indices,
                               .names_elements = true,
                               .axis = axis};
-    return scatter_call(&scatter, count, operands, updates, options, outputs);
+    return scatter_call(&scatter, operands, updates, options);
 }

@@ -193,7 +193,7 @@ static gantry_status_t window_joined(gantry__join_t *join, tensor *const *operan
                               operands[0]->shape.rank);
     GANTRY__TRY(gantry__join_check_inits(join, operands, inits));
     GANTRY__TRY(window_make_plan(&operands[0]->shape, window, &options, &plan));
-    for (uint32_t i = 0; i < join->count; ++i) x[i] = operands[i];
+    gantry__join_copy(join, operands, x);
     if (plan.pads) GANTRY__TRY(window_pad(join, &plan, inits, x));
     for (int32_t d = plan.rank - 1; d >= 0; --d)
         GANTRY__TRY(window_axis(join, x, d, &plan.axes[d]));
@@ -207,12 +207,8 @@ gantry_status_t gantry_reduce_window_with_body(gantry_scope_t *scope, tensor *co
                                                const gantry_window_body_options_t *options,
                                                tensor **outputs) {
     GANTRY__OWN_FP_MODE(fp);
-    gantry__join_t join = {.name = "gantry_reduce_window_with_body",
-                           .outer = scope,
-                           .body = body,
-                           .user = user,
-                           .count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX,
-                           .outputs = outputs};
+    gantry__join_t join =
+        gantry__join_of("gantry_reduce_window_with_body", scope, body, user, count, outputs);
     gantry__joined_t x;
     const gantry_status_t status = window_joined(&join, operands, inits, window, options, x);
     return gantry__join_end(&join, status, x);

@@ -45,7 +45,7 @@ static gantry_graph_t *scaled_sum(gantry_graph_t *graph, gantry_graph_value_t sc
 }
 
 typedef struct joining_t {
-    gantry_graph_value_t x, init, scale, indices, updates;
+    gantry_graph_value_t x, init, scale, indices, updates, places;
 } joining_t;
 
 static void add_joined(gantry_graph_t *graph, const joining_t *from, const char *op,
@@ -63,11 +63,11 @@ static void add_joined(gantry_graph_t *graph, const joining_t *from, const char 
     graph_expect_ok(gantry_graph_add_output(graph, op, made));
 }
 
-enum { OUTPUTS = 5 };
+enum { INPUTS = 6, OUTPUTS = 6 };
 
 static gantry_graph_t *make_joining(gantry_runtime_t *runtime) {
     static const int64_t axes[] = {-1}, window[] = {2, 2}, strides[] = {1, 2};
-    static const int64_t paddings[] = {0, 1, 1, 0};
+    static const int64_t paddings[] = {0, 1, 1, 0}, dilations[] = {1, 2}, apart[] = {2, 1};
     gantry_graph_t *graph;
     joining_t g;
     graph_expect_ok(gantry_graph_create(runtime, "joined", &graph));
@@ -78,21 +78,28 @@ static gantry_graph_t *make_joining(gantry_runtime_t *runtime) {
                   {{"init", GANTRY_FLOAT32, GANTRY_SCALAR}, &g.init},
                   {{"scale", GANTRY_FLOAT32, GANTRY_SCALAR}, &g.scale},
                   {{"indices", GANTRY_INT32, GANTRY_SHAPE(2, 1)}, &g.indices},
-                  {{"updates", GANTRY_FLOAT32, GANTRY_SHAPE(2, 4)}, &g.updates}};
+                  {{"updates", GANTRY_FLOAT32, GANTRY_SHAPE(2, 4)}, &g.updates},
+                  {{"places", GANTRY_INT32, GANTRY_SHAPE(2, 4)}, &g.places}};
     for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; ++i)
         graph_expect_ok(gantry_graph_add_input(graph, &inputs[i].spec, inputs[i].value));
-    const gantry_graph_value_t two[] = {g.x, g.init}, three[] = {g.x, g.indices, g.updates};
+    const gantry_graph_value_t two[] = {g.x, g.init}, three[] = {g.x, g.indices, g.updates},
+                               elements[] = {g.x, g.places, g.updates};
     add_joined(graph, &g, "Reduce", two, 2,
                (gantry_attr_value_t[]){ints("axes", axes, 1), flag("in_order"), flag("keep_dims")},
                3);
-    add_joined(graph, &g, "ReduceWindow", two, 2,
-               (gantry_attr_value_t[]){ints("window", window, 2), ints("strides", strides, 2),
-                                       ints("paddings", paddings, 4)},
-               3);
+    add_joined(
+        graph, &g, "ReduceWindow", two, 2,
+        (gantry_attr_value_t[]){ints("window", window, 2), ints("strides", strides, 2),
+                                ints("base_dilations", dilations, 2),
+                                ints("window_dilations", apart, 2), ints("paddings", paddings, 4)},
+        5);
     const gantry_attr_value_t axis = {.name = "axis", .kind = GANTRY_ATTR_INT, .i = 1};
     add_joined(graph, &g, "Scan", two, 1, (gantry_attr_value_t[]){axis, flag("reverse")}, 2);
     add_joined(graph, &g, "Scan", two, 2, (gantry_attr_value_t[]){axis, flag("exclusive")}, 2);
     add_joined(graph, &g, "Scatter", three, 3, NULL, 0);
+    const gantry_attr_value_t ignore = {
+        .name = "bad_indices_policy", .kind = GANTRY_ATTR_STRING, .s = "IGNORE"};
+    add_joined(graph, &g, "ScatterElements", elements, 3, (gantry_attr_value_t[]){axis, ignore}, 2);
     return graph;
 }
 
@@ -105,22 +112,30 @@ static void scaled(gantry_scope_t *s, tensor *const *in, tensor **out, void *use
 static void by_calls(gantry_scope_t *s, tensor *const *in, tensor **out) {
     static const int32_t axes[] = {-1};
     static const int64_t window[] = {2, 2}, strides[] = {1, 2}, paddings[] = {0, 1, 1, 0};
+    static const int64_t dilations[] = {1, 2}, apart[] = {2, 1};
     tensor *scale = in[2];
     const gantry_reduce_body_options_t reduce = {.struct_size = sizeof reduce,
                                                  .axes = axes,
                                                  .axis_count = 1,
                                                  .keep_dims = true,
                                                  .in_order = true};
-    const gantry_window_body_options_t windows = {
-        .struct_size = sizeof windows, .strides = strides, .paddings = paddings};
+    const gantry_window_body_options_t windows = {.struct_size = sizeof windows,
+                                                  .strides = strides,
+                                                  .base_dilations = dilations,
+                                                  .window_dilations = apart,
+                                                  .paddings = paddings};
     const gantry_scan_body_options_t back = {.struct_size = sizeof back, .reverse = true};
     const gantry_scan_body_options_t before = {.struct_size = sizeof before, .exclusive = true};
+    const gantry_scatter_body_options_t ignore = {.struct_size = sizeof ignore,
+                                                  .bad_indices_policy = "IGNORE"};
     (void)gantry_reduce_with_body(s, in, in + 1, 1, scaled, &scale, &reduce, out);
     (void)gantry_reduce_window_with_body(s, in, in + 1, 1, scaled, &scale, window, &windows,
                                          out + 1);
     (void)gantry_scan_with_body(s, in, NULL, 1, 1, scaled, &scale, &back, out + 2);
     (void)gantry_scan_with_body(s, in, in + 1, 1, 1, scaled, &scale, &before, out + 3);
     (void)gantry_scatter_with_body(s, in, in[3], in + 4, 1, scaled, &scale, NULL, out + 4);
+    (void)gantry_scatter_elements_with_body(s, in, in[5], in + 4, 1, 1, scaled, &scale, &ignore,
+                                            out + 5);
     if (gantry_scope_status(s) != GANTRY_OK) fail_msg("%s", gantry_scope_message(s));
 }
 
@@ -128,14 +143,16 @@ static void expect_same(gantry_scope_t *s, gantry_function_t *function) {
     const float values[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
     tensor *in[] = {
         gantry_constant(s, GANTRY_FLOAT32, GANTRY_SHAPE(3, 4), values, sizeof values),
-        gantry_scalar_f32(s, 100), gantry_scalar_f32(s, 0.5f),
+        gantry_scalar_f32(s, 100),
+        gantry_scalar_f32(s, 0.5f),
         gantry_reshape(s, I32(s, 2, 0), GANTRY_SHAPE(2, 1)),
-        gantry_constant(s, GANTRY_FLOAT32, GANTRY_SHAPE(2, 4), values, 8 * sizeof *values)};
+        gantry_constant(s, GANTRY_FLOAT32, GANTRY_SHAPE(2, 4), values, 8 * sizeof *values),
+        gantry_reshape(s, I32(s, 3, 0, 3, 9, 1, 1, 2, 0), GANTRY_SHAPE(2, 4))};
     tensor *got[OUTPUTS], *wanted[OUTPUTS];
     by_calls(s, in, wanted);
-    function_fixture_call(s, function, in, 5, got, OUTPUTS);
+    function_fixture_call(s, function, in, INPUTS, got, OUTPUTS);
     for (int i = 0; i < OUTPUTS; ++i) {
-        float elements[16];
+        float elements[24];
         const size_t bytes = gantry_tensor_bytes(wanted[i]);
         assert_in_range(bytes, sizeof(float), sizeof elements);
         assert_true(
@@ -205,6 +222,7 @@ TEST(wrong_nodes_are_refused) {
         {"MatMul", 2, flag("in_order"), "op MatMul; Reduce, ReduceWindow"},
         {"Reduce", 2, flag("reverse"), "Reduce has no attribute 'reverse'"},
         {"Reduce", 2, flag("axes"), "attribute 'axes' is of kind"},
+        {"Reduce", 2, flag("in_order"), "attribute 'in_order' is given twice"},
         {"Reduce", 2, ints("axes", three, 17), "attribute 'axes' has 17 entries; 0 to 16"},
         {"Reduce", 1, flag("in_order"), "1 inputs for 1 operands; 2 are accepted"},
         {"Scatter",
@@ -220,12 +238,13 @@ TEST(wrong_nodes_are_refused) {
         graph_expect_ok(gantry_graph_create(f.runtime, NULL, &graph));
         for (int k = 0; k < 2; ++k)
             graph_expect_ok(gantry_graph_add_input(graph, &SPEC_F32(2), &in[k]));
+        const gantry_attr_value_t attrs[] = {bad[i].attr, bad[i].attr};
         const gantry_graph_node_t node = {.struct_size = sizeof node,
                                           .op = bad[i].op,
                                           .inputs = in,
                                           .input_count = bad[i].inputs,
-                                          .attrs = &bad[i].attr,
-                                          .attr_count = 1};
+                                          .attrs = attrs,
+                                          .attr_count = strstr(bad[i].text, "given twice") ? 2 : 1};
         expect_refusal(gantry_graph_add_join(graph, &node, scaled_sum(graph, in[1]), &made),
                        GANTRY_INVALID_ARGUMENT, bad[i].text);
         expect_refusal(gantry_graph_add_join(graph, &node, graph, &made), GANTRY_INVALID_ARGUMENT,

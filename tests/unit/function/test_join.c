@@ -36,7 +36,8 @@ TEST(windows_are_those_of_loops) {
 TEST(two_operands_are_joined_together) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
-    join_check_argmax(f.runtime, "/CPU:0");
+    join_check_argmax(f.runtime, "/CPU:0", false);
+    join_check_argmax(f.runtime, "/CPU:0", true);
     runtime_fixture_close(&f);
 }
 

@@ -2,8 +2,8 @@
 /* Promise: A body joins elements of every type that its ops take, of one or several operands.
  * Promise: A body of a reduction may have tensors from outside, constants, branches and other
  * reductions in it, and set an output to an input, or to one tensor twice.
- * Promise: Open sizes of kept axes are joined in a function, and an open size of a reduced axis is
- * refused with its number.
+ * Promise: Open sizes of kept axes are joined in a function; an open size of a reduced axis, and
+ * more axes than the joins of open sizes take, are refused with their number.
  * Promise: A joined reduction in a function takes memory for a part of its operands.
  * Promise: Wrong use of reductions and windows with a body is an error that names the call, the
  * value and what is accepted, at once and in a trace; the outputs are NULL.
@@ -276,6 +276,8 @@ TEST(open_sizes_of_kept_axes_are_joined) {
     static const int32_t fourth[] = {4};
     const gantry_reduce_body_options_t deep = {
         .struct_size = sizeof deep, .axes = fourth, .axis_count = 1};
+    const gantry_reduce_body_options_t deep_kept = {
+        .struct_size = sizeof deep_kept, .axes = fourth, .axis_count = 1, .keep_dims = true};
     const gantry_reduce_options_t as_deep = {
         .struct_size = sizeof as_deep, .axes = fourth, .axis_count = 1};
     assert_int_equal(call_open(&f, s, GANTRY_SHAPE(OPEN, 1, 2, 1, 9000, 1, 1, 2),
@@ -283,6 +285,11 @@ TEST(open_sizes_of_kept_axes_are_joined) {
                      GANTRY_OK);
     expect_refusal(call_open(&f, s, GANTRY_SHAPE(OPEN, 70), GANTRY_SHAPE(3, 70), &first, &over),
                    GANTRY_UNIMPLEMENTED, "the size of axis 0 is open; a size that is known");
+    const gantry_shape_t many = GANTRY_SHAPE(OPEN, OPEN, 1, 1, 9000, 1, 1),
+                         given = GANTRY_SHAPE(2, 2, 1, 1, 9000, 1, 1);
+    expect_refusal(call_open(&f, s, many, given, &deep_kept, &as_deep), GANTRY_INVALID_ARGUMENT,
+                   "there are 7 axes with the joined one, of which several others have open "
+                   "sizes; to join more than 4096 elements, at most 6 are accepted");
     expect_ended_well(s);
     runtime_fixture_close(&f);
 }

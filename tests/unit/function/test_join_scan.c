@@ -23,10 +23,10 @@ TEST(scans_have_the_bits_of_cumsum) {
     runtime_fixture_close(&f);
 }
 
-TEST(scan_of_lines_has_the_order) {
+TEST(scan_of_pairs_has_the_order) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
-    join_check_lines(f.runtime, "/CPU:0");
+    join_check_scan_orders(f.runtime, "/CPU:0");
     runtime_fixture_close(&f);
 }
 
@@ -166,7 +166,7 @@ JOIN_BODY(reduce_rows) {
         .struct_size = sizeof options, .axes = (const int32_t[]){1}, .axis_count = 1};
     tensor *two[2];
     (void)user;
-    (void)gantry_reduce_with_body(s, in, inits, 2, join_half, NULL, &options, two);
+    (void)gantry_reduce_with_body(s, in, inits, 2, join_line, NULL, &options, two);
     out[0] = two[0];
 }
 
@@ -174,7 +174,7 @@ JOIN_BODY(reduce_windows) {
     tensor *const inits[] = {gantry_scalar_i32(s, 0), gantry_scalar_i32(s, 0)};
     tensor *two[2];
     (void)user;
-    (void)gantry_reduce_window_with_body(s, in, inits, 2, join_half, NULL, (const int64_t[]){1, 2},
+    (void)gantry_reduce_window_with_body(s, in, inits, 2, join_line, NULL, (const int64_t[]){1, 2},
                                          NULL, two);
     out[0] = two[0];
 }
@@ -182,7 +182,7 @@ JOIN_BODY(reduce_windows) {
 JOIN_BODY(scan_rows) {
     tensor *two[2];
     (void)user;
-    (void)gantry_scan_with_body(s, in, NULL, 2, 1, join_half, NULL, NULL, two);
+    (void)gantry_scan_with_body(s, in, NULL, 2, 1, join_line, NULL, NULL, two);
     out[0] = two[0];
 }
 
@@ -190,7 +190,7 @@ JOIN_BODY(scatter_two) {
     tensor *const x[] = {in[0], in[1]}, *const updates[] = {in[3], in[3]};
     tensor *two[2];
     (void)user;
-    (void)gantry_scatter_with_body(s, x, in[2], updates, 2, join_half, NULL, NULL, two);
+    (void)gantry_scatter_with_body(s, x, in[2], updates, 2, join_line, NULL, NULL, two);
     out[0] = two[0];
 }
 
