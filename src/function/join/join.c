@@ -67,25 +67,34 @@ static tensor *join_empty(gantry_scope_t *scope, tensor *sizes) {
     return made;
 }
 
+/* Fails in a call whose sizes from first to last - 1 are unlike. */
+static tensor *join_compare(gantry_scope_t *scope, const char *name, tensor *const *sizes,
+                            int64_t first, int64_t last) {
+    const int64_t count = last - first;
+    tensor *empty[2];
+    for (int i = 0; i < 2; ++i)
+        empty[i] = join_empty(scope, gantry_slice(scope, sizes[i], &first, &count));
+    (void)gantry_scope_name_next(scope, name);
+    return gantry_add_n(scope, empty, 2);
+}
+
 gantry_status_t gantry__join_wait_for_sizes(const gantry__join_t *join, const char *what,
                                             uint32_t number, tensor *x, tensor *sizes) {
     gantry_scope_t *scope = join->scope;
     char given[sizeof scope->next_name], name[sizeof scope->next_name];
-    if (x->shape.rank == GANTRY_MAX_RANK)
-        return gantry__fail(GANTRY_UNIMPLEMENTED,
-                            "%s %u has open sizes and rank %d; at most %d is accepted, because "
-                            "each call compares them",
-                            what, number, x->shape.rank, GANTRY_MAX_RANK - 1);
+    const int64_t rank = x->shape.rank, most = GANTRY_MAX_RANK - 1; /* a size of 0 is added */
+    (void)snprintf(name, sizeof name, "%s_%s_%u", join->name, what, number);
     memcpy(given, scope->next_name, sizeof given);
     scope->next_name[0] = '\0';
-    tensor *empty[] = {join_empty(scope, sizes),
-                       join_empty(scope, gantry_shape(scope, x, GANTRY_INT64))};
-    (void)snprintf(name, sizeof name, "%s_%s_%u", join->name, what, number);
-    (void)gantry_scope_name_next(scope, name);
-    tensor *checked = gantry_add_n(scope, empty, 2);
+    tensor *const both[] = {sizes, gantry_shape(scope, x, GANTRY_INT64)};
+    for (int64_t first = 0; first < rank; first += most) {
+        tensor *compared =
+            join_compare(scope, name, both, first, rank - first < most ? rank : first + most);
+        GANTRY__TRY(gantry__join_status(join));
+        GANTRY__TRY(gantry__trace_follow(scope, &compared, 1));
+    }
     memcpy(scope->next_name, given, sizeof given);
-    GANTRY__TRY(gantry__join_status(join));
-    return gantry__trace_follow(scope, &checked, 1);
+    return GANTRY_OK;
 }
 
 /* Open sizes of the operands are compared in each call. */

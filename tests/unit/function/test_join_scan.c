@@ -166,7 +166,7 @@ JOIN_BODY(reduce_rows) {
         .struct_size = sizeof options, .axes = (const int32_t[]){1}, .axis_count = 1};
     tensor *two[2];
     (void)user;
-    (void)gantry_reduce_with_body(s, in, inits, 2, join_line, NULL, &options, two);
+    (void)gantry_reduce_with_body(s, in, inits, 2, join_pair, NULL, &options, two);
     out[0] = two[0];
 }
 
@@ -174,7 +174,7 @@ JOIN_BODY(reduce_windows) {
     tensor *const inits[] = {gantry_scalar_i32(s, 0), gantry_scalar_i32(s, 0)};
     tensor *two[2];
     (void)user;
-    (void)gantry_reduce_window_with_body(s, in, inits, 2, join_line, NULL, (const int64_t[]){1, 2},
+    (void)gantry_reduce_window_with_body(s, in, inits, 2, join_pair, NULL, (const int64_t[]){1, 2},
                                          NULL, two);
     out[0] = two[0];
 }
@@ -182,7 +182,7 @@ JOIN_BODY(reduce_windows) {
 JOIN_BODY(scan_rows) {
     tensor *two[2];
     (void)user;
-    (void)gantry_scan_with_body(s, in, NULL, 2, 1, join_line, NULL, NULL, two);
+    (void)gantry_scan_with_body(s, in, NULL, 2, 1, join_pair, NULL, NULL, two);
     out[0] = two[0];
 }
 
@@ -190,7 +190,7 @@ JOIN_BODY(scatter_two) {
     tensor *const x[] = {in[0], in[1]}, *const updates[] = {in[3], in[3]};
     tensor *two[2];
     (void)user;
-    (void)gantry_scatter_with_body(s, x, in[2], updates, 2, join_line, NULL, NULL, two);
+    (void)gantry_scatter_with_body(s, x, in[2], updates, 2, join_pair, NULL, NULL, two);
     out[0] = two[0];
 }
 
@@ -288,7 +288,13 @@ static const open_sizes_t open_sizes[] = {
      3,
      {{8, {OPEN, 1, 1, 1, 1, 1, 1, 1}}, S2(1, 1), {8, {1, 1, 1, 1, 1, 1, 1, OPEN}}},
      {{8, {1, 1, 1, 1, 1, 1, 1, 1}}, S2(1, 1), {8, {1, 1, 1, 1, 1, 1, 1, 1}}},
-     "update 0 has open sizes and rank 8; at most 7 is accepted"},
+     NULL},
+    {join_run_scatter,
+     &by_rows,
+     3,
+     {{8, {OPEN, 1, 1, 1, 1, 1, 1, 1}}, S2(1, 1), {8, {1, 1, 1, 1, 1, 1, 1, OPEN}}},
+     {{8, {1, 1, 1, 1, 1, 1, 1, 1}}, S2(1, 1), {8, {1, 1, 1, 1, 1, 1, 1, 2}}},
+     "gantry_scatter_with_body_update_0_1 (AddN) of int32[0,1], int32[0,2]"},
 };
 
 TEST(unlike_sizes_that_were_open_are_refused) {
