@@ -4,6 +4,7 @@
 
 #include <gantry/ops.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/fp_mode.h"
@@ -55,6 +56,57 @@ gantry_status_t gantry__join_check_inits(const gantry__join_t *join, tensor *con
     return GANTRY_OK;
 }
 
+/* No elements: [0] and the sizes. */
+static tensor *join_empty(gantry_scope_t *scope, tensor *sizes) {
+    const int64_t none = 0;
+    size_t count = 1;
+    tensor *first = gantry_constant(scope, GANTRY_INT64, GANTRY_SHAPE(1), &none, sizeof none);
+    tensor *dims = gantry_concat(scope, (tensor *[]){first, sizes}, 2, 0), *made = NULL;
+    (void)gantry_op_call(scope, "Fill", (tensor *[]){dims, gantry_scalar_i32(scope, 0)}, 2, NULL, 0,
+                         &made, &count);
+    return made;
+}
+
+/* Fails in a call whose sizes from first to last - 1 are unlike. */
+static tensor *join_compare(gantry_scope_t *scope, const char *name, tensor *const *sizes,
+                            int64_t first, int64_t last) {
+    const int64_t count = last - first;
+    tensor *empty[2];
+    for (int i = 0; i < 2; ++i)
+        empty[i] = join_empty(scope, gantry_slice(scope, sizes[i], &first, &count));
+    (void)gantry_scope_name_next(scope, name);
+    return gantry_add_n(scope, empty, 2);
+}
+
+gantry_status_t gantry__join_wait_for_sizes(const gantry__join_t *join, const char *what,
+                                            uint32_t number, tensor *x, tensor *sizes) {
+    gantry_scope_t *scope = join->scope;
+    char given[sizeof scope->next_name], name[sizeof scope->next_name];
+    const int64_t rank = x->shape.rank, most = GANTRY_MAX_RANK - 1; /* a size of 0 is added */
+    (void)snprintf(name, sizeof name, "%s_%s_%u", join->name, what, number);
+    memcpy(given, scope->next_name, sizeof given);
+    scope->next_name[0] = '\0';
+    tensor *const both[] = {sizes, gantry_shape(scope, x, GANTRY_INT64)};
+    for (int64_t first = 0; first < rank; first += most) {
+        tensor *compared =
+            join_compare(scope, name, both, first, rank - first < most ? rank : first + most);
+        GANTRY__TRY(gantry__join_status(join));
+        GANTRY__TRY(gantry__trace_follow(scope, &compared, 1));
+    }
+    memcpy(scope->next_name, given, sizeof given);
+    return GANTRY_OK;
+}
+
+/* Open sizes of the operands are compared in each call. */
+static gantry_status_t join_wait_for_operands(const gantry__join_t *join, tensor *const *operands) {
+    for (uint32_t i = 1; i < join->count; ++i) {
+        if (operands[i]->elements >= 0 && operands[0]->elements >= 0) continue;
+        GANTRY__TRY(gantry__join_wait_for_sizes(
+            join, "operand", i, operands[i], gantry_shape(join->scope, operands[0], GANTRY_INT64)));
+    }
+    return GANTRY_OK;
+}
+
 /* ---- the join's scope ---- */
 
 gantry__join_t gantry__join_of(const char *name, gantry_scope_t *scope,
@@ -76,7 +128,7 @@ gantry_status_t gantry__join_begin(gantry__join_t *join, tensor *const *operands
     /* a name that the program gave is that of the first part */
     memcpy(join->scope->next_name, join->outer->next_name, sizeof join->outer->next_name);
     join->outer->next_name[0] = '\0';
-    return GANTRY_OK;
+    return join_wait_for_operands(join, operands);
 }
 
 /* Moves a tensor to the parent of a scope; another owner's as an alias. */

@@ -31,7 +31,8 @@ typedef const gantry_tensor_t *gantry__joined_t[GANTRY_MAX_JOINED];
 gantry__join_t gantry__join_of(const char *name, gantry_scope_t *scope,
                                gantry_function_body_fn body, void *user, size_t count,
                                const gantry_tensor_t **outputs);
-/* Checks count, body, outputs, and count operands of one shape, then begins the join's scope. */
+/* Checks count, body, outputs, and count operands of one shape, then begins the join's scope. Each
+ * call compares sizes that are open. */
 gantry_status_t gantry__join_begin(gantry__join_t *join, const gantry_tensor_t *const *operands);
 /* InvalidArgument unless a tensor is given that the caller's scope takes: "what number". */
 gantry_status_t gantry__join_check_tensor(const gantry__join_t *join, const char *what,
@@ -40,6 +41,11 @@ gantry_status_t gantry__join_check_tensor(const gantry__join_t *join, const char
 gantry_status_t gantry__join_check_inits(const gantry__join_t *join,
                                          const gantry_tensor_t *const *operands,
                                          const gantry_tensor_t *const *inits);
+/* In each call, ops of the join's scope that come after this one wait until sizes, a vector of
+ * int64, are compared with those of x, "what number", some of which are open: InvalidArgument. */
+gantry_status_t gantry__join_wait_for_sizes(const gantry__join_t *join, const char *what,
+                                            uint32_t number, const gantry_tensor_t *x,
+                                            const gantry_tensor_t *sizes);
 /* Moves results to the caller's scope as its outputs if status is OK, ends the join's scope, and
  * returns the status of the caller's scope, with the call's name in front of the message. Outputs
  * are NULL after a failure. */

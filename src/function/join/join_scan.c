@@ -319,7 +319,7 @@ static gantry_status_t scan_run_body(const gantry__join_t *join, tensor *const *
     if (options->exclusive && !inits)
         return gantry__refuse("the array of inits is NULL; an exclusive scan begins with them");
     gantry__join_copy(join, operands, out);
-    if (operands[0]->elements == 0) return GANTRY_OK;
+    if (operands[0]->elements == 0 || operands[0]->shape.dims[axes.axis] == 0) return GANTRY_OK;
     for (uint32_t i = 0; i < join->count; ++i) {
         out[i] = scan_flatten(join, operands[i], &axes);
         if (options->reverse)

@@ -201,7 +201,7 @@ static tensor *scatter_places(const join_scatter_t *scatter, tensor *operand, in
 static tensor *scatter_shaped_as(const join_scatter_t *scatter, tensor *x, tensor *like,
                                  int32_t rank) {
     gantry_scope_t *scope = scatter->join.scope;
-    gantry_shape_t shape = {.rank = rank > 0 ? rank : 1, .dims = {1}};
+    gantry_shape_t shape = {.rank = rank};
     bool is_open = false;
     for (int32_t d = 0; d < rank; ++d) {
         shape.dims[d] = like->shape.dims[d];
@@ -313,6 +313,29 @@ static gantry_status_t scatter_check_updates(const join_scatter_t *scatter, tens
         return gantry__refuse("update %u is %s%s; %s%s is accepted, as indices and operand %u want",
                               i, gantry_dtype_name(updates[i]->dtype), got,
                               gantry_dtype_name(operands[i]->dtype), accepted, i);
+    }
+    return GANTRY_OK;
+}
+
+/* Sizes of updates that are open, or are compared with open ones, are compared in each call. */
+static gantry_status_t scatter_wait_for_updates(const join_scatter_t *scatter, tensor *operand,
+                                                tensor *const *updates) {
+    gantry_scope_t *scope = scatter->join.scope;
+    tensor *indices = scatter->indices;
+    const int64_t starts[] = {0, scatter->depth}, outer = indices->shape.rank - 1, rest = -1;
+    for (uint32_t i = 0; i < scatter->join.count; ++i) {
+        if (updates[i]->elements >= 0 && indices->elements >= 0 &&
+            (scatter->names_elements || operand->elements >= 0))
+            continue;
+        tensor *sizes = gantry_shape(scope, indices, GANTRY_INT64);
+        if (!scatter->names_elements) {
+            tensor *named = gantry_shape(scope, operand, GANTRY_INT64);
+            sizes = gantry_concat(scope,
+                                  (tensor *[]){gantry_slice(scope, sizes, &starts[0], &outer),
+                                               gantry_slice(scope, named, &starts[1], &rest)},
+                                  2, 0);
+        }
+        GANTRY__TRY(gantry__join_wait_for_sizes(&scatter->join, "update", i, updates[i], sizes));
     }
     return GANTRY_OK;
 }
@@ -451,6 +474,7 @@ static gantry_status_t scatter_joined_by(join_scatter_t *scatter, tensor *const 
     GANTRY__TRY(scatter_check_policy(scatter->policy));
     GANTRY__TRY(scatter_measure(scatter, &operands[0]->shape));
     scatter->drops = strcmp(scatter->policy, "IGNORE") == 0;
+    GANTRY__TRY(scatter_wait_for_updates(scatter, operands[0], updates));
     gantry__join_copy(&scatter->join, operands, out);
     if (scatter->updates == 0 || scatter->width == 0 || (scatter->drops && scatter->places == 0))
         return GANTRY_OK;

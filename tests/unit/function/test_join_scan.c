@@ -4,6 +4,8 @@
  * Promise: A scatter with a body joins updates in their order, as the library's scatters do.
  * Promise: Scans and scatters with a body take sizes that are open, 8 axes, no updates, and indices
  * that name the whole operand; a body only sees elements that are joined.
+ * Promise: Open sizes of operands, indices and updates that must be equal are compared in each
+ * call; others are refused with the call's name and both shapes.
  * Promise: Wrong use of scans and scatters with a body is an error that names the call, the value
  * and what is accepted, at once and in a trace; the outputs are NULL.
  * Promise: A scan or scatter with a body whose allocations fail leaks nothing. */
@@ -101,6 +103,220 @@ TEST(rows_without_numbers_name_the_operand) {
     in[2] = I32(s, 1, 2, 3);
     join_run_scatter(s, in, &got, (void *)&call);
     EXPECT_I32(got, 11);
+    expect_ended_well(s);
+    runtime_fixture_close(&f);
+}
+
+/* A trace of a call, with inputs of these shapes, called with such tensors. */
+static gantry_status_t call_with_shapes(gantry_scope_t *s, gantry_function_body_fn body, void *user,
+                                        const gantry_shape_t *shapes, tensor *const *in,
+                                        size_t count, tensor **out) {
+    gantry_input_spec_t specs[6];
+    gantry_function_t *function;
+    for (size_t i = 0; i < count; ++i)
+        specs[i] = (gantry_input_spec_t){NULL, gantry_tensor_dtype(in[i]), shapes[i]};
+    gantry_status_t status = gantry_function_trace(gantry_scope_runtime(s), "open", body, user,
+                                                   specs, count, 1, NULL, &function);
+    if (status != GANTRY_OK) return status;
+    status = gantry_function_call(s, function, in, count, out, 1);
+    gantry_function_release(function);
+    return status;
+}
+
+TEST(scans_along_no_elements_are_empty) {
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *s = runtime_fixture_scope(&f, "CPU:0");
+    tensor *x = gantry_zeros(s, GANTRY_FLOAT32, GANTRY_SHAPE(0, 3)), *out,
+           *one = join_scalar(s, GANTRY_FLOAT32, 1);
+    for (int i = 0; i < 3; ++i) {
+        join_scan_call_t call = {.body = join_add, .count = 1, .inits = i > 0 ? &one : NULL};
+        call.options =
+            (gantry_scan_body_options_t){.struct_size = sizeof call.options, .exclusive = i > 1};
+        assert_int_equal(call_with_shapes(s, join_run_scan, &call,
+                                          &GANTRY_SHAPE(0, GANTRY_OPEN_SIZE), &x, 1, &out),
+                         GANTRY_OK);
+        join_expect_equal(s, out, x);
+    }
+    expect_ended_well(s);
+    runtime_fixture_close(&f);
+}
+
+TEST(updates_of_a_scalar_are_joined) {
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *s = runtime_fixture_scope(&f, "CPU:0");
+    const join_scatter_call_t call = {.body = join_add, .count = 1};
+    tensor *in[] = {gantry_scalar_i32(s, 1), gantry_zeros(s, GANTRY_INT32, GANTRY_SHAPE(3, 0)),
+                    I32(s, 2, 3, 4)},
+           *out;
+    join_run_scatter(s, in, &out, (void *)&call);
+    join_expect_equal(s, out, gantry_scalar_i32(s, 10));
+    expect_ended_well(s);
+    runtime_fixture_close(&f);
+}
+
+/* ---- open sizes that must be equal ---- */
+
+#define OPEN GANTRY_OPEN_SIZE
+
+JOIN_BODY(reduce_rows) {
+    tensor *const inits[] = {gantry_scalar_i32(s, 0), gantry_scalar_i32(s, 0)};
+    const gantry_reduce_body_options_t options = {
+        .struct_size = sizeof options, .axes = (const int32_t[]){1}, .axis_count = 1};
+    tensor *two[2];
+    (void)user;
+    (void)gantry_reduce_with_body(s, in, inits, 2, join_pair, NULL, &options, two);
+    out[0] = two[0];
+}
+
+JOIN_BODY(reduce_windows) {
+    tensor *const inits[] = {gantry_scalar_i32(s, 0), gantry_scalar_i32(s, 0)};
+    tensor *two[2];
+    (void)user;
+    (void)gantry_reduce_window_with_body(s, in, inits, 2, join_pair, NULL, (const int64_t[]){1, 2},
+                                         NULL, two);
+    out[0] = two[0];
+}
+
+JOIN_BODY(scan_rows) {
+    tensor *two[2];
+    (void)user;
+    (void)gantry_scan_with_body(s, in, NULL, 2, 1, join_pair, NULL, NULL, two);
+    out[0] = two[0];
+}
+
+JOIN_BODY(scatter_two) {
+    tensor *const x[] = {in[0], in[1]}, *const updates[] = {in[3], in[3]};
+    tensor *two[2];
+    (void)user;
+    (void)gantry_scatter_with_body(s, x, in[2], updates, 2, join_pair, NULL, NULL, two);
+    out[0] = two[0];
+}
+
+typedef struct open_sizes_t {
+    gantry_function_body_fn body;
+    const void *user;
+    size_t count;
+    gantry_shape_t traced[4], given[4];
+    const char *text; /* NULL: they fit */
+} open_sizes_t;
+
+static const join_scatter_call_t by_rows = {.body = join_add, .count = 1},
+                                 by_elements = {
+                                     .body = join_add, .count = 1, .names_elements = true};
+
+#define S1(a)    \
+    {            \
+        1, { a } \
+    }
+#define S2(a, b)    \
+    {               \
+        2, { a, b } \
+    }
+#define S3(a, b, c)    \
+    {                  \
+        3, { a, b, c } \
+    }
+
+static const open_sizes_t open_sizes[] = {
+    {join_reduce_rows, NULL, 2, {S2(OPEN, 4), S2(OPEN, 4)}, {S2(3, 4), S2(3, 4)}, NULL},
+    {join_reduce_rows,
+     NULL,
+     2,
+     {S2(OPEN, 4), S2(OPEN, 4)},
+     {S2(3, 4), S2(1, 4)},
+     "node gantry_reduce_with_body_operand_1 (AddN) of int32[0,3,4], int32[0,1,4]"},
+    {join_reduce_windows,
+     NULL,
+     2,
+     {S2(OPEN, 4), S2(OPEN, 4)},
+     {S2(3, 4), S2(1, 4)},
+     "gantry_reduce_window_with_body_operand_1 (AddN) of int32[0,3,4], int32[0,1,4]"},
+    {join_scan_rows,
+     NULL,
+     2,
+     {S2(OPEN, 4), S2(OPEN, 4)},
+     {S2(3, 4), S2(1, 4)},
+     "gantry_scan_with_body_operand_1 (AddN) of int32[0,3,4], int32[0,1,4]"},
+    {join_scan_rows,
+     NULL,
+     2,
+     {S2(OPEN, 0), S2(OPEN, 0)},
+     {S2(3, 0), S2(1, 0)},
+     "gantry_scan_with_body_operand_1 (AddN) of int32[0,3,0], int32[0,1,0]"},
+    {join_scatter_two,
+     NULL,
+     4,
+     {S1(OPEN), S1(OPEN), S2(3, 1), S1(3)},
+     {S1(5), S1(7), S2(3, 1), S1(3)},
+     "gantry_scatter_with_body_operand_1 (AddN) of int32[0,5], int32[0,7]"},
+    {join_run_scatter, &by_rows, 3, {S1(5), S2(OPEN, 1), S1(OPEN)}, {S1(5), S2(3, 1), S1(3)}, NULL},
+    {join_run_scatter,
+     &by_rows,
+     3,
+     {S1(5), S2(OPEN, 1), S1(OPEN)},
+     {S1(5), S2(3, 1), S1(5)},
+     "gantry_scatter_with_body_update_0 (AddN) of int32[0,3], int32[0,5]"},
+    {join_run_scatter,
+     &by_rows,
+     3,
+     {S1(5), S2(OPEN, 1), S1(3)},
+     {S1(5), S2(2, 1), S1(3)},
+     "gantry_scatter_with_body_update_0 (AddN) of int32[0,2], int32[0,3]"},
+    {join_run_scatter,
+     &by_rows,
+     3,
+     {S2(5, OPEN), S2(3, 1), S2(3, OPEN)},
+     {S2(5, 2), S2(3, 1), S2(3, 1)},
+     "gantry_scatter_with_body_update_0 (AddN) of int32[0,3,2], int32[0,3,1]"},
+    {join_run_scatter,
+     &by_rows,
+     3,
+     {S3(5, OPEN, OPEN), S2(3, 1), S3(3, OPEN, OPEN)},
+     {S3(5, 3, 2), S2(3, 1), S3(3, 2, 3)},
+     "gantry_scatter_with_body_update_0 (AddN) of int32[0,3,3,2], int32[0,3,2,3]"},
+    {join_run_scatter, &by_elements, 3, {S1(5), S1(OPEN), S1(OPEN)}, {S1(5), S1(3), S1(3)}, NULL},
+    {join_run_scatter,
+     &by_elements,
+     3,
+     {S1(5), S1(OPEN), S1(OPEN)},
+     {S1(5), S1(3), S1(5)},
+     "gantry_scatter_elements_with_body_update_0 (AddN) of int32[0,3], int32[0,5]"},
+    {join_run_scatter,
+     &by_rows,
+     3,
+     {{8, {OPEN, 1, 1, 1, 1, 1, 1, 1}}, S2(1, 1), {8, {1, 1, 1, 1, 1, 1, 1, OPEN}}},
+     {{8, {1, 1, 1, 1, 1, 1, 1, 1}}, S2(1, 1), {8, {1, 1, 1, 1, 1, 1, 1, 1}}},
+     NULL},
+    {join_run_scatter,
+     &by_rows,
+     3,
+     {{8, {OPEN, 1, 1, 1, 1, 1, 1, 1}}, S2(1, 1), {8, {1, 1, 1, 1, 1, 1, 1, OPEN}}},
+     {{8, {1, 1, 1, 1, 1, 1, 1, 1}}, S2(1, 1), {8, {1, 1, 1, 1, 1, 1, 1, 2}}},
+     "gantry_scatter_with_body_update_0_1 (AddN) of int32[0,1], int32[0,2]"},
+};
+
+TEST(unlike_sizes_that_were_open_are_refused) {
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *s = runtime_fixture_scope(&f, "CPU:0");
+    for (size_t i = 0; i < sizeof open_sizes / sizeof open_sizes[0]; ++i) {
+        const open_sizes_t *at = &open_sizes[i];
+        gantry_scope_t *inner = gantry_scope_begin_in(s, NULL);
+        tensor *in[4], *out = NULL;
+        for (size_t k = 0; k < at->count; ++k)
+            in[k] = gantry_zeros(inner, GANTRY_INT32, at->given[k]);
+        const gantry_status_t status =
+            call_with_shapes(inner, at->body, (void *)at->user, at->traced, in, at->count, &out);
+        if (at->text) {
+            assert_int_not_equal(status, GANTRY_OK);
+            if (!strstr(gantry_last_message(), at->text)) fail_msg("%s", gantry_last_message());
+        } else {
+            assert_int_equal(status, GANTRY_OK);
+        }
+        (void)gantry_scope_end(inner);
+    }
     expect_ended_well(s);
     runtime_fixture_close(&f);
 }
