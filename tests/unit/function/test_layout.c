@@ -7,6 +7,8 @@
  * channels, and none follows a convolution whose result only it would take.
  * Promise: The explanation of a function names the transposes that cancel; graphs without a
  * convolution or a pool, and nodes that other nodes wait for, keep theirs.
+ * Promise: On the CPU, a depthwise convolution of float32 with few channels stays as the body has
+ * it where it would need a transpose; between convolutions it goes along.
  * Promise: Between convolutions, an op may have a scalar as its first operand, and a Roll any
  * number of shifts. */
 #define _XOPEN_SOURCE 700
@@ -216,6 +218,38 @@ TEST(a_scalar_as_first_operand_has_no_order) {
     static const char *const ops[] = {"Transpose"};
     static const uint32_t counts[] = {0};
     expect_counts(limited, GANTRY_SHAPE(2, 4, 6, 5), 4, ops, counts, 1);
+}
+
+/* ---- depthwise convolutions ---- */
+
+static void depthwise_first(images_net_t *net, const gantry_tensor_t *const *inputs,
+                            const gantry_tensor_t **outputs) {
+    const gantry_tensor_t *x = gantry_relu(net->scope, inputs[0]);
+    outputs[0] = gantry_relu(net->scope, images_depthwise(net, x));
+}
+
+static void convolution_then_depthwise(images_net_t *net, const gantry_tensor_t *const *inputs,
+                                       const gantry_tensor_t **outputs) {
+    const gantry_tensor_t *x = gantry_relu(net->scope, convolve(net, inputs[0], 3, 8, 1));
+    outputs[0] = gantry_relu(net->scope, images_depthwise(net, x));
+}
+
+static void depthwise_between(images_net_t *net, const gantry_tensor_t *const *inputs,
+                              const gantry_tensor_t **outputs) {
+    const gantry_tensor_t *x = gantry_relu(net->scope, convolve(net, inputs[0], 3, 8, 1));
+    x = gantry_relu(net->scope, images_depthwise(net, x));
+    outputs[0] = gantry_relu(net->scope, convolve(net, x, 3, 4, 1));
+}
+
+/* With many channels, two transposes take less time than the windows of planes do. */
+TEST(depthwise_convolutions_of_few_channels_need_no_transpose) {
+    static const char *const ops[] = {"Transpose"};
+    static const uint32_t none[] = {0}, two[] = {2};
+    expect_counts(depthwise_first, GANTRY_SHAPE(2, 3, 6, 5), 0, ops, none, 1);
+    expect_counts(depthwise_first, GANTRY_SHAPE(1, 18, 6, 19), 0, ops, none, 1);
+    expect_counts(depthwise_first, GANTRY_SHAPE(1, 18, 6, 5), 0, ops, two, 1);
+    expect_counts(convolution_then_depthwise, GANTRY_SHAPE(2, 4, 12, 11), 2, ops, none, 1);
+    expect_counts(depthwise_between, GANTRY_SHAPE(2, 4, 6, 5), 4, ops, none, 1);
 }
 
 /* ---- what stays ---- */
