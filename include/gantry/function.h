@@ -111,8 +111,9 @@ typedef struct gantry_function_options_t {
     /** The most bytes that a call may take on any device, results included, as
      * gantry_function_get_memory counts them; 0: no limit. If the body's order takes more, nodes
      * without effects run in an order that takes less; if that is not enough, elementwise values
-     * that are used late are computed again; if that is not enough either, tracing fails with
-     * ResourceExhausted and the numbers. */
+     * that are used late are computed again, and then the layout pass is left out, for which the
+     * body runs again; if that is not enough either, tracing fails with ResourceExhausted and the
+     * numbers. */
     uint64_t memory_budget_bytes;
     /** GANTRY_PASS_... that are left out, to look at the graph without them; 0: none. */
     uint32_t passes_off;

@@ -32,6 +32,7 @@ typedef struct gantry__specialization_t {
     gantry__graph_t graph;
     gantry__trace_draws_t draws;
     gantry__schedule_t schedule;
+    uint64_t bytes_over_budget; /* of the best plan if it exceeds the memory budget; else 0 */
     /* The graph went through the passes and is placed. A trace of gantry_function_trace waits for
      * its first use, where nothing can be refused: it opens no device that no call needs. */
     atomic_bool is_planned;

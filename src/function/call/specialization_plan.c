@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans a trace: passes over its graph, then a schedule. A function with a memory budget gets the
  * first plan within it: in the body's order, in one that takes less, or with cheap nodes computed
- * again. */
+ * again. Without one, specializations.c makes the trace once more, without the layout pass. */
 #include <stdio.h>
 
 #include "device/logical_device.h"
@@ -97,7 +97,9 @@ static gantry_status_t plan_specialization(const gantry_function_t *function,
     if (needed.first <= budget) return GANTRY_OK;
     GANTRY__TRY(order_nodes(function, specialization, &needed));
     if (needed.best > budget) GANTRY__TRY(recompute_nodes(function, specialization, &needed));
-    return needed.best <= budget ? GANTRY_OK : fail_budget(function, &needed);
+    if (needed.best <= budget) return GANTRY_OK;
+    specialization->bytes_over_budget = needed.best;
+    return fail_budget(function, &needed);
 }
 
 gantry_status_t gantry__specialization_plan(const gantry_function_t *function,

@@ -3,6 +3,7 @@
  * when there are too many. specialization_plan.c plans them. */
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <gantry/observe.h>
@@ -228,28 +229,79 @@ static gantry__specialization_t *put_first(gantry_function_t *function,
     return evicted;
 }
 
-static gantry_status_t make_specialization(gantry_function_t *function,
-                                           const gantry__call_request_t *request,
-                                           const gantry_tensor_t *const *inputs, bool waits,
-                                           gantry__specialization_t **out_specialization) {
+/* NULL: there is no memory. The caller must call specialization_destroy. */
+static gantry__specialization_t *new_specialization(const gantry_function_t *function,
+                                                    const gantry__call_request_t *request,
+                                                    const gantry_tensor_t *const *inputs) {
     const gantry__heap_t *heap = &function->runtime->heap;
     gantry__specialization_t *specialization = gantry__heap_zalloc(heap, sizeof *specialization);
-    if (!specialization) return gantry__function_fail(function, GANTRY_RESOURCE_EXHAUSTED);
+    if (!specialization) return NULL;
     gantry__graph_init(&specialization->graph, heap);
     specialization->request = *request;
     specialization->losses =
         atomic_load_explicit(&function->runtime->devices.losses, memory_order_acquire);
     specialization->shapes = gantry__heap_zalloc(heap, bytes_of_shapes(function));
-    gantry_status_t status = specialization->shapes ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
-    for (uint32_t i = 0; specialization->shapes && i < function->input_count; ++i)
+    if (!specialization->shapes) {
+        specialization_destroy(function, specialization);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < function->input_count; ++i)
         specialization->shapes[i] = shape_to_trace(function, inputs, i);
     specialization->graph.passes_off = function->passes_off;
     specialization->graph.is_never_replayed = function->is_never_replayed;
-    if (status == GANTRY_OK) status = record(function, specialization, NULL);
-    if (status == GANTRY_OK) status = note_outputs(function, specialization);
-    if (status == GANTRY_OK &&
-        !(waits && gantry__specialization_may_wait(function, specialization)))
-        status = gantry__specialization_plan(function, specialization);
+    return specialization;
+}
+
+static gantry_status_t record_and_plan(const gantry_function_t *function,
+                                       gantry__specialization_t *specialization, bool waits) {
+    GANTRY__TRY(record(function, specialization, NULL));
+    GANTRY__TRY(note_outputs(function, specialization));
+    return waits && gantry__specialization_may_wait(function, specialization)
+               ? GANTRY_OK
+               : gantry__specialization_plan(function, specialization);
+}
+
+/* Replaces a trace that is over the budget, and draws from its streams. After a failure the trace
+ * stays; the message is that of the trace that needs fewer bytes. */
+GANTRY__COLD static gantry_status_t trace_without_layout(
+    const gantry_function_t *function, const gantry_tensor_t *const *inputs,
+    gantry__specialization_t **specialization) {
+    char text[GANTRY__MESSAGE_BYTES];
+    gantry_status_t status = GANTRY_RESOURCE_EXHAUSTED;
+    (void)snprintf(text, sizeof text, "%s", gantry__message());
+    gantry__specialization_t *over = *specialization,
+                             *made = new_specialization(function, &over->request, inputs);
+    if (made) {
+        made->graph.passes_off |= GANTRY_PASS_LAYOUT;
+        made->draws.is_again = true;
+        made->draws.given = &over->draws;
+        status = record_and_plan(function, made, false);
+        made->draws.given = NULL;
+        made->graph.gave_layout_up = true;
+    }
+    if (status == GANTRY_OK) {
+        *specialization = made;
+        specialization_destroy(function, over);
+        return GANTRY_OK;
+    }
+    const bool is_nearer =
+        made && made->bytes_over_budget > 0 && made->bytes_over_budget < over->bytes_over_budget;
+    if (made) specialization_destroy(function, made);
+    return is_nearer ? status : gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "%s", text);
+}
+
+static gantry_status_t make_specialization(gantry_function_t *function,
+                                           const gantry__call_request_t *request,
+                                           const gantry_tensor_t *const *inputs, bool waits,
+                                           gantry__specialization_t **out_specialization) {
+    const uint32_t before = gantry__failures();
+    gantry__specialization_t *specialization = new_specialization(function, request, inputs);
+    if (!specialization) return gantry__function_fail(function, GANTRY_RESOURCE_EXHAUSTED);
+    gantry_status_t status = record_and_plan(function, specialization, waits);
+    if (specialization->bytes_over_budget > 0 && specialization->graph.is_laid_out) {
+        status = trace_without_layout(function, inputs, &specialization);
+        if (status == GANTRY_OK) gantry__forget_since(before);
+    }
     if (status != GANTRY_OK) {
         specialization_destroy(function, specialization);
         return gantry__function_fail(function, status);

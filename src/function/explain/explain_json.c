@@ -211,7 +211,7 @@ static void write_graph(const explained_t *explained, gantry__text_t *out) {
     gantry__text_append(out, "],\"cancelled\":[");
     for (uint32_t i = 0; i < graph->cancelled_count; ++i)
         explain_json_write_left_out(graph->cancelled[i], i == 0, out);
-    gantry__text_append(out, "]");
+    gantry__text_append(out, graph->gave_layout_up ? "],\"without_layout\":true" : "]");
     write_values(explained, "results", graph->outputs, graph->output_count, out);
     gantry__text_append(out, ",\"copies\":[");
     for (size_t i = 0; i < explained->copy_count; ++i) explain_json_write_copy(explained, i, out);

@@ -295,6 +295,8 @@ static void explain_text_write_graph(const explained_t *explained, gantry__text_
     explain_text_write_nodes(explained, out);
     write_unused(explained, out);
     write_cancelled(explained, out);
+    if (explained->graph->gave_layout_up)
+        gantry__text_append(out, "\nthe layout pass was left out, for the memory budget\n");
     explain_text_write_copies(explained, out);
     gantry__explained_runs(explained, true, explain_text_write_run, out);
     for (size_t i = 0; i < explained->schedule->block_count; ++i)

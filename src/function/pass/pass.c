@@ -11,7 +11,7 @@ static bool is_on(const gantry__graph_t *graph, gantry_pass_t pass) {
 }
 
 /* The bodies of branches and loops. */
-static gantry_status_t run_inside(gantry_runtime_t *runtime, const gantry__graph_t *graph) {
+static gantry_status_t run_inside(gantry_runtime_t *runtime, gantry__graph_t *graph) {
     for (size_t i = 0; i < graph->node_count; ++i) {
         const gantry__node_t *node = &graph->nodes[i];
         for (uint32_t k = 0; k < node->body_count; ++k) {
@@ -19,6 +19,7 @@ static gantry_status_t run_inside(gantry_runtime_t *runtime, const gantry__graph
             node->bodies[k].graph.is_never_replayed = graph->is_never_replayed;
             node->bodies[k].graph.is_batch_invariant |= graph->is_batch_invariant;
             GANTRY__TRY(gantry__passes_run(runtime, &node->bodies[k].graph));
+            graph->is_laid_out |= node->bodies[k].graph.is_laid_out;
         }
     }
     return GANTRY_OK;
@@ -31,6 +32,7 @@ static gantry_status_t run_layout(gantry_runtime_t *runtime, gantry__graph_t *gr
     GANTRY__TRY(gantry__pass_layout(runtime, graph, &is_changed));
     GANTRY__TRY(gantry__pass_shuffle(runtime, graph, &is_shuffled));
     if (!is_changed && !is_shuffled) return GANTRY_OK;
+    graph->is_laid_out = true;
     if (is_on(graph, GANTRY_PASS_CONSTANT_FOLDING)) GANTRY__TRY(gantry__pass_fold(runtime, graph));
     if (is_on(graph, GANTRY_PASS_COMMON_SUBEXPRESSIONS)) GANTRY__TRY(gantry__pass_common(graph));
     return is_on(graph, GANTRY_PASS_DEAD_NODES) ? gantry__pass_dead(graph) : GANTRY_OK;

@@ -86,6 +86,8 @@ typedef struct gantry__graph_t {
     uint32_t *outputs; /* values */
     uint32_t input_count, output_count;
     uint32_t passes_off;     /* GANTRY_PASS_... */
+    bool is_laid_out;        /* the layout pass changed it or a body in it */
+    bool gave_layout_up;     /* the layout pass is off for a memory budget */
     bool is_never_replayed;  /* the option device_graphs is off */
     bool is_batch_invariant; /* the option batch_invariant is on, in a scope at least */
     const char **dropped;    /* names of the nodes that nothing needed, in their order */

@@ -9,6 +9,8 @@
  * convolution or a pool, and nodes that other nodes wait for, keep theirs.
  * Promise: On the CPU, a depthwise convolution of float32 with few channels stays as the body has
  * it where it would need a transpose; between convolutions it goes along.
+ * Promise: A memory budget that a function meets only without the layout pass is met without it, as
+ * the explanation says.
  * Promise: Between convolutions, an op may have a scalar as its first operand, and a Roll any
  * number of shifts. */
 #define _XOPEN_SOURCE 700
@@ -331,6 +333,90 @@ TEST(the_explanation_names_what_cancels) {
     assert_non_null(strstr(text, "\"cancelled\":[]"));
     gantry_function_release(function);
     runtime_fixture_close(&f);
+}
+
+/* ---- a memory budget ---- */
+
+enum { TIGHT = 280000 }; /* bytes: enough only without the pass */
+
+/* Draws, so that a second trace must draw from the same stream. */
+static void pooled_noise(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                         const gantry_tensor_t **outputs, void *user) {
+    const gantry_window_options_t options = {
+        .struct_size = sizeof options, .strides = {2, 2}, .channels_first = true};
+    const gantry_tensor_t *noise =
+        gantry_random_uniform(scope, GANTRY_SHAPE(1, 64, 28, 28), GANTRY_FLOAT32, 0);
+    ++*(int *)user;
+    outputs[0] = gantry_max_pool2d(scope, gantry_relu(scope, gantry_add(scope, inputs[0], noise)),
+                                   3, 3, &options);
+}
+
+static gantry_function_t *try_pooled(gantry_runtime_t *runtime, uint64_t budget,
+                                     uint32_t passes_off, int *traces) {
+    const gantry_input_spec_t input = {"x", GANTRY_FLOAT32, GANTRY_SHAPE(1, 64, 28, 28)};
+    const gantry_function_options_t options = {
+        .struct_size = sizeof options, .memory_budget_bytes = budget, .passes_off = passes_off};
+    gantry_function_t *function = NULL;
+    *traces = 0;
+    (void)gantry_function_trace(runtime, "f", pooled_noise, traces, &input, 1, 1, &options,
+                                &function);
+    return function;
+}
+
+static uint64_t bytes_of_call(gantry_function_t *function) {
+    gantry_function_memory_t memory = {.struct_size = sizeof memory};
+    size_t devices;
+    assert_int_equal(gantry_function_get_memory(function, 1, &memory, &devices), GANTRY_OK);
+    return memory.planned_bytes + memory.result_bytes;
+}
+
+static bool explains(gantry_function_t *function, gantry_explain_form_t form, const char *words) {
+    static char text[1 << 15];
+    assert_int_equal(gantry_function_explain(function, form, text, sizeof text, NULL), GANTRY_OK);
+    return strstr(text, words) != NULL;
+}
+
+static const char is_left_out[] = "\nthe layout pass was left out, for the memory budget\n";
+
+TEST(a_budget_that_only_the_pass_exceeds_is_met_without_it) {
+    runtime_fixture_t f;
+    int traces;
+    runtime_fixture_open(&f, 0);
+    gantry_function_t *with = try_pooled(f.runtime, 0, 0, &traces),
+                      *without = try_pooled(f.runtime, 0, GANTRY_PASS_LAYOUT, &traces);
+    const uint64_t most = bytes_of_call(with), least = bytes_of_call(without);
+    assert_true(least <= TIGHT && TIGHT < most);
+    assert_false(explains(with, GANTRY_EXPLAIN_TEXT, is_left_out));
+    gantry_function_t *within = try_pooled(f.runtime, least, 0, &traces);
+    if (!within) fail_msg("%s", gantry_last_message());
+    assert_int_equal(traces, 2);
+    assert_string_equal(gantry_last_message(), "");
+    assert_int_equal(bytes_of_call(within), least);
+    assert_true(explains(within, GANTRY_EXPLAIN_TEXT, is_left_out));
+    assert_true(explains(within, GANTRY_EXPLAIN_JSON, ",\"without_layout\":true,"));
+    assert_null(try_pooled(f.runtime, least - 1, 0, &traces));
+    char words[64];
+    (void)snprintf(words, sizeof words, "and %llu in the best order", (unsigned long long)least);
+    assert_non_null(strstr(gantry_last_message(), words));
+    gantry_function_release(within);
+    within = try_pooled(f.runtime, most, 0, &traces);
+    assert_int_equal(traces, 1);
+    assert_false(explains(within, GANTRY_EXPLAIN_TEXT, is_left_out));
+    gantry_function_release(within);
+    gantry_function_release(without);
+    gantry_function_release(with);
+    runtime_fixture_close(&f);
+}
+
+static gantry_status_t trace_pooled(gantry_scope_t *scope) {
+    int traces;
+    gantry_function_t *function = try_pooled(gantry_scope_runtime(scope), TIGHT, 0, &traces);
+    gantry_function_release(function);
+    return function ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+}
+
+TEST(nothing_leaks_when_memory_runs_out_in_a_second_trace) {
+    runtime_fixture_starve_each(0, NULL, trace_pooled);
 }
 
 /* ---- bodies, open sizes ---- */
