@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "function/build/graph_join.h"
-#include "function/join/join.h"
 #include "run/tensor_state.h"
 
 typedef const gantry_tensor_t tensor;
@@ -51,11 +50,15 @@ static gantry_status_t join_list(const join_node_t *n, const char *name, int64_t
 
 /* ---- calls ---- */
 
-/* An axis, with its place in a list or -1. */
-static gantry_status_t join_axis(const join_node_t *n, int64_t axis, int64_t number, int32_t *out) {
+/* An axis as an int32, of which the call checks the range. */
+static gantry_status_t join_axis(const join_node_t *n, const char *name, int64_t axis,
+                                 int32_t *out) {
     *out = (int32_t)axis;
-    return gantry__scope_fail(n->scope,
-                              gantry__join_check_axis(axis, number, n->in[0]->shape.rank));
+    if (axis == *out) return GANTRY_OK;
+    return gantry__scope_fail(
+        n->scope, gantry__refuse("attribute '%s' has %lld; an axis of operand 0, of rank %d, is "
+                                 "accepted",
+                                 name, (long long)axis, n->in[0]->shape.rank));
 }
 
 static gantry_status_t join_run_reduce(const join_node_t *n) {
@@ -67,7 +70,7 @@ static gantry_status_t join_run_reduce(const join_node_t *n) {
                                                  "accepted",
                                                  (long long)axes->i, GANTRY_MAX_RANK));
     for (int64_t i = 0; axes && i < axes->i; ++i)
-        GANTRY__TRY(join_axis(n, axes->list[i], i, &list[i]));
+        GANTRY__TRY(join_axis(n, "axes", axes->list[i], &list[i]));
     const gantry_reduce_body_options_t options = {.struct_size = sizeof options,
                                                   .axes = axes ? list : NULL,
                                                   .axis_count = axes ? (size_t)axes->i : 0,
@@ -95,7 +98,7 @@ static gantry_status_t join_run_scan(const join_node_t *n) {
                                                 .reverse = join_number(n, "reverse") != 0};
     tensor *const *inits = n->item->node.input_count > n->count ? n->in + n->count : NULL;
     int32_t axis;
-    GANTRY__TRY(join_axis(n, join_number(n, "axis"), -1, &axis));
+    GANTRY__TRY(join_axis(n, "axis", join_number(n, "axis"), &axis));
     return gantry_scan_with_body(n->scope, n->in, inits, n->count, axis, n->body, n->user, &options,
                                  n->out);
 }
@@ -115,7 +118,7 @@ static gantry_status_t join_run_scatter(const join_node_t *n) {
 static gantry_status_t join_run_scatter_elements(const join_node_t *n) {
     const gantry_scatter_body_options_t options = scatter_options(n);
     int32_t axis;
-    GANTRY__TRY(join_axis(n, join_number(n, "axis"), -1, &axis));
+    GANTRY__TRY(join_axis(n, "axis", join_number(n, "axis"), &axis));
     return gantry_scatter_elements_with_body(n->scope, n->in, n->in[n->count], n->in + n->count + 1,
                                              n->count, axis, n->body, n->user, &options, n->out);
 }

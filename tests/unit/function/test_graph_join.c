@@ -276,7 +276,7 @@ static void expect_axis_refused(gantry_runtime_t *runtime, gantry_graph_node_t *
     graph_expect_ok(gantry_graph_add_join(graph, node, scaled_sum(graph, in[1]), &made));
     graph_expect_ok(gantry_graph_add_output(graph, NULL, made));
     expect_refusal(gantry_function_from_graph(graph, NULL, &function), GANTRY_INVALID_ARGUMENT,
-                   "axes[0] is 4294967296; -1 to 0 are accepted for rank 1");
+                   "attribute 'axes' has 4294967296; an axis of operand 0, of rank 1");
     gantry_graph_release(graph);
 }
 
