@@ -127,8 +127,9 @@ GANTRY_API gantry_status_t gantry_op_info(size_t index, gantry_op_info_t *out_in
  * first type attribute. Initialises the runtime. *out_source (may be NULL) is the backend or pack
  * that has the kernel.
  *
- * A composed op needs a kernel of each of its parts; a part that does not take the type,
- * because it handles another type there, only needs some kernel. The source is then "composed". */
+ * A composed op needs a kernel of each of its parts that other parts cannot replace. A part that
+ * does not take the type, because it handles another type there, only needs some kernel. The
+ * source is then "composed". */
 GANTRY_API gantry_status_t gantry_op_has_kernel(gantry_runtime_t *runtime, const char *op,
                                                 const gantry_logical_device_t *device,
                                                 gantry_dtype_t dtype, bool *out_has,

@@ -84,7 +84,7 @@ static inline bool gantry__k_keeps_rows(const gantry_op_call_t *call) {
 static inline const gantry_attr_t *gantry__k_attr(const gantry_op_call_t *call, const char *name) {
     for (uint32_t i = 0; i < call->attr_count; ++i) {
         const char *own = call->attrs[i]->name;
-        if (own[0] == name[0] && strcmp(own, name) == 0) return call->attrs[i];
+        if (own[0] == name[0] && own[1] == name[1] && strcmp(own, name) == 0) return call->attrs[i];
     }
     return NULL;
 }

@@ -80,17 +80,15 @@ enum {
 #define GANTRY_K_POINTER_VARIANT(name)
 #define GANTRY_K_POINTER_BINARY_VARIANT(name)
 
-/* How many rows after a choice its variant is that the attributes other than T name: a type is that
- * of T in place of uint8. */
+/* How many rows after a choice its variant is that the attributes after T, the first one, name: a
+ * type is that of T in place of uint8. */
 static inline uint32_t gantry__k_variant(const gantry_op_call_t *call) {
     uint32_t variant = 0, bit = 1;
 
-    for (uint32_t i = 0; i < call->attr_count; ++i) {
+    for (uint32_t i = 1; i < call->attr_count; ++i, bit <<= 1) {
         const gantry_attr_t *attr = call->attrs[i];
 
-        if (attr->name[0] == 'T') continue;
         if (attr->i != (attr->kind == GANTRY_ATTR_TYPE ? GANTRY_UINT8 : 0)) variant |= bit;
-        bit <<= 1;
     }
     return variant;
 }

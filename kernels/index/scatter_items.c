@@ -40,10 +40,12 @@ static void explain_slice(const gantry_op_call_t *call, int64_t row, char *text,
                    is_gather ? "param " : "", shape);
 }
 
-static gantry_fault_words_t slice_words(const gantry_op_call_t *call, uint32_t input,
-                                        const gantry_arg_t *shape) {
+/* `slices` are those of a tensor of `rank` dimensions. */
+static gantry_fault_words_t slice_words(const gantry_op_call_t *call,
+                                        const gantry__slices_t *slices, int32_t rank) {
+    const int32_t input = (int32_t)slices->input;
     const gantry_arg_t *indices = call->inputs[input];
-    const bool is_gather = strcmp(call->op, "GatherNd") == 0;
+    const bool is_gather = call->op[0] == 'G'; /* GatherNd */
     gantry_fault_words_t words =
         gantry__k_words(is_gather ? "indices@ does not index into param shape [#]"
                                   : "indices@ does not index into shape [#]",
@@ -51,24 +53,21 @@ static gantry_fault_words_t slice_words(const gantry_op_call_t *call, uint32_t i
 
     words.value_text = is_gather ? "indices@ = $ does not index into param shape [#]"
                                  : "indices@ = $ does not index into shape [#]";
-    words.value_input = (int32_t)input;
-    words.value_count = (int32_t)indices->dims[indices->rank - 1];
-    const int32_t batch = (int32_t)gantry__k_attr_int(call, "batch_dims", 0);
-    words.accepted_count = shape->rank - batch;
-    for (int32_t d = batch; d < shape->rank; ++d) {
-        words.accepted[d - batch] = shape->dims[d];
-    }
+    words.value_input = input;
+    words.value_count = (int32_t)slices->depth;
+    words.accepted_count = rank;
+    memcpy(words.accepted, slices->dims, sizeof words.accepted);
     return words;
 }
 
 static bool ignores_bad_indices(const gantry_op_call_t *call) {
-    return strcmp(gantry__k_attr_text(call, "bad_indices_policy", ""), "IGNORE") == 0;
+    return gantry__k_attr_text(call, "bad_indices_policy", "")[0] == 'I'; /* IGNORE */
 }
 
-/* The slices of a tensor of `shape` which rows of the op's input name; *out_slices is their
- * number, in each batch. */
+/* The slices of a tensor of `shape` which rows of the op's input name, after `batch` dimensions
+ * that both have; *out_slices is their number, in each batch. */
 static gantry__slices_t slices_of(const gantry_op_call_t *call, uint32_t input,
-                                  const gantry_arg_t *shape, int64_t *out_slices) {
+                                  const gantry_arg_t *shape, int32_t batch, int64_t *out_slices) {
     const gantry_arg_t *indices = call->inputs[input];
     gantry__slices_t out = {.depth = indices->dims[indices->rank - 1],
                             .inner = 1,
@@ -76,9 +75,8 @@ static gantry__slices_t slices_of(const gantry_op_call_t *call, uint32_t input,
                             .ignores_bad = ignores_bad_indices(call),
                             .input = input};
 
-    const int64_t batch = gantry__k_attr_int(call, "batch_dims", 0);
     *out_slices = 1;
-    for (int64_t d = 0; d < shape->rank - batch; ++d) {
+    for (int32_t d = 0; d < shape->rank - batch; ++d) {
         out.dims[d] = shape->dims[d + batch];
         *(d < out.depth ? out_slices : &out.inner) *= out.dims[d];
     }
@@ -216,11 +214,11 @@ static int32_t make_keys(gantry_op_call_t *call, gantry__k_item_launch_t *launch
 int32_t gantry__scatter_by_slices(gantry_op_call_t *call, uint32_t input, const gantry_arg_t *shape,
                                   gantry__k_updates_t *updates) {
     int64_t slices;
-    gantry__slices_t parameters = slices_of(call, input, shape, &slices);
+    gantry__slices_t parameters = slices_of(call, input, shape, 0, &slices);
     gantry__k_item_launch_t launch = {.item = ITEM_slice_keys,
                                       .explain = explain_slice,
                                       .never_fails = parameters.ignores_bad,
-                                      .words = slice_words(call, input, shape),
+                                      .words = slice_words(call, &parameters, shape->rank),
                                       .parameters = &parameters,
                                       .parameter_bytes = sizeof parameters,
                                       .spans = {call->inputs[input]->span}};
@@ -316,15 +314,18 @@ int32_t gantry__scatter_count(gantry_op_call_t *call, uint32_t input, int64_t bi
 static int32_t compute_gather_nd(gantry_op_call_t *call) {
     const gantry_arg_t *params = call->inputs[0], *indices = call->inputs[1],
                        *out = call->outputs[0];
+    /* batch_dims: what the indices neither name nor leave to the result */
+    const int32_t depth = (int32_t)indices->dims[indices->rank - 1],
+                  batch = params->rank - depth - (out->rank - (indices->rank - 1));
     int64_t slices;
-    gantry__slices_t parameters = slices_of(call, 1, params, &slices);
+    gantry__slices_t parameters = slices_of(call, 1, params, batch, &slices);
     gantry__k_item_launch_t launch = {.item = ITEM_gather_nd,
                                       .t = gantry__k_twin(params->dtype),
                                       .count = out->element_count,
                                       .can_fail = true,
                                       .never_fails = parameters.ignores_bad,
                                       .explain = explain_slice,
-                                      .words = slice_words(call, 1, params),
+                                      .words = slice_words(call, &parameters, params->rank - batch),
                                       .parameters = &parameters,
                                       .parameter_bytes = sizeof parameters,
                                       .spans = {params->span, indices->span, out->span},

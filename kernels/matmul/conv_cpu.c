@@ -214,11 +214,12 @@ static void give_planes(const conv_t *conv, int64_t first, int64_t end) {
 /* Runs the epilogue over the places from *done on to `end`, and moves them to planes, if they are
  * many, or if is_all. */
 static void finish_places(const conv_t *conv, int64_t *done, int64_t end, bool is_all) {
-    const int64_t n = conv->gemm.n, places = end - *done;
+    const int64_t each = conv->together, n = conv->gemm.n / each, first = *done * each,
+                  places = (end - *done) * each;
     if ((!conv->gemm.epilogue && !conv->planes) || (!is_all && places * n < EPILOGUE_ELEMENTS))
         return;
-    if (conv->gemm.epilogue) gantry__cpu_epilogue_run(conv->gemm.epilogue, *done, places, 0, n);
-    if (conv->planes) give_planes(conv, *done * conv->together, end * conv->together);
+    if (conv->gemm.epilogue) gantry__cpu_epilogue_run(conv->gemm.epilogue, first, places, 0, n);
+    if (conv->planes) give_planes(conv, first, end * each);
     *done = end;
 }
 
@@ -325,12 +326,13 @@ static int32_t interleave_images(gantry_op_call_t *call, conv_t *conv) {
  *                                       place 1   0 a b c
  *
  * The zeros do not change a sum, unless they meet an infinity or NaN. Therefore the places with a
- * NaN are summed again, as without padding. Returns how many places that are. */
+ * NaN are summed again, as without padding. The wider window may be summed in other parts, so a
+ * convolution with an epilogue must join the same places. Returns how many places that are. */
 static int64_t places_together(const conv_t *conv) {
     const gantry__windows_t *w = conv->window;
     int64_t together = conv->gemm.n > 0 ? conv->loops->narrow->columns / conv->gemm.n : 1;
-    if (!conv->without_padding || conv->gemm.epilogue || conv->is_few || w->columns == 1 ||
-        w->step_x != 1 || w->spread_x != 1)
+    if (!conv->without_padding || conv->is_few || w->columns == 1 || w->step_x != 1 ||
+        w->spread_x != 1)
         return 1;
     while (together > 1 &&
            (w->out_width % together != 0 ||
@@ -376,7 +378,7 @@ static int32_t compute_with(gantry_op_call_t *call, const gantry__cpu_epilogue_t
     static const gantry__window_names_t names = {"strides", "dilations", NULL};
     const gantry_arg_t *images = call->inputs[0], *filter = call->inputs[1],
                        *out = call->outputs[0];
-    const int64_t n = filter->dims[3];
+    const int64_t n = filter->dims[3], places = n > 0 ? out->element_count / n : 0;
     gantry__windows_t window, joined;
     conv_t conv = {
         .window = &window,
@@ -399,11 +401,11 @@ static int32_t compute_with(gantry_op_call_t *call, const gantry__cpu_epilogue_t
     gantry__window_fill(call, &names, images, out, filter->dims[0], filter->dims[1], &window);
     if (filter->element_count == 0) { /* without channels every sum is 0 */
         memset(out->data, 0, (size_t)(out->element_count * conv.size));
-        if (epilogue) gantry__cpu_epilogue_run(epilogue, 0, out->element_count / n, 0, n);
-        if (planes && n > 0) give_planes(&conv, 0, out->element_count / n);
+        if (epilogue) gantry__cpu_epilogue_run(epilogue, 0, places, 0, n);
+        if (planes) give_planes(&conv, 0, places);
         return GANTRY_OK;
     }
-    conv.gemm.m = out->element_count / n;
+    conv.gemm.m = places;
     conv.gemm.k = filter->element_count / n;
     conv.is_few = gantry__has_few_outputs(n, window.channels, conv.size);
     GANTRY__TRY(interleave_images(call, &conv));

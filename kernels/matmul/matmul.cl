@@ -41,7 +41,6 @@
 #if GANTRY_EPILOGUE & 1
 #define BIAS_SPAN GANTRY_SPAN_IN(bias),
 /* With a bias, a batch is the groups of a row. */
-/* With a bias, a batch is the groups of a row. */
 #define BIAS(batch, column) GANTRY_IN(T, bias)[(batch)*plan.c_batch + (column)*plan.c_column]
 #else
 #define BIAS_SPAN

@@ -67,8 +67,10 @@ gantry_arg_t gantry__window_result_arg(const gantry_op_call_t *call, int64_t dim
 void gantry__window_fill(const gantry_op_call_t *call, const gantry__window_names_t *names,
                          const gantry_arg_t *image, const gantry_arg_t *places, int64_t rows,
                          int64_t columns, gantry__windows_t *out) {
-    const int32_t first = window_shape_is_channels_first(call) ? 2 : 1;
-    const bool is_planar = gantry__window_is_planar(call, "input_format");
+    /* an op has data_format or input_format */
+    const gantry_attr_t *format = gantry__k_attr(call, "data_format");
+    const int32_t first = format && format->s && strncmp(format->s, "NC", 2) == 0 ? 2 : 1;
+    const bool is_planar = !format && gantry__window_is_planar(call, "input_format");
     *out = (gantry__windows_t){.height = image->dims[first + is_planar],
                                .width = image->dims[first + is_planar + 1],
                                .channels = first == 2 ? 1 : image->dims[is_planar ? 1 : 3],

@@ -13,7 +13,7 @@ static int32_t run_filter(gantry_op_call_t *call, uint32_t item, bool by_stretch
     const gantry_arg_t out = gantry__window_result_arg(call, dims);
     gantry__windows_t window;
     gantry__window_fill(call, &names, x, &out, filter->dims[0], filter->dims[1], &window);
-    window.planar |= gantry__window_is_planar(call, "output_format") ? 2 : 0;
+    window.planar |= out.dims == dims ? 2 : 0; /* output_format */
     window.depth = filter->dims[3];
     return gantry__window_run(call, item, x, filter, &window, by_stretches ? window.out_width : 0);
 }

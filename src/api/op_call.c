@@ -243,15 +243,16 @@ static const char *who_has_kernel(const gantry__kernel_registry_t *registry,
     return NULL;
 }
 
-/* A composed op runs where all its parts run. Its parts may be composed again, but no op is a part
- * of itself. A part that does not take the type works on other types. */
+/* A composed op runs where all its parts run, without the optional ones. Its parts may be composed
+ * again, but no op is a part of itself. A part that does not take the type works on other types. */
 static const char *who_runs(const gantry__kernel_registry_t *registry, const gantry__op_def_t *op,
                             gantry_dtype_t dtype) {
     if (!(op->flags & GANTRY__OP_COMPOSED)) return who_has_kernel(registry, op, dtype);
     uint32_t count;
     const uint16_t *parts = gantry__op_parts(op, &count);
     for (uint32_t i = 0; i < count; ++i) {
-        if (!who_runs(registry, gantry__op_get((gantry__op_id_t)parts[i]), dtype)) return NULL;
+        const gantry__op_def_t *part = gantry__op_get((gantry__op_id_t)parts[i]);
+        if (!(part->flags & GANTRY__OP_OPTIONAL) && !who_runs(registry, part, dtype)) return NULL;
     }
     return "composed";
 }

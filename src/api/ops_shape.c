@@ -62,20 +62,23 @@ tensor *gantry_pad(gantry_scope_t *scope, tensor *x, const int64_t *paddings,
                    const gantry_pad_options_t *options) {
     gantry_pad_options_t o;
     if (!GANTRY__TAKE_OPTIONS(scope, options, gantry_pad_options_t, value, &o)) return NULL;
+    const bool is_plain = o.mode == GANTRY_PAD_CONSTANT && !o.crop && !o.interior;
     const bool mirrors = o.mode == GANTRY_PAD_REFLECT || o.mode == GANTRY_PAD_SYMMETRIC;
     const size_t interior_count = x && o.interior ? (size_t)x->shape.rank : 0;
-    const gantry_attr_value_t attrs[] = {gantry__attr_text("mode", pad_mode(o.mode)),
-                                         gantry__attr_bool("crop", o.crop),
-                                         gantry__attr_ints("interior", o.interior, interior_count)};
     gantry__extras_t extras = {.count = 0};
     tensor *inputs[3] = {x, NULL, o.value};
     static const int64_t none[2 * GANTRY_MAX_RANK];
     inputs[1] = gantry__add_host_of_rank(&extras, scope, x, paddings ? paddings : none, 2,
                                          "gantry_pad: paddings");
+    const size_t count = o.value ? 3 : 2;
+    if (is_plain) return gantry__call_op(scope, GANTRY__OP_ID_Pad, inputs, count, NULL, 0, &extras);
+    const gantry_attr_value_t attrs[] = {gantry__attr_text("mode", pad_mode(o.mode)),
+                                         gantry__attr_bool("crop", o.crop),
+                                         gantry__attr_ints("interior", o.interior, interior_count)};
     if (mirrors && !o.crop && !o.interior) {
         return gantry__call_op(scope, GANTRY__OP_ID_MirrorPad, inputs, 2, attrs, 1, &extras);
     }
-    return gantry__call_op(scope, GANTRY__OP_ID_Pad, inputs, inputs[2] ? 3 : 2, attrs, 3, &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_Pad, inputs, count, attrs, 3, &extras);
 }
 
 tensor *gantry_tile(gantry_scope_t *scope, tensor *x, const int64_t *multiples) {

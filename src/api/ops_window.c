@@ -75,6 +75,10 @@ static void add_spreads(window_call_t *call, const char *name) {
     add_four(call, name, or_one(call->options.dilations[0]), or_one(call->options.dilations[1]));
 }
 
+static bool has_spreads(const gantry_window_options_t *options) {
+    return or_one(options->dilations[0]) != 1 || or_one(options->dilations[1]) != 1;
+}
+
 static bool ops_window_take_options(window_call_t *call, gantry_scope_t *scope,
                                     const gantry_window_options_t *given) {
     call->count = 0;
@@ -165,10 +169,10 @@ tensor *gantry_conv1d(gantry_scope_t *scope, tensor *sequences, tensor *filter,
     return gantry__call_op(scope, GANTRY__OP_ID_Conv1D, inputs, 2, call.attrs, call.count, NULL);
 }
 
-/* What pools have besides their size. */
+/* What pools have besides their size, unless it is the default. */
 static void add_pool(window_call_t *call, bool is_mean) {
-    add_bool(call, "ceil_mode", call->options.ceil_mode);
-    if (is_mean) add_bool(call, "count_include_pad", call->options.count_include_pad);
+    if (call->options.ceil_mode) add_bool(call, "ceil_mode", true);
+    if (is_mean && call->options.count_include_pad) add_bool(call, "count_include_pad", true);
 }
 
 static bool begin_pool(window_call_t *call, gantry_scope_t *scope, int64_t rows, int64_t columns,
@@ -176,7 +180,7 @@ static bool begin_pool(window_call_t *call, gantry_scope_t *scope, int64_t rows,
     if (!ops_window_begin(call, scope, options, true)) return false;
     add_four(call, "ksize", rows, columns);
     add_strides(call);
-    add_spreads(call, "dilations");
+    if (has_spreads(&call->options)) add_spreads(call, "dilations");
     add_pads(call);
     add_pool(call, is_mean);
     return true;

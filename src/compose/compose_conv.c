@@ -24,7 +24,7 @@
 #include <string.h>
 
 #include "device/logical_device.h"
-#include "op/op_infer.h"
+#include "op/op_infer_window.h"
 #include "run/call_op.h"
 #include "compose/compose_conv.h"
 #include "run/dispatch.h"
@@ -34,7 +34,6 @@ typedef const gantry_tensor_t tensor;
 
 #define PATCH_BYTES (INT64_C(64) << 20)
 #define MOST_IN_PLACE 65536 /* multiplications of a group for a pixel, on a card */
-#define PLANES_MOST 4       /* the most channels that are read where they come first */
 #define MOST_BLOCKS 60      /* the most blocks of images: Concat takes no more */
 
 typedef gantry__conv_t conv_t;
@@ -109,16 +108,12 @@ static bool sees_each_pixel_once(const conv_t *conv) {
            conv->strides[2] == 1 && !conv->has_pads;
 }
 
-static gantry_attr_value_t compose_conv_format(const char *name, bool is_first) {
-    return gantry__attr_text(name, is_first ? "NCHW" : "NHWC");
-}
-
 static tensor *make_patches(const conv_t *conv, tensor *images) {
     const int64_t sizes[] = {1, conv->rows, conv->columns, 1};
     gantry_attr_value_t attrs[6];
     if (sees_each_pixel_once(conv)) return images;
     size_t count = patch_attrs(conv, sizes, attrs);
-    attrs[count++] = compose_conv_format("input_format", conv->reads_planes);
+    if (conv->reads_planes) attrs[count++] = gantry__attr_text("input_format", "NCHW");
     return gantry__call_op(conv->scope, GANTRY__OP_ID_ExtractImagePatches, &images, 1, attrs, count,
                            NULL);
 }
@@ -274,9 +269,9 @@ static tensor *convolve_images(const conv_t *conv, tensor *images, tensor *filte
     tensor *inputs[] = {images, filter};
     gantry_attr_value_t attrs[7];
     size_t attr_count = compose_conv_attrs(conv, attrs);
-    attrs[attr_count++] = gantry__attr_bool("without_padding", without_padding);
-    attrs[attr_count++] = compose_conv_format("input_format", conv->reads_planes);
-    attrs[attr_count++] = compose_conv_format("output_format", conv->gives_planes);
+    if (without_padding) attrs[attr_count++] = gantry__attr_bool("without_padding", true);
+    if (conv->reads_planes) attrs[attr_count++] = gantry__attr_text("input_format", "NCHW");
+    if (conv->gives_planes) attrs[attr_count++] = gantry__attr_text("output_format", "NCHW");
     return gantry__call_op(conv->scope, GANTRY__OP_ID_ConvolveImages, inputs, 2, attrs, attr_count,
                            NULL);
 }
@@ -322,7 +317,7 @@ static void compose_conv_leave_out_transposes(conv_t *conv) {
         !has_patches &&
         compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype)->synchronous;
     conv->reads_planes =
-        conv->channels <= PLANES_MOST && !sees_each_pixel_once(conv) &&
+        conv->channels <= GANTRY__WINDOW_MOST_PLANES && !sees_each_pixel_once(conv) &&
         (conv->gives_planes || (has_patches && images_at_once(conv) >= conv->image.dims[0]));
 }
 
@@ -330,13 +325,11 @@ static int64_t compose_conv_padding_before(const conv_t *conv, int d, int64_t re
     return conv->has_pads ? conv->pads[2 * d] : strcmp(conv->padding, "SAME") == 0 ? reach / 2 : 0;
 }
 
-/* How far the windows of the last place reach along dimension d, from the first window's begin. */
 int64_t gantry__conv_windows_end(const conv_t *conv, int d) {
     const int64_t size = d == 1 ? conv->rows : conv->columns;
     return (conv->places.dims[d] - 1) * conv->strides[d] + (size - 1) * conv->rates[d] + 1;
 }
 
-/* The padding that the windows cover, in numbers: what ceil_mode adds is padding, too. */
 void gantry__conv_set_pads(conv_t *conv) {
     const bool is_same = strcmp(conv->padding, "SAME") == 0;
     for (int d = 1; d <= 2; ++d) {
@@ -466,7 +459,6 @@ static tensor *compose_conv_transposed(const conv_t *conv, tensor *filter, tenso
     return sees_each_pixel_once(conv) ? patches : fold(conv, patches);
 }
 
-/* Whether a shape is empty: then every sum is 0. */
 bool gantry__conv_is_void(const gantry__compose_t *c, const gantry_shape_t *a,
                           const gantry_shape_t *b) {
     if (gantry_shape_elements(a) != 0 && gantry_shape_elements(b) != 0) return false;

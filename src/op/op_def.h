@@ -112,7 +112,10 @@ enum {
     GANTRY__OP_READS_HOST = 1 << 5,
     /* composed; placed like an op with a kernel on every device, computed by the core, and its
      * results stay in host memory (Shape) */
-    GANTRY__OP_ON_HOST = 1 << 6
+    GANTRY__OP_ON_HOST = 1 << 6,
+    /* a part that composed ops run only where it has a kernel; elsewhere other parts of theirs do
+     * the same */
+    GANTRY__OP_OPTIONAL = 1 << 7
 };
 
 struct gantry__op_def_t {

@@ -115,15 +115,21 @@ static const struct {
     {GANTRY__OP_ID_BatchMatMul, "Tout", "T"},
 };
 
+static uint32_t place_of_name(const gantry__op_def_t *op, const char *name) {
+    uint32_t i = 0;
+    while (i < op->attr_count && !gantry__attr_is(&op->attrs[i], name)) ++i;
+    return i;
+}
+
 /* The attribute's index in the definition, or attr_count. */
 static uint32_t attr_place(const gantry__op_def_t *op, const char *name) {
+    const uint32_t place = place_of_name(op, name);
+    if (place < op->attr_count) return place;
     for (size_t k = 0; k < sizeof attr_aliases / sizeof attr_aliases[0]; ++k) {
         if (attr_aliases[k].op == op->id && strcmp(attr_aliases[k].alias, name) == 0)
-            name = attr_aliases[k].name;
+            return place_of_name(op, attr_aliases[k].name);
     }
-    uint32_t i = 0;
-    while (i < op->attr_count && strcmp(op->attrs[i].name, name) != 0) ++i;
-    return i;
+    return place;
 }
 
 static gantry_status_t fail_unknown_attr(const gantry__op_def_t *op, const char *name) {

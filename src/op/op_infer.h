@@ -150,6 +150,10 @@ const gantry_attr_t *gantry__infer_attr(const gantry__infer_t *call, const char 
  * becomes the other size, unless that is 1. */
 bool gantry__broadcast_shapes(const gantry_shape_t *a, const gantry_shape_t *b,
                               gantry_shape_t *out);
+/* Whether the attribute has this name. Two letters differ between most names of an op. */
+static inline bool gantry__attr_is(const gantry__op_attr_t *def, const char *name) {
+    return def->name[0] == name[0] && def->name[1] == name[1] && strcmp(def->name, name) == 0;
+}
 /* InvalidArgument unless the string attribute is one of `count` words; *out_place is its index. */
 gantry_status_t gantry__infer_choice(const gantry__infer_t *call, const char *name,
                                      const char *const *words, size_t count, size_t *out_place);

@@ -182,7 +182,7 @@ gantry_status_t gantry__infer_choice(const gantry__infer_t *call, const char *na
 const gantry_attr_t *gantry__infer_attr(const gantry__infer_t *call, const char *name) {
     const gantry__op_attr_t *def = call->op->attrs;
     for (uint32_t i = 0; i < call->op->attr_count; ++i, ++def) {
-        if (def->name[0] == name[0] && strcmp(def->name, name) == 0) return &call->attrs[i];
+        if (gantry__attr_is(def, name)) return &call->attrs[i];
     }
     return NULL;
 }

@@ -10,6 +10,7 @@
 
 static gantry_status_t check_policy(const gantry__infer_t *call) {
     static const char *const accepted[] = {"", "DEFAULT", "ERROR", "IGNORE"};
+    if (call->given == 0) return GANTRY_OK; /* the default */
     const char *policy = gantry__infer_attr(call, "bad_indices_policy")->s;
     for (size_t i = 0; i < sizeof accepted / sizeof accepted[0]; ++i) {
         if (strcmp(policy, accepted[i]) == 0) return GANTRY_OK;
@@ -44,7 +45,7 @@ gantry_status_t gantry__infer_gather_nd(gantry__infer_t *call) {
     GANTRY__TRY(check_policy(call));
     if (params->rank < 1) return gantry__refuse("params must be at least a vector");
     if (indices->rank < 1) return gantry__refuse("indices must be at least a vector");
-    GANTRY__TRY(read_shared_dims(call, &batch));
+    if (call->given != 0) GANTRY__TRY(read_shared_dims(call, &batch));
     int64_t depth = indices->dims[indices->rank - 1];
     if (depth < 0) return gantry__fail_open_rank(call, 1);
     depth += batch;
@@ -118,6 +119,7 @@ static gantry_status_t check_scatter(gantry__infer_t *call, const gantry_shape_t
 static gantry_status_t check_scatter_reduction(const gantry__infer_t *call) {
     static const char *const words[] = {"ADD", "NONE", "MUL", "MAX", "MIN"};
     size_t place;
+    if (call->given == 0) return GANTRY_OK;
     return gantry__infer_choice(call, "reduction", words, 5, &place);
 }
 

@@ -80,14 +80,15 @@ static gantry_status_t pad_dimension(const pad_attrs_t *attrs, int32_t d, int64_
     const int64_t interior =
         attrs->interior && attrs->interior->i > 0 ? attrs->interior->list[d] : 0;
     int64_t own = *size, between = 0, padded;
-    if (own > 1 && (__builtin_mul_overflow(own - 1, interior, &between) ||
-                    __builtin_add_overflow(own, between, &own)))
+    if (interior > 0 && own > 1 &&
+        (__builtin_mul_overflow(own - 1, interior, &between) ||
+         __builtin_add_overflow(own, between, &own)))
         return fail_size(*size, "and an interior of", interior, d);
     if (__builtin_add_overflow(own, before, &padded) ||
         __builtin_add_overflow(padded, after, &padded))
         return fail_size(own, "and a padding of", before > after ? before : after, d);
-    const int64_t left = left_by(own, before, after);
-    if (padded < 0 || (attrs->mode != 0 && left < 0)) {
+    const int64_t left = attrs->mode != 0 ? left_by(own, before, after) : 0;
+    if (padded < 0 || left < 0) {
         return gantry__refuse("paddings %" PRId64 " and %" PRId64 " remove more than the %" PRId64
                               " elements of dimension %d",
                               before, after, own, (int)d);

@@ -90,7 +90,7 @@ static gantry_status_t read_padding(const gantry__infer_t *call, gantry__window_
     const gantry_attr_t *pads = gantry__infer_attr(call, "explicit_paddings");
     w->is_same = strcmp(padding, "SAME") == 0;
     w->before[0] = w->before[1] = w->after[0] = w->after[1] = 0;
-    if (pads && strcmp(padding, "EXPLICIT") == 0) return read_explicit(call, w);
+    if (pads && !w->is_same && strcmp(padding, "EXPLICIT") == 0) return read_explicit(call, w);
     if (!w->is_same && strcmp(padding, "VALID") != 0) {
         return gantry__refuse(
             "Value for attr 'padding' of \"%s\" is not in the list of allowed values: \"SAME\", \"VALID\"%s",
@@ -286,20 +286,16 @@ static bool window_depth(int64_t size, int64_t other, int64_t *out) {
 }
 
 static gantry_status_t read_order(const gantry__infer_t *call, const char *name,
-                                  bool *out_is_first) {
-    const char *format = gantry__infer_attr(call, name)->s;
-    *out_is_first = strcmp(format, "NCHW") == 0;
-    if (*out_is_first || strcmp(format, "NHWC") == 0) return GANTRY_OK;
-    return gantry__refuse(
-        "Value for attr '%s' of \"%s\" is not in the list of allowed values: \"NHWC\", \"NCHW\"",
-        name, format);
+                                  size_t *out_is_first) {
+    static const char *const formats[] = {"NHWC", "NCHW"};
+    return gantry__infer_choice(call, name, formats, 2, out_is_first);
 }
 
 gantry_status_t gantry__window_images(const gantry__infer_t *call, const char *what,
                                       gantry_shape_t *out) {
     const gantry_shape_t *images = call->shapes[0];
     const int64_t *dims = images->dims;
-    bool is_first;
+    size_t is_first;
     GANTRY__TRY(read_order(call, "input_format", &is_first));
     GANTRY__TRY(check_image(images, what));
     *out = is_first ? GANTRY_SHAPE(dims[0], dims[2], dims[3], dims[1]) : *images;
@@ -309,7 +305,7 @@ gantry_status_t gantry__window_images(const gantry__infer_t *call, const char *w
 gantry_status_t gantry__window_result(const gantry__infer_t *call) {
     const gantry_shape_t last = call->out_shapes[0];
     const int64_t *dims = last.dims;
-    bool is_first;
+    size_t is_first;
     GANTRY__TRY(read_order(call, "output_format", &is_first));
     if (is_first) call->out_shapes[0] = GANTRY_SHAPE(dims[0], dims[3], dims[1], dims[2]);
     return GANTRY_OK;

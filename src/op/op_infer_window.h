@@ -39,6 +39,8 @@ int64_t gantry__window_places_along(int64_t size, int64_t before, int64_t after,
 /* Reads the window of a filter [rows, columns, channels, ...] over image. */
 gantry_status_t gantry__window_read_conv(const gantry__infer_t *call, const gantry_shape_t *image,
                                          const gantry_shape_t *filter, gantry__window_t *out);
+/* The most channels that kernels read as fast where they come first as where they come last. */
+#define GANTRY__WINDOW_MOST_PLANES 4
 /* The shape of input 0 with its channels last, from where input_format has them. */
 gantry_status_t gantry__window_images(const gantry__infer_t *call, const char *what,
                                       gantry_shape_t *out);

@@ -319,6 +319,8 @@ def shapes():
     add("MatrixSetDiag", [any_(3, 3), any_(2, 3), ints([0, 1])], {"align": "LEFT_LEFT"})
     window = {"ksizes": [1, 2, 2, 1], "strides": [1, 1, 2, 1], "rates": [1, 1, 1, 1], "padding": "SAME"}
     add("ExtractImagePatches", [any_(1, 3, 3, 1)], window)
+    add("ExtractImagePatches", [any_(1, 2, 3, 4)], {**window, "input_format": "NCHW"}, name="planes", second=True,
+        function=lambda x: tf.raw_ops.ExtractImagePatches(images=tf.transpose(x, [0, 2, 3, 1]), **window))
     add("FoldImagePatches", [any_(1, 3, 2, 4), ints([1, 3, 3, 1], np.int64)], window, untold=any_(1, 3, 3, 1))
 
 

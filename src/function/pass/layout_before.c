@@ -10,13 +10,16 @@ static size_t count_lists(const gantry__layout_t *layout) {
 }
 
 /* Transposes of constants are folded. */
-static uint64_t moved_by(const gantry__graph_t *graph, const gantry__node_t *node) {
+static uint64_t moved_by(const gantry__layout_t *layout, uint32_t index) {
+    const gantry__graph_t *graph = layout->graph;
+    const gantry__node_t *node = &graph->nodes[index];
     if (node->kind != GANTRY__NODE_OP || node->input_count == 0 || node->output_count == 0)
         return 0;
     const gantry__value_t *operand = &graph->values[node->inputs[0]];
     const uint64_t bytes = graph->values[node->first_output].bytes;
     if (node->op->id == GANTRY__OP_ID_Transpose)
         return graph->nodes[operand->node].kind == GANTRY__NODE_CONST ? 0 : bytes;
+    if (index < layout->node_count && layout->reads_planes[index]) return 0;
     return gantry__layout_is_window(node) && gantry__layout_is_channels_first(node)
                ? operand->bytes + bytes
                : 0;
@@ -36,10 +39,10 @@ gantry_status_t gantry__layout_remember(const gantry__layout_t *layout,
     memcpy(out->nodes, graph->nodes, nodes * sizeof *out->nodes);
     memcpy(out->values, graph->values, values * sizeof *out->values);
     uint32_t *list = out->lists;
-    for (size_t i = 0; i < nodes; list += graph->nodes[i++].input_count) {
+    for (uint32_t i = 0; i < nodes; list += graph->nodes[i++].input_count) {
         if (graph->nodes[i].input_count > 0)
             memcpy(list, graph->nodes[i].inputs, graph->nodes[i].input_count * sizeof *list);
-        out->moved += moved_by(graph, &graph->nodes[i]);
+        out->moved += moved_by(layout, i);
     }
     if (graph->output_count > 0) memcpy(list, graph->outputs, graph->output_count * sizeof *list);
     return GANTRY_OK;
@@ -54,10 +57,8 @@ void gantry__layout_before_deinit(const gantry__layout_t *layout, gantry__layout
 
 bool gantry__layout_moves_more(const gantry__layout_t *layout,
                                const gantry__layout_before_t *before) {
-    const gantry__graph_t *graph = layout->graph;
     uint64_t moved = 0;
-    for (size_t i = 0; i < layout->order_count; ++i)
-        moved += moved_by(graph, &graph->nodes[layout->order[i]]);
+    for (size_t i = 0; i < layout->order_count; ++i) moved += moved_by(layout, layout->order[i]);
     return moved > before->moved;
 }
 

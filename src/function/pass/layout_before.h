@@ -21,7 +21,8 @@ gantry_status_t gantry__layout_remember(const gantry__layout_t *layout,
 void gantry__layout_before_deinit(const gantry__layout_t *layout, gantry__layout_before_t *before);
 
 /* Whether the nodes of the new graph move more bytes than those of the old one did: by transposes,
- * and by windows of images whose channels come first, which count as two. */
+ * and by windows of images whose channels come first, which count as two where no kernel is made
+ * for them. */
 bool gantry__layout_moves_more(const gantry__layout_t *layout,
                                const gantry__layout_before_t *before);
 /* Takes the old graph again: the new order is that of its nodes. */

@@ -23,6 +23,7 @@ typedef struct gantry__layout_t {
     gantry__graph_t *graph;
     size_t node_count, value_count; /* when the pass began */
     bool *is_free;                  /* by node: may take and give other orders */
+    bool *reads_planes;             /* by node: its kernel for channels first is as fast */
     gantry__order_t *wanted;        /* by value: the order that a later node wants; 0: none */
     bool *is_wanted_same;           /* by value: a later node wants it as the body has it */
     gantry__order_t *needed;        /* by value: the order that a later node must have; 0: none */

@@ -12,6 +12,7 @@
 typedef struct choices_t {
     const gantry__layout_t *layout;
     const gantry__node_t *node;
+    uint32_t index; /* the node's */
     gantry__axes_op_t op;
     gantry_shape_t operand, result;
     gantry__layout_choice_t list[MOST_CHOICES];
@@ -62,6 +63,18 @@ static void add_given(choices_t *choices, uint32_t input) {
     }
 }
 
+/* The kernels of most windows are made for channels last: others take longer than two transposes.
+ * Those for planes are faster than others for the same images. */
+static uint64_t kernel_cost(const choices_t *choices, gantry__order_t operand) {
+    const gantry__value_t *values = choices->layout->graph->values;
+    const uint64_t bytes =
+        values[choices->node->first_output].bytes + values[choices->node->inputs[0]].bytes;
+    if (!gantry__layout_is_window(choices->node)) return 0;
+    if (choices->layout->reads_planes[choices->index])
+        return operand == GANTRY__ORDER_SAME ? 0 : bytes / 2;
+    return operand == GANTRY__ORDER_SAME ? 2 * bytes : 0;
+}
+
 static uint64_t choice_cost(const choices_t *choices, gantry__layout_choice_t choice) {
     const gantry__layout_t *layout = choices->layout;
     const uint32_t result = choices->node->first_output;
@@ -77,16 +90,14 @@ static uint64_t choice_cost(const choices_t *choices, gantry__layout_choice_t ch
         cost += bytes;
     if (wanted != 0 && !gantry__order_is_view(&choices->result, choice.result, wanted))
         cost += bytes;
-    /* kernels of windows are made for channels last: others take longer than two transposes */
-    if (choice.operand == GANTRY__ORDER_SAME && gantry__layout_is_window(choices->node))
-        cost += 2 * (bytes + layout->graph->values[choices->node->inputs[0]].bytes);
-    return cost;
+    return cost + kernel_cost(choices, choice.operand);
 }
 
 gantry__layout_choice_t gantry__layout_choose(const gantry__layout_t *layout, uint32_t index) {
     const gantry__node_t *node = &layout->graph->nodes[index];
     choices_t choices = {.layout = layout,
                          .node = node,
+                         .index = index,
                          .op = gantry__layout_op(layout->graph, node),
                          .result = layout->graph->values[node->first_output].shape};
     gantry__layout_choice_t best = {GANTRY__ORDER_SAME, GANTRY__ORDER_SAME};

@@ -5,18 +5,24 @@
  *     x -> Transpose -> ConvolveImages      becomes      x -> ConvolveImages, input_format "NCHW"
  *     ConvolveImages -> Transpose -> y      becomes      ConvolveImages, output_format "NCHW" -> y
  *
- * The first holds for images of at most MOST_CHANNELS channels, which kernels read as fast, and if
- * all that use the transposed images are such convolutions, or patches of them; the second if
- * nothing else uses the result. ConvolveImages reads and writes planes only on the CPU backend. The
- * second walk comes after fusing, because an epilogue has its channels last. No bit changes. */
+ * The first holds for images of at most GANTRY__WINDOW_MOST_PLANES channels, and if all that use
+ * the transposed images are such convolutions, or patches of them; the second if nothing else uses
+ * the result. ConvolveImages reads and writes planes only on the CPU backend. The second walk comes
+ * after fusing, because an epilogue has its channels last. No bit changes.
+ *
+ * Before the walk of the pass, notes the depthwise convolutions that read planes as fast as pixels.
+ */
 #include <string.h>
 
 #include "device/logical_device.h"
 #include "function/pass/layout_node.h"
 #include "function/pass/pass.h"
+#include "op/op_infer_window.h"
 #include "run/dispatch.h"
 
-#define MOST_CHANNELS 4
+#define FEW_CHANNELS 16 /* fill no vector */
+#define MOST_COLUMNS 16 /* of a filter for planes, and MOST_TAPS elements */
+#define MOST_TAPS 128
 
 typedef struct planes_pass_t {
     gantry_runtime_t *runtime;
@@ -45,18 +51,19 @@ static const gantry__node_t *planes_transpose_of(const planes_pass_t *pass,
     const gantry__value_t *images = &graph->values[node->inputs[0]];
     return planes_is_transpose(pass, images->node, node->wish,
                                gantry__order_invert(GANTRY__ORDER_LAST)) &&
-                   images->shape.dims[3] > 0 && images->shape.dims[3] <= MOST_CHANNELS
+                   images->shape.dims[3] > 0 && images->shape.dims[3] <= GANTRY__WINDOW_MOST_PLANES
                ? &graph->nodes[images->node]
                : NULL;
 }
 
-static gantry_status_t planes_find_device(const planes_pass_t *pass, const gantry__node_t *node,
+static gantry_status_t planes_find_device(gantry_runtime_t *runtime, const gantry__graph_t *graph,
+                                          const gantry__node_t *node,
                                           const gantry_logical_device_t **out_device) {
     const uint32_t before = gantry__failures();
     const gantry__place_request_t request = gantry__dispatch_request(
-        pass->runtime, node->op, node->attrs, node->wish, NULL, pass->graph->is_batch_invariant);
+        runtime, node->op, node->attrs, node->wish, NULL, graph->is_batch_invariant);
     gantry__kept_plan_t *kept = NULL;
-    const gantry_status_t status = gantry__plan_cache_place(&pass->runtime->plans, &request, &kept);
+    const gantry_status_t status = gantry__plan_cache_place(&runtime->plans, &request, &kept);
     *out_device = status == GANTRY_OK ? kept->plan.device : NULL;
     if (status == GANTRY_RESOURCE_EXHAUSTED) return status;
     gantry__forget_since(before);
@@ -75,7 +82,7 @@ static gantry_status_t planes_may_read(const planes_pass_t *pass, const gantry__
                gantry__layout_attr(node, "input_format")->s[1] == 'H' &&
                planes_transpose_of(pass, node);
     if (!*out_may || is_patches) return GANTRY_OK;
-    GANTRY__TRY(planes_find_device(pass, node, &device));
+    GANTRY__TRY(planes_find_device(pass->runtime, pass->graph, node, &device));
     *out_may = device && device->synchronous;
     return GANTRY_OK;
 }
@@ -95,15 +102,14 @@ static gantry_status_t planes_set_format(const planes_pass_t *pass, gantry__node
 
 static void planes_count(const planes_pass_t *pass) {
     const gantry__graph_t *graph = pass->graph;
+    gantry__pass_count_uses(graph, pass->uses);
     for (size_t i = 0; i < graph->node_count; ++i) {
         const gantry__node_t *node = &graph->nodes[i];
-        for (uint32_t k = 0; k < node->input_count; ++k) ++pass->uses[node->inputs[k]];
         for (uint32_t k = 0; k < node->control_count; ++k)
             pass->is_awaited[node->controls[k]] = true;
         for (uint32_t k = 0; k < node->colocated_count; ++k)
             pass->is_awaited[node->colocated[k]] = true;
     }
-    for (uint32_t i = 0; i < graph->output_count; ++i) ++pass->uses[graph->outputs[i]];
 }
 
 static gantry_status_t planes_take(const planes_pass_t *pass, bool *out_is_changed) {
@@ -156,7 +162,7 @@ static gantry_status_t planes_give(const planes_pass_t *pass, uint32_t *values,
         for (uint32_t k = 0; k < node->input_count; ++k) node->inputs[k] = values[node->inputs[k]];
         gantry__node_t *made = planes_convolution_of(pass, i);
         if (!made) continue;
-        GANTRY__TRY(planes_find_device(pass, made, &device));
+        GANTRY__TRY(planes_find_device(pass->runtime, graph, made, &device));
         if (!device || !device->synchronous) continue;
         GANTRY__TRY(planes_set_format(pass, made, "output_format"));
         graph->values[made->first_output].shape = graph->values[node->first_output].shape;
@@ -165,6 +171,31 @@ static gantry_status_t planes_give(const planes_pass_t *pass, uint32_t *values,
     }
     for (uint32_t i = 0; i < graph->output_count; ++i)
         graph->outputs[i] = values[graph->outputs[i]];
+    return GANTRY_OK;
+}
+
+/* ---- depthwise convolutions ---- */
+
+/* The kernel for planes takes neighbours of a row together, that for pixels channels: the faster
+ * one has more of them. */
+static bool planes_are_faster(const gantry__graph_t *graph, const gantry__node_t *node) {
+    if (!gantry__node_is_pure(node) || node->op->id != GANTRY__OP_ID_DepthwiseConv2dNative ||
+        !gantry__layout_is_channels_first(node))
+        return false;
+    const gantry__value_t *result = &graph->values[node->first_output];
+    const int64_t *filter = graph->values[node->inputs[1]].shape.dims, *dims = result->shape.dims;
+    return result->dtype == GANTRY_FLOAT32 && filter[1] <= MOST_COLUMNS &&
+           filter[0] * filter[1] <= MOST_TAPS && (dims[1] < FEW_CHANNELS || dims[1] < dims[3]);
+}
+
+gantry_status_t gantry__layout_find_planes(const gantry__layout_t *layout) {
+    const gantry_logical_device_t *device;
+    for (size_t i = 0; i < layout->node_count; ++i) {
+        const gantry__node_t *node = &layout->graph->nodes[i];
+        if (!layout->is_free[i] || !planes_are_faster(layout->graph, node)) continue;
+        GANTRY__TRY(planes_find_device(layout->runtime, layout->graph, node, &device));
+        layout->reads_planes[i] = device && device->synchronous;
+    }
     return GANTRY_OK;
 }
 

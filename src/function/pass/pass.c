@@ -66,6 +66,14 @@ gantry_status_t gantry__passes_run(gantry_runtime_t *runtime, gantry__graph_t *g
     return GANTRY_OK;
 }
 
+void gantry__pass_count_uses(const gantry__graph_t *graph, uint32_t *uses) {
+    for (size_t i = 0; i < graph->node_count; ++i) {
+        const gantry__node_t *node = &graph->nodes[i];
+        for (uint32_t k = 0; k < node->input_count; ++k) ++uses[node->inputs[k]];
+    }
+    for (uint32_t i = 0; i < graph->output_count; ++i) ++uses[graph->outputs[i]];
+}
+
 gantry_status_t gantry__pass_add_constant(gantry_runtime_t *runtime, gantry__graph_t *graph,
                                           const gantry__node_t *user, const char *name,
                                           gantry_dtype_t dtype, const gantry_shape_t *shape,

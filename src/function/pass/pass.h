@@ -59,6 +59,8 @@ gantry_status_t gantry__pass_updates(gantry_runtime_t *runtime, gantry__graph_t 
 
 /* ---- for passes ---- */
 
+/* Adds to `uses`, by value, how often nodes and the graph's outputs take the value. */
+void gantry__pass_count_uses(const gantry__graph_t *graph, uint32_t *uses);
 /* Appends a constant in host memory with what `user`, a node of the graph, requests. The graph may
  * move its nodes. */
 gantry_status_t gantry__pass_add_constant(gantry_runtime_t *runtime, gantry__graph_t *graph,

@@ -186,8 +186,9 @@ static bool takes_last(const gantry__layout_t *layout, const gantry__node_t *nod
                                                         GANTRY__ORDER_LAST, &order);
 }
 
-static void want_of_free(const gantry__layout_t *layout, const gantry__node_t *node) {
+static void want_of_free(const gantry__layout_t *layout, size_t index) {
     const gantry__graph_t *graph = layout->graph;
+    const gantry__node_t *node = &graph->nodes[index];
     const gantry__axes_op_t op = gantry__layout_op(graph, node);
     const gantry_shape_t *result = &graph->values[node->first_output].shape;
     gantry__order_t wanted = layout->wanted[node->first_output], order;
@@ -199,7 +200,8 @@ static void want_of_free(const gantry__layout_t *layout, const gantry__node_t *n
         !takes_last(layout, node, &op)) {
         layout_need(layout, node->inputs[0], GANTRY__ORDER_SAME);
     }
-    if (op.kind == GANTRY__AXES_CHANNELS && gantry__layout_is_window(node))
+    if (op.kind == GANTRY__AXES_CHANNELS && gantry__layout_is_window(node) &&
+        !layout->reads_planes[index])
         wanted = GANTRY__ORDER_LAST;
     for (uint32_t i = 0; i < node->input_count; ++i) {
         const gantry_shape_t *operand = &graph->values[node->inputs[i]].shape;
@@ -227,7 +229,7 @@ static void find_wanted(const gantry__layout_t *layout) {
         const gantry__node_t *node = &graph->nodes[i];
         for (uint32_t k = 0; !layout->is_free[i] && k < node->input_count; ++k)
             layout_need(layout, node->inputs[k], GANTRY__ORDER_SAME);
-        if (layout->is_free[i]) want_of_free(layout, node);
+        if (layout->is_free[i]) want_of_free(layout, i);
     }
 }
 
@@ -295,6 +297,7 @@ static gantry_status_t layout_run(gantry__layout_t *layout, bool *out_is_changed
     find_candidates_of_layout(layout);
     GANTRY__TRY(find_free(layout));
     if (!memchr(layout->is_free, true, layout->node_count)) return GANTRY_OK;
+    GANTRY__TRY(gantry__layout_find_planes(layout));
     gantry_status_t status = gantry__layout_remember(layout, &before);
     if (status == GANTRY_OK) status = layout_walk_or_stay(layout, &before, out_is_changed);
     gantry__layout_before_deinit(layout, &before);
@@ -312,6 +315,7 @@ gantry_status_t gantry__pass_layout(gantry_runtime_t *runtime, gantry__graph_t *
                                .node_count = nodes,
                                .value_count = values,
                                .is_free = gantry__heap_zalloc(heap, nodes),
+                               .reads_planes = gantry__heap_zalloc(heap, nodes),
                                .is_placed = gantry__heap_zalloc(heap, nodes),
                                .wanted = gantry__heap_zalloc(heap, values * sizeof(uint32_t)),
                                .is_wanted_same = gantry__heap_zalloc(heap, values),
@@ -319,12 +323,13 @@ gantry_status_t gantry__pass_layout(gantry_runtime_t *runtime, gantry__graph_t *
                                .is_needed_same = gantry__heap_zalloc(heap, values),
                                .named = gantry__heap_zalloc(heap, nodes * sizeof(uint32_t)),
                                .firsts = gantry__heap_zalloc(heap, values * sizeof(uint32_t))};
-    gantry_status_t status = layout.is_free && layout.is_placed && layout.wanted &&
-                                     layout.is_wanted_same && layout.needed &&
+    gantry_status_t status = layout.is_free && layout.reads_planes && layout.is_placed &&
+                                     layout.wanted && layout.is_wanted_same && layout.needed &&
                                      layout.is_needed_same && layout.named && layout.firsts
                                  ? layout_run(&layout, out_is_changed)
                                  : GANTRY_RESOURCE_EXHAUSTED;
     gantry__heap_free(heap, layout.is_free, nodes);
+    gantry__heap_free(heap, layout.reads_planes, nodes);
     gantry__heap_free(heap, layout.is_placed, nodes);
     gantry__heap_free(heap, layout.wanted, values * sizeof(uint32_t));
     gantry__heap_free(heap, layout.is_wanted_same, values);

@@ -104,11 +104,7 @@ static gantry_status_t join_pool(const pool_pass_t *pass, gantry__node_t *pool,
 static gantry_status_t pool_pass_walk(const pool_pass_t *pass) {
     gantry__graph_t *graph = pass->graph;
     for (uint32_t i = 0; i < graph->value_count; ++i) pass->values[i] = i;
-    for (size_t i = 0; i < graph->node_count; ++i) {
-        const gantry__node_t *node = &graph->nodes[i];
-        for (uint32_t k = 0; k < node->input_count; ++k) ++pass->uses[node->inputs[k]];
-    }
-    for (uint32_t i = 0; i < graph->output_count; ++i) ++pass->uses[graph->outputs[i]];
+    gantry__pass_count_uses(graph, pass->uses);
     for (size_t i = 0; i < graph->node_count; ++i) {
         const gantry__node_t *node = &graph->nodes[i];
         for (uint32_t k = 0; k < node->input_count; ++k)

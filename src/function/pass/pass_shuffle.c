@@ -65,11 +65,11 @@ static bool read_turn(const shuffle_pass_t *pass, const gantry__node_t *node, sh
     const gantry_shape_t *shape = shuffle_shape(pass, node->inputs[0]);
     const gantry__order_t by = gantry__layout_perm(pass->graph, node);
     const uint32_t rank = (uint32_t)shape->rank;
+    if (rank < 2) return false;
     for (uint32_t k = 0; k < rank; ++k) {
         const uint32_t from = k + 2 < rank ? k : k + 1 == rank ? rank - 2 : rank - 1;
-        if (rank < 2 || gantry__order_at(by, k) != from) return false;
+        if (gantry__order_at(by, k) != from) return false;
     }
-    if (rank < 2) return false;
     *out = (shuffled_t){SHUFFLE_TURNS, shape->dims[rank - 2], shape->dims[rank - 1]};
     return out->groups > 1 && out->columns > 1;
 }
@@ -105,7 +105,7 @@ static uint32_t find_shuffled_operand(const shuffle_pass_t *pass, const gantry__
     if ((op.kind != GANTRY__AXES_ALIKE && op.kind != GANTRY__AXES_BIAS &&
          op.kind != GANTRY__AXES_NORMALIZE) ||
         gantry__layout_is_channels_first(node) || !shuffle_ends_with(result, channels) ||
-        (op.kind == GANTRY__AXES_NORMALIZE && result->dims[1] != channels))
+        (op.kind == GANTRY__AXES_NORMALIZE && result->dims[2] != 1))
         return NONE;
     for (uint32_t i = 0; i < node->input_count; ++i) {
         const gantry_shape_t *shape = shuffle_shape(pass, node->inputs[i]);
@@ -179,11 +179,7 @@ static bool walk_shuffle(const shuffle_pass_t *pass, uint32_t turn, const shuffl
 static bool find_shuffles(const shuffle_pass_t *pass) {
     const gantry__graph_t *graph = pass->graph;
     bool is_found = false;
-    for (uint32_t i = 0; i < graph->node_count; ++i) {
-        const gantry__node_t *node = &graph->nodes[i];
-        for (uint32_t k = 0; k < node->input_count; ++k) ++pass->uses[node->inputs[k]];
-    }
-    for (uint32_t i = 0; i < graph->output_count; ++i) ++pass->uses[graph->outputs[i]];
+    gantry__pass_count_uses(graph, pass->uses);
     for (uint32_t i = 0; i < graph->node_count; ++i) {
         shuffled_t by;
         if (!read_turn(pass, &graph->nodes[i], &by) || !walk_shuffle(pass, i, &by, false)) continue;

@@ -141,21 +141,21 @@ TEST(rotary_embedding_takes_each_option) {
 
 TEST(norms_are_the_ops) {
     tensor *x = STEPS(0.25, 2, 3, 4), *four = STEPS(0.5, 4), *three = STEPS(0.5, 3),
-           *other = STEPS(0.75, 4), *rows = STEPS(0.5, 3, 4);
+           *offset = STEPS(0.75, 4), *rows = STEPS(0.5, 3, 4);
     tensor *made = gantry_rms_norm(scope, x, four, -1, 1e-3);
     expect_call(&made, 1, "RMSNorm", INPUTS(x, four), ATTRS(FLOAT_ATTR("epsilon", 1e-3)));
     made = gantry_rms_norm(scope, x, rows, 1, 1e-3);
     expect_call(&made, 1, "RMSNorm", INPUTS(x, rows),
                 ATTRS(INT_ATTR("axis", 1), FLOAT_ATTR("epsilon", 1e-3)));
-    made = gantry_group_norm(scope, x, four, other, 2, 1e-3, false);
-    expect_call(&made, 1, "GroupNorm", INPUTS(x, four, other),
+    made = gantry_group_norm(scope, x, four, offset, 2, 1e-3, false);
+    expect_call(&made, 1, "GroupNorm", INPUTS(x, four, offset),
                 ATTRS(INT_ATTR("num_groups", 2), FLOAT_ATTR("epsilon", 1e-3)));
     made = gantry_group_norm(scope, x, three, three, 3, 1e-3, true);
     expect_call(&made, 1, "GroupNorm", INPUTS(x, three, three),
                 ATTRS(INT_ATTR("num_groups", 3), FLOAT_ATTR("epsilon", 1e-3),
                       TEXT_ATTR("data_format", "NCHW")));
-    made = gantry_instance_norm(scope, x, four, other, 1e-3, false);
-    expect_call(&made, 1, "InstanceNorm", INPUTS(x, four, other),
+    made = gantry_instance_norm(scope, x, four, offset, 1e-3, false);
+    expect_call(&made, 1, "InstanceNorm", INPUTS(x, four, offset),
                 ATTRS(FLOAT_ATTR("epsilon", 1e-3)));
     made = gantry_instance_norm(scope, x, three, three, 1e-3, true);
     expect_call(&made, 1, "InstanceNorm", INPUTS(x, three, three),

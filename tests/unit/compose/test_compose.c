@@ -2,7 +2,8 @@
 /* Promise: Composed ops run their parts on the caller's device and record them under the called
  * op's name.
  * Promise: An error in a part of a composed op names the composed op, shapes are refused before a
- * part runs, and only results remain. */
+ * part runs, and only results remain.
+ * Promise: A type runs on a device if all parts do but those that the op can do without. */
 #define _XOPEN_SOURCE 700
 
 #include "runtime_fixture.h"
@@ -89,6 +90,23 @@ TEST(kernels_of_a_composed_op_are_those_of_its_parts) {
                      GANTRY_OK);
     assert_false(has); /* the fake backend has no Slice */
     assert_string_equal(source, "");
+    runtime_fixture_close(&f);
+}
+
+/* The CPU backend has products of groups, which Conv2D can do without, of float32 and float64. */
+TEST(an_optional_part_without_a_kernel_excludes_no_type) {
+    static const gantry_dtype_t types[] = {GANTRY_FLOAT16, GANTRY_BFLOAT16, GANTRY_FLOAT32};
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    const gantry_logical_device_t *cpu;
+    size_t count;
+    assert_int_equal(gantry_list_logical_devices(f.runtime, "CPU", 1, &cpu, &count), GANTRY_OK);
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; ++i) {
+        bool has = false;
+        assert_int_equal(gantry_op_has_kernel(f.runtime, "Conv2D", cpu, types[i], &has, NULL),
+                         GANTRY_OK);
+        if (!has) fail_msg("Conv2D of %s", gantry_dtype_name(types[i]));
+    }
     runtime_fixture_close(&f);
 }
 

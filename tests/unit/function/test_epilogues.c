@@ -266,22 +266,52 @@ TEST(other_programs_have_the_bits_of_ops) {
 /* Convolutions in one kernel, by patches or a window of one element (a view of a product), and of
  * sequences (a view of a convolution). */
 TEST(convolutions_have_the_bits_of_ops) {
-    epilogue_conv_t cases[] = {
-        {GANTRY_SHAPE(2, 19, 17, 8), GANTRY_SHAPE(3, 3, 8, 32), {0}, false, GANTRY_FLOAT32},
-        {GANTRY_SHAPE(2, 9, 70, 3), GANTRY_SHAPE(3, 5, 3, 3), {0}, false, GANTRY_FLOAT32},
-        {GANTRY_SHAPE(1, 16, 16, 4),
-         GANTRY_SHAPE(3, 3, 4, 70),
-         {.padding = GANTRY_PADDING_VALID, .strides = {2, 2}},
-         false,
-         GANTRY_FLOAT64},
-        {GANTRY_SHAPE(2, 9, 7, 40), GANTRY_SHAPE(1, 1, 40, 33), {0}, false, GANTRY_FLOAT32},
-        {GANTRY_SHAPE(2, 9, 7, 5), GANTRY_SHAPE(3, 3, 5, 9), {0}, false, GANTRY_FLOAT16},
-        {GANTRY_SHAPE(3, 50, 6), GANTRY_SHAPE(3, 6, 20), {0}, true, GANTRY_FLOAT32}};
+    epilogue_conv_t cases[] = {{.images = GANTRY_SHAPE(2, 19, 17, 8),
+                                .filter = GANTRY_SHAPE(3, 3, 8, 32),
+                                .dtype = GANTRY_FLOAT32},
+                               {.images = GANTRY_SHAPE(2, 9, 70, 3),
+                                .filter = GANTRY_SHAPE(3, 5, 3, 3),
+                                .dtype = GANTRY_FLOAT32},
+                               {.images = GANTRY_SHAPE(1, 16, 16, 4),
+                                .filter = GANTRY_SHAPE(3, 3, 4, 70),
+                                .options = {.padding = GANTRY_PADDING_VALID, .strides = {2, 2}},
+                                .dtype = GANTRY_FLOAT64},
+                               {.images = GANTRY_SHAPE(2, 9, 7, 40),
+                                .filter = GANTRY_SHAPE(1, 1, 40, 33),
+                                .dtype = GANTRY_FLOAT32},
+                               {.images = GANTRY_SHAPE(2, 9, 7, 5),
+                                .filter = GANTRY_SHAPE(3, 3, 5, 9),
+                                .dtype = GANTRY_FLOAT16},
+                               {.images = GANTRY_SHAPE(3, 50, 6),
+                                .filter = GANTRY_SHAPE(3, 6, 20),
+                                .is_sequence = true,
+                                .dtype = GANTRY_FLOAT32}};
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         if (!epilogue_check_convolution(f.runtime, "CPU:0", &cases[i], 0))
             fail_msg("convolution %zu has no epilogue", i);
+    }
+    runtime_fixture_close(&f);
+}
+
+/* Few outputs: several places are computed as one, whose sums must be cut as those of the op. */
+TEST(transposed_convolutions_have_the_bits_of_ops) {
+    static const int64_t columns[] = {2, 3, 5};
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    for (int64_t outputs = 1; outputs <= 5; ++outputs) {
+        for (size_t i = 0; i < sizeof columns / sizeof columns[0]; ++i) {
+            for (int64_t channels = 8; channels <= 40; channels += 16) {
+                epilogue_conv_t c = {.images = GANTRY_SHAPE(1, 14, 13, channels),
+                                     .filter = GANTRY_SHAPE(3, columns[i], outputs, channels),
+                                     .options = {.padding = GANTRY_PADDING_VALID},
+                                     .dtype = i == 0 ? GANTRY_FLOAT64 : GANTRY_FLOAT32};
+                c.transposed = GANTRY_SHAPE(1, 16, 12 + columns[i], outputs);
+                if (!epilogue_check_convolution(f.runtime, "CPU:0", &c, 0))
+                    fail_msg("%lld outputs have no epilogue", (long long)outputs);
+            }
+        }
     }
     runtime_fixture_close(&f);
 }

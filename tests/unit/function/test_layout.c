@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Random nets over images whose channels come first have the same bits with the layout
  * pass and without, on the CPU and a fake GPU.
- * Promise: Convolutions with bias and Relu, channels first, are two transposes and one fused node
- * each; none between transposes of the body; a channel shuffle is one. On the CPU the first
- * transpose goes if the images have at most 4 channels and only convolutions read them, the last
- * one if a convolution makes what it takes.
+ * Promise: Convolutions with bias and Relu, channels first, are one fused node each, without a
+ * transpose between them; a channel shuffle is one transpose.
+ * Promise: On the CPU no transpose precedes convolutions that only read images of at most 4
+ * channels, and none follows a convolution whose result only it would take.
  * Promise: The explanation of a function names the transposes that cancel; graphs without a
  * convolution or a pool, and nodes that other nodes wait for, keep theirs.
+ * Promise: On the CPU, a depthwise convolution of float32 with few channels stays as the body has
+ * it where it would need a transpose; between convolutions it goes along.
  * Promise: Between convolutions, an op may have a scalar as its first operand, and a Roll any
  * number of shifts. */
 #define _XOPEN_SOURCE 700
@@ -109,6 +111,29 @@ TEST(two_convolutions_are_no_transpose) {
     expect_counts(two_convolutions, GANTRY_SHAPE(2, 4, 6, 5), 4, ops, counts, 4);
 }
 
+TEST(images_of_five_channels_are_transposed) {
+    static const char *const ops[] = {"Transpose", "_FusedConvolveImages"};
+    static const uint32_t counts[] = {1, 2};
+    expect_counts(two_convolutions, GANTRY_SHAPE(2, 5, 6, 5), 4, ops, counts, 2);
+}
+
+/* A Softmax needs the channels last, so that the convolution takes them so, too. */
+static void read_twice(images_net_t *net, const gantry_tensor_t *const *inputs,
+                       const gantry_tensor_t **outputs) {
+    static const int32_t last[] = {0, 2, 3, 1}, first_again[] = {0, 3, 1, 2};
+    const gantry_tensor_t *turned = gantry_transpose(net->scope, inputs[0], last), *x;
+    const gantry_window_options_t options = {.struct_size = sizeof options};
+    x = gantry_conv2d(net->scope, turned, images_numbers(net, GANTRY_SHAPE(3, 3, 4, 4)), &options);
+    x = gantry_add(net->scope, x, gantry_softmax(net->scope, turned));
+    outputs[0] = gantry_transpose(net->scope, x, first_again);
+}
+
+TEST(images_that_others_read_too_are_transposed) {
+    static const char *const ops[] = {"Transpose", "_FusedConvolveImages"};
+    static const uint32_t counts[] = {1, 1};
+    expect_counts(read_twice, GANTRY_SHAPE(2, 4, 6, 5), 2, ops, counts, 2);
+}
+
 /* The caller has channels last. */
 static void turned(images_net_t *net, const gantry_tensor_t *const *inputs,
                    const gantry_tensor_t **outputs) {
@@ -193,6 +218,38 @@ TEST(a_scalar_as_first_operand_has_no_order) {
     static const char *const ops[] = {"Transpose"};
     static const uint32_t counts[] = {0};
     expect_counts(limited, GANTRY_SHAPE(2, 4, 6, 5), 4, ops, counts, 1);
+}
+
+/* ---- depthwise convolutions ---- */
+
+static void depthwise_first(images_net_t *net, const gantry_tensor_t *const *inputs,
+                            const gantry_tensor_t **outputs) {
+    const gantry_tensor_t *x = gantry_relu(net->scope, inputs[0]);
+    outputs[0] = gantry_relu(net->scope, images_depthwise(net, x));
+}
+
+static void convolution_then_depthwise(images_net_t *net, const gantry_tensor_t *const *inputs,
+                                       const gantry_tensor_t **outputs) {
+    const gantry_tensor_t *x = gantry_relu(net->scope, convolve(net, inputs[0], 3, 8, 1));
+    outputs[0] = gantry_relu(net->scope, images_depthwise(net, x));
+}
+
+static void depthwise_between(images_net_t *net, const gantry_tensor_t *const *inputs,
+                              const gantry_tensor_t **outputs) {
+    const gantry_tensor_t *x = gantry_relu(net->scope, convolve(net, inputs[0], 3, 8, 1));
+    x = gantry_relu(net->scope, images_depthwise(net, x));
+    outputs[0] = gantry_relu(net->scope, convolve(net, x, 3, 4, 1));
+}
+
+/* With many channels, two transposes take less time than the windows of planes do. */
+TEST(depthwise_convolutions_of_few_channels_need_no_transpose) {
+    static const char *const ops[] = {"Transpose"};
+    static const uint32_t none[] = {0}, two[] = {2};
+    expect_counts(depthwise_first, GANTRY_SHAPE(2, 3, 6, 5), 0, ops, none, 1);
+    expect_counts(depthwise_first, GANTRY_SHAPE(1, 18, 6, 19), 0, ops, none, 1);
+    expect_counts(depthwise_first, GANTRY_SHAPE(1, 18, 6, 5), 0, ops, two, 1);
+    expect_counts(convolution_then_depthwise, GANTRY_SHAPE(2, 4, 12, 11), 2, ops, none, 1);
+    expect_counts(depthwise_between, GANTRY_SHAPE(2, 4, 6, 5), 4, ops, none, 1);
 }
 
 /* ---- what stays ---- */

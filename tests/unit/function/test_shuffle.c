@@ -117,9 +117,23 @@ static const gantry_tensor_t *of_three_parts(images_net_t *net, const gantry_ten
     return shuffle_of(net, gantry_concat(net->scope, parts, 3, -1), 2);
 }
 
+/* Nor are those along the channels of images whose planes have as many elements. */
+static const gantry_tensor_t *of_planes(images_net_t *net, const gantry_tensor_t *x) {
+    const int64_t *d = gantry_tensor_shape(x)->dims, planes = d[0] * d[1] * d[2] / d[3];
+    const gantry_tensor_t *inputs[4], *y;
+    size_t count = 1;
+    x = multiply_groups_of(net, x, 2);
+    inputs[0] = gantry_reshape(net->scope, x, GANTRY_SHAPE(planes, d[3], d[3]));
+    for (int i = 1; i < 4; ++i) inputs[i] = images_numbers(net, GANTRY_SHAPE(d[3]));
+    if (gantry_op_call(net->scope, "NormalizeChannels", inputs, 4, NULL, 0, &y, &count) !=
+        GANTRY_OK)
+        return NULL;
+    return shuffle_of(net, gantry_reshape(net->scope, y, *gantry_tensor_shape(x)), 2);
+}
+
 TEST(shuffles_of_other_channels_stay) {
-    static shuffle_body_fn *const bodies[] = {used_twice, joined_before, of_other_groups,
-                                              of_other_vector, of_three_parts};
+    static shuffle_body_fn *const bodies[] = {used_twice,      joined_before,  of_other_groups,
+                                              of_other_vector, of_three_parts, of_planes};
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; ++i)
         (void)expect_transposes(bodies[i], GANTRY_SHAPE(2, 3, 6, 6), 1);
 }

@@ -65,21 +65,24 @@ TEST(products_of_other_types_keep_their_bits) {
 
 /* Whole tiles and edges, places at borders, few outputs, an image larger than its pieces. */
 TEST(convolutions_take_bias_and_relu) {
-    epilogue_conv_t cases[] = {
-        {GANTRY_SHAPE(4, 300, 7),
-         GANTRY_SHAPE(5, 7, 64),
-         {.padding = GANTRY_PADDING_VALID},
-         true,
-         GANTRY_FLOAT32},
-        {GANTRY_SHAPE(2, 9, 7, 5), GANTRY_SHAPE(3, 3, 5, 40), {0}, false, GANTRY_FLOAT32},
-        {GANTRY_SHAPE(2, 12, 12, 16), GANTRY_SHAPE(3, 3, 16, 3), {0}, false, GANTRY_FLOAT32},
-        {GANTRY_SHAPE(1, 10, 11, 300), GANTRY_SHAPE(3, 3, 300, 9), {0}, false, GANTRY_FLOAT32},
-        {GANTRY_SHAPE(2, 9, 7, 5),
-         GANTRY_SHAPE(3, 3, 5, 20),
-         {.padding = GANTRY_PADDING_VALID},
-         false,
-         GANTRY_FLOAT64},
-    };
+    epilogue_conv_t cases[] = {{.images = GANTRY_SHAPE(4, 300, 7),
+                                .filter = GANTRY_SHAPE(5, 7, 64),
+                                .options = {.padding = GANTRY_PADDING_VALID},
+                                .is_sequence = true,
+                                .dtype = GANTRY_FLOAT32},
+                               {.images = GANTRY_SHAPE(2, 9, 7, 5),
+                                .filter = GANTRY_SHAPE(3, 3, 5, 40),
+                                .dtype = GANTRY_FLOAT32},
+                               {.images = GANTRY_SHAPE(2, 12, 12, 16),
+                                .filter = GANTRY_SHAPE(3, 3, 16, 3),
+                                .dtype = GANTRY_FLOAT32},
+                               {.images = GANTRY_SHAPE(1, 10, 11, 300),
+                                .filter = GANTRY_SHAPE(3, 3, 300, 9),
+                                .dtype = GANTRY_FLOAT32},
+                               {.images = GANTRY_SHAPE(2, 9, 7, 5),
+                                .filter = GANTRY_SHAPE(3, 3, 5, 20),
+                                .options = {.padding = GANTRY_PADDING_VALID},
+                                .dtype = GANTRY_FLOAT64}};
     gantry_runtime_t *runtime = open_runtime();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         const double bound = cases[i].dtype == GANTRY_FLOAT64 ? 1e-11 : 1e-2;

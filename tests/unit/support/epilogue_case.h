@@ -183,14 +183,25 @@ typedef struct epilogue_conv_t {
     gantry_window_options_t options;
     bool is_sequence;
     gantry_dtype_t dtype;
+    gantry_shape_t transposed; /* the result of a transposed convolution; rank 0: another one */
 } epilogue_conv_t;
+
+static inline int64_t epilogue_conv_channels(const epilogue_conv_t *c) {
+    return c->transposed.rank > 0 ? c->filter.dims[2] : c->filter.dims[c->filter.rank - 1];
+}
+
+static inline const gantry_tensor_t *epilogue_convolve(gantry_scope_t *scope,
+                                                       const epilogue_conv_t *c,
+                                                       const gantry_tensor_t *const *inputs) {
+    if (c->transposed.rank > 0)
+        return gantry_conv2d_transpose(scope, inputs[0], inputs[1], c->transposed, &c->options);
+    return c->is_sequence ? gantry_conv1d(scope, inputs[0], inputs[1], &c->options)
+                          : gantry_conv2d(scope, inputs[0], inputs[1], &c->options);
+}
 
 static inline void epilogue_conv_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                                       const gantry_tensor_t **outputs, void *user) {
-    const epilogue_conv_t *c = user;
-    const gantry_tensor_t *at = c->is_sequence
-                                    ? gantry_conv1d(scope, inputs[0], inputs[1], &c->options)
-                                    : gantry_conv2d(scope, inputs[0], inputs[1], &c->options);
+    const gantry_tensor_t *at = epilogue_convolve(scope, user, inputs);
     outputs[0] = gantry_relu(scope, gantry_bias_add(scope, at, inputs[2]));
 }
 
@@ -201,7 +212,7 @@ static inline gantry_function_t *epilogue_conv_trace(gantry_runtime_t *runtime, 
     const gantry_input_spec_t inputs[] = {
         {"images", c->dtype, c->images},
         {"filter", c->dtype, c->filter},
-        {"bias", c->dtype, GANTRY_SHAPE(c->filter.dims[c->filter.rank - 1])}};
+        {"bias", c->dtype, GANTRY_SHAPE(epilogue_conv_channels(c))}};
     gantry_function_t *function;
     if (gantry_function_trace(runtime, "f", epilogue_conv_body, c, inputs, 3, 1, &options,
                               &function) != GANTRY_OK)
@@ -212,7 +223,7 @@ static inline gantry_function_t *epilogue_conv_trace(gantry_runtime_t *runtime, 
 static inline void *epilogue_conv_call(gantry_scope_t *scope, const epilogue_conv_t *c,
                                        gantry_function_t *function, size_t *out_bytes) {
     uint32_t state = 7;
-    const gantry_shape_t bias = GANTRY_SHAPE(c->filter.dims[c->filter.rank - 1]);
+    const gantry_shape_t bias = GANTRY_SHAPE(epilogue_conv_channels(c));
     const gantry_tensor_t *inputs[3], *got;
     inputs[0] = epilogue_input(scope, &state, c->dtype, c->images);
     inputs[1] = epilogue_input(scope, &state, c->dtype, c->filter);
