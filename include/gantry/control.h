@@ -6,7 +6,9 @@
  * In the scope of a trace (gantry/function.h), each body is recorded once, in their order, and
  * becomes a part of the function; elsewhere the bodies run at once. A body may use tensors and
  * variables from outside, and may contain branches and loops, up to GANTRY_MAX_NESTING levels; the
- * gradient of loops takes more levels than the loops, as stated there.
+ * gradient of loops takes more levels than the loops, as stated there. In a trace, bodies and user
+ * must live until the outermost traced body has returned, because a gradient that is taken there
+ * calls bodies again.
  *
  * The scope owns the outputs. A scope belongs to one thread, on which the bodies run. */
 #ifndef GANTRY_CONTROL_H

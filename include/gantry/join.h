@@ -12,7 +12,9 @@
  * The calls are made of other ops, so they run wherever these run, are recorded in the scope of a
  * trace (gantry/function.h), and have the gradients of their parts. A body is called once for all
  * elements that it joins at the same time: docs/numerics.md has the order, and how many calls there
- * are.
+ * are. In a trace, body and user must live until the outermost traced body has returned, because a
+ * gradient that is taken there calls bodies again. A scatter takes 2 of the GANTRY_MAX_NESTING
+ * levels of bodies, the other calls 1.
  *
  * The scope owns the outputs. A scope belongs to one thread, on which the bodies run. */
 #ifndef GANTRY_JOIN_H

@@ -152,7 +152,8 @@ static gantry_status_t check_loop(const gantry_graph_t *graph, gantry__graph_ite
 static gantry_status_t check_joined(const gantry_graph_t *graph, gantry__graph_item_t *item) {
     if (item->subgraph_count != 1)
         return gantry__refuse("%u subgraphs; a body is accepted", item->subgraph_count);
-    const size_t count = item->subgraphs[0] ? item->subgraphs[0]->output_count : 0;
+    const size_t given = item->subgraphs[0] ? item->subgraphs[0]->output_count : 0;
+    const size_t count = given > 0 ? given : 1;
     GANTRY__TRY(check_subgraph(graph, item->subgraphs[0], "body", 2 * count, count));
     return gantry__graph_join_check(item);
 }

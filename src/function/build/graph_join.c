@@ -50,6 +50,17 @@ static gantry_status_t join_list(const join_node_t *n, const char *name, int64_t
 
 /* ---- calls ---- */
 
+/* An axis as an int32, of which the call checks the range. */
+static gantry_status_t join_axis(const join_node_t *n, const char *name, int64_t axis,
+                                 int32_t *out) {
+    *out = (int32_t)axis;
+    if (axis == *out) return GANTRY_OK;
+    return gantry__scope_fail(
+        n->scope, gantry__refuse("attribute '%s' has %lld; an axis of operand 0, of rank %d, is "
+                                 "accepted",
+                                 name, (long long)axis, n->in[0]->shape.rank));
+}
+
 static gantry_status_t join_run_reduce(const join_node_t *n) {
     const gantry_attr_value_t *axes = join_attr(n, "axes");
     int32_t list[GANTRY_MAX_RANK] = {0};
@@ -59,7 +70,7 @@ static gantry_status_t join_run_reduce(const join_node_t *n) {
                                                  "accepted",
                                                  (long long)axes->i, GANTRY_MAX_RANK));
     for (int64_t i = 0; axes && i < axes->i; ++i)
-        list[i] = axes->list[i] == (int32_t)axes->list[i] ? (int32_t)axes->list[i] : INT32_MAX;
+        GANTRY__TRY(join_axis(n, "axes", axes->list[i], &list[i]));
     const gantry_reduce_body_options_t options = {.struct_size = sizeof options,
                                                   .axes = axes ? list : NULL,
                                                   .axis_count = axes ? (size_t)axes->i : 0,
@@ -81,18 +92,15 @@ static gantry_status_t join_run_window(const join_node_t *n) {
                                           n->user, window, &options, n->out);
 }
 
-static int32_t join_axis(const join_node_t *n) {
-    const int64_t axis = join_number(n, "axis");
-    return axis == (int32_t)axis ? (int32_t)axis : INT32_MAX;
-}
-
 static gantry_status_t join_run_scan(const join_node_t *n) {
     const gantry_scan_body_options_t options = {.struct_size = sizeof options,
                                                 .exclusive = join_number(n, "exclusive") != 0,
                                                 .reverse = join_number(n, "reverse") != 0};
     tensor *const *inits = n->item->node.input_count > n->count ? n->in + n->count : NULL;
-    return gantry_scan_with_body(n->scope, n->in, inits, n->count, join_axis(n), n->body, n->user,
-                                 &options, n->out);
+    int32_t axis;
+    GANTRY__TRY(join_axis(n, "axis", join_number(n, "axis"), &axis));
+    return gantry_scan_with_body(n->scope, n->in, inits, n->count, axis, n->body, n->user, &options,
+                                 n->out);
 }
 
 static gantry_scatter_body_options_t scatter_options(const join_node_t *n) {
@@ -109,9 +117,10 @@ static gantry_status_t join_run_scatter(const join_node_t *n) {
 
 static gantry_status_t join_run_scatter_elements(const join_node_t *n) {
     const gantry_scatter_body_options_t options = scatter_options(n);
+    int32_t axis;
+    GANTRY__TRY(join_axis(n, "axis", join_number(n, "axis"), &axis));
     return gantry_scatter_elements_with_body(n->scope, n->in, n->in[n->count], n->in + n->count + 1,
-                                             n->count, join_axis(n), n->body, n->user, &options,
-                                             n->out);
+                                             n->count, axis, n->body, n->user, &options, n->out);
 }
 
 /* ---- the table ---- */
@@ -201,8 +210,7 @@ gantry_status_t gantry__graph_join_check(gantry__graph_item_t *item) {
         return gantry__refuse("body has %zu outputs; 1 to %d are accepted", count,
                               GANTRY_MAX_JOINED);
     if (given != inputs && !(join->may_lack_inits && given == count))
-        return gantry__refuse("%zu inputs for %zu operands; %zu are accepted", given, count,
-                              inputs);
+        return gantry__refuse("the number of inputs is %zu; %zu is accepted", given, inputs);
     item->output_count = (uint32_t)count;
     return GANTRY_OK;
 }

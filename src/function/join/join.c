@@ -41,6 +41,17 @@ static gantry_status_t join_check(const gantry__join_t *join, tensor *const *ope
     return GANTRY_OK;
 }
 
+gantry_status_t gantry__join_check_axis(int64_t axis, int64_t number, int32_t rank) {
+    char name[32] = "axis";
+    if (axis >= -rank && axis < rank) return GANTRY_OK;
+    if (number >= 0) (void)snprintf(name, sizeof name, "axes[%lld]", (long long)number);
+    if (rank == 0)
+        return gantry__refuse("%s is %lld; none is accepted, because a scalar has no axes", name,
+                              (long long)axis);
+    return gantry__refuse("%s is %lld; %d to %d are accepted for rank %d", name, (long long)axis,
+                          -rank, rank - 1, rank);
+}
+
 gantry_status_t gantry__join_check_inits(const gantry__join_t *join, tensor *const *operands,
                                          tensor *const *inits) {
     if (!inits) return gantry__refuse("the array of inits is NULL");

@@ -37,6 +37,9 @@ gantry_status_t gantry__join_begin(gantry__join_t *join, const gantry_tensor_t *
 /* InvalidArgument unless a tensor is given that the caller's scope takes: "what number". */
 gantry_status_t gantry__join_check_tensor(const gantry__join_t *join, const char *what,
                                           uint32_t number, const gantry_tensor_t *given);
+/* InvalidArgument unless an operand of this rank has the axis, which may count from its end;
+ * number -1: it is the only one. */
+gantry_status_t gantry__join_check_axis(int64_t axis, int64_t number, int32_t rank);
 /* InvalidArgument unless there is an init for each operand: a scalar of its type. */
 gantry_status_t gantry__join_check_inits(const gantry__join_t *join,
                                          const gantry_tensor_t *const *operands,

@@ -27,9 +27,7 @@ static gantry_status_t reduce_read_axes(const gantry_reduce_body_options_t *opti
     for (int32_t d = 0; !options->axes && d < shape->rank; ++d) plan->is_reduced[d] = true;
     for (size_t i = 0; options->axes && i < options->axis_count; ++i) {
         const int32_t given = options->axes[i], d = given < 0 ? given + shape->rank : given;
-        if (d < 0 || d >= shape->rank)
-            return gantry__refuse("axes[%zu] is %d; %d to %d are accepted for rank %d", i, given,
-                                  -shape->rank, shape->rank - 1, shape->rank);
+        GANTRY__TRY(gantry__join_check_axis(given, (int64_t)i, shape->rank));
         if (plan->is_reduced[d])
             return gantry__refuse(
                 "axes[%zu] is %d, which is axis %d again; each axis once is "

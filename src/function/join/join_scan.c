@@ -279,9 +279,7 @@ static gantry_status_t scan_find_axis(tensor *x, int32_t axis, scan_axis_t *out)
     const int32_t rank = x->shape.rank;
     out->axis = axis < 0 ? axis + rank : axis;
     out->rank = rank;
-    if (out->axis < 0 || out->axis >= rank)
-        return gantry__refuse("axis %d of an operand of rank %d; %d to %d are accepted", axis, rank,
-                              -rank, rank - 1);
+    GANTRY__TRY(gantry__join_check_axis(axis, -1, rank));
     if (x->shape.dims[out->axis] < 0)
         return gantry__fail(GANTRY_UNIMPLEMENTED,
                             "axis %d has a size that depends on data; a known size is accepted",

@@ -352,9 +352,7 @@ static gantry_status_t scatter_check_elements(join_scatter_t *scatter, const gan
     const gantry_shape_t *indices = &scatter->indices->shape;
     const int32_t rank = x->rank, axis = scatter->axis;
     char text[GANTRY_MAX_RANK * 21 + 3], accepted[GANTRY_MAX_RANK * 21 + 3];
-    if (axis < -rank || axis >= rank)
-        return gantry__refuse("axis %d of an operand of rank %d; %d to %d are accepted", axis, rank,
-                              -rank, rank - 1);
+    GANTRY__TRY(gantry__join_check_axis(axis, -1, rank));
     scatter->axis = axis < 0 ? axis + rank : axis;
     bool fits = indices->rank == rank;
     for (int32_t d = 0; fits && d < rank; ++d)

@@ -224,16 +224,16 @@ TEST(wrong_nodes_are_refused) {
         {"Reduce", 2, flag("axes"), "attribute 'axes' is of kind"},
         {"Reduce", 2, flag("in_order"), "attribute 'in_order' is given twice"},
         {"Reduce", 2, ints("axes", three, 17), "attribute 'axes' has 17 entries; 0 to 16"},
-        {"Reduce", 1, flag("in_order"), "1 inputs for 1 operands; 2 are accepted"},
+        {"Reduce", 1, flag("in_order"), "the number of inputs is 1; 2 is accepted"},
         {"Scatter",
          2,
          {.name = "bad_indices_policy", .kind = GANTRY_ATTR_STRING, .s = ""},
-         "2 inputs for 1 operands; 3 are accepted"},
+         "the number of inputs is 2; 3 is accepted"},
     };
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
-        gantry_graph_t *graph;
+        gantry_graph_t *graph, *empty;
         gantry_graph_value_t in[2], made;
         graph_expect_ok(gantry_graph_create(f.runtime, NULL, &graph));
         for (int k = 0; k < 2; ++k)
@@ -249,9 +249,35 @@ TEST(wrong_nodes_are_refused) {
                        GANTRY_INVALID_ARGUMENT, bad[i].text);
         expect_refusal(gantry_graph_add_join(graph, &node, graph, &made), GANTRY_INVALID_ARGUMENT,
                        "body is no subgraph of this graph");
+        graph_expect_ok(gantry_graph_add_subgraph(graph, "empty", &empty));
+        for (int k = 0; k < 2; ++k)
+            graph_expect_ok(gantry_graph_add_input(empty, &SPEC_F32(2), &made));
+        expect_refusal(gantry_graph_add_join(graph, &node, empty, &made), GANTRY_INVALID_ARGUMENT,
+                       "has 2 inputs and 0 outputs; 2 and 1 are accepted");
         gantry_graph_release(graph);
     }
     runtime_fixture_close(&f);
+}
+
+/* An axis that no int32 holds is refused as it is. */
+static void expect_axis_refused(gantry_runtime_t *runtime, gantry_graph_node_t *node) {
+    static const int64_t far[] = {(int64_t)1 << 32};
+    const gantry_attr_value_t axes = ints("axes", far, 1);
+    gantry_graph_t *graph;
+    gantry_graph_value_t in[2], made;
+    gantry_function_t *function;
+    graph_expect_ok(gantry_graph_create(runtime, NULL, &graph));
+    graph_expect_ok(gantry_graph_add_input(graph, &SPEC_F32(2), &in[0]));
+    graph_expect_ok(gantry_graph_add_input(
+        graph, &(gantry_input_spec_t){NULL, GANTRY_FLOAT32, GANTRY_SCALAR}, &in[1]));
+    node->op = "Reduce";
+    node->inputs = in;
+    node->attrs = &axes;
+    graph_expect_ok(gantry_graph_add_join(graph, node, scaled_sum(graph, in[1]), &made));
+    graph_expect_ok(gantry_graph_add_output(graph, NULL, made));
+    expect_refusal(gantry_function_from_graph(graph, NULL, &function), GANTRY_INVALID_ARGUMENT,
+                   "attribute 'axes' has 4294967296; an axis of operand 0, of rank 1");
+    gantry_graph_release(graph);
 }
 
 TEST(lists_of_a_wrong_length_are_refused_in_a_trace) {
@@ -266,18 +292,19 @@ TEST(lists_of_a_wrong_length_are_refused_in_a_trace) {
     graph_expect_ok(gantry_graph_add_input(
         graph, &(gantry_input_spec_t){NULL, GANTRY_FLOAT32, GANTRY_SCALAR}, &in[1]));
     const gantry_attr_value_t window = ints("window", three, 3);
-    const gantry_graph_node_t node = {.struct_size = sizeof node,
-                                      .op = "ReduceWindow",
-                                      .name = "pool",
-                                      .inputs = in,
-                                      .input_count = 2,
-                                      .attrs = &window,
-                                      .attr_count = 1};
+    gantry_graph_node_t node = {.struct_size = sizeof node,
+                                .op = "ReduceWindow",
+                                .name = "pool",
+                                .inputs = in,
+                                .input_count = 2,
+                                .attrs = &window,
+                                .attr_count = 1};
     graph_expect_ok(gantry_graph_add_join(graph, &node, scaled_sum(graph, in[1]), &made));
     graph_expect_ok(gantry_graph_add_output(graph, NULL, made));
     expect_refusal(gantry_function_from_graph(graph, NULL, &function), GANTRY_INVALID_ARGUMENT,
                    "node \"pool\" (ReduceWindow): attribute 'window' has 3 entries; 1 are");
     gantry_graph_release(graph);
+    expect_axis_refused(f.runtime, &node);
     runtime_fixture_close(&f);
 }
 

@@ -407,6 +407,9 @@ TEST(wrong_use_is_refused) {
     expect_scope_failure(s, BAD, "operand 1 has shape [3,2]; [2,3] is accepted, as operand 0 has");
     (void)gantry_reduce_with_body(s, operands, inits, 1, join_add, NULL, NULL, two);
     expect_scope_failure(s, BAD, "init 0 is float32[2,3]; a scalar of operand 0's type, float32");
+    tensor *scalar = gantry_scalar_f32(s, 1);
+    (void)gantry_scan_with_body(s, &scalar, NULL, 1, 0, join_add, NULL, NULL, two);
+    expect_scope_failure(s, BAD, "axis is 0; none is accepted, because a scalar has no axes");
     (void)gantry_scope_end(s);
     runtime_fixture_close(&f);
 }

@@ -343,7 +343,7 @@ typedef struct bad_join_t {
 
 static const bad_join_t bad_joins[] = {
     {NULL, 0, SCAN, false, I, {0}, {0}, NULL, "gantry_scan_with_body: body is NULL"},
-    {join_add, 2, SCAN, false, I, {0}, {0}, NULL, "axis 2 of an operand of rank 2; -2 to 1 are"},
+    {join_add, 2, SCAN, false, I, {0}, {0}, NULL, "axis is 2; -2 to 1 are accepted for rank 2"},
     {join_add, 0, SCAN, true, I, {0}, {0}, NULL, "an exclusive scan begins with them"},
     {join_widen, 0, SCAN, false, I, {0}, {0}, NULL, "body sets output 0 to float32[1,"},
     {join_add,
@@ -384,7 +384,7 @@ static const bad_join_t bad_joins[] = {
      {2, {2, 3}},
      {2, {2, 3}},
      NULL,
-     "gantry_scatter_elements_with_body: axis -3 of an operand of rank 2; -2 to 1 are accepted"},
+     "gantry_scatter_elements_with_body: axis is -3; -2 to 1 are accepted for rank 2"},
     {join_add,
      0,
      ELEMENTS,
