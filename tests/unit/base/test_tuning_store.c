@@ -328,7 +328,7 @@ TEST(lack_of_memory_anywhere_leaves_file_and_store_sound) {
 
 /* ---- several processes ---- */
 
-enum { WRITERS = 3, EACH = 25 };
+enum { WRITERS = 3, EACH = 10 }; /* a put waits for the disk, and at most 10 s for the others */
 
 static void write_many(int who, int forever) {
     fixture_t f;
