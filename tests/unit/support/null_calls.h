@@ -299,7 +299,7 @@ GIVEN_PLACE(uint64_t, 4)
 GIVEN_PLACE(uint32_t, 4)
 GIVEN_PLACE(gantry_input_spec_t, 1)
 GIVEN_PLACE(gantry_metadata_t, 1)
-GIVEN_PLACE(bool, 1)
+GIVEN_PLACE(bool, 4)
 
 /* A struct that the call fills. */
 #define GIVEN_STRUCT(type)                        \
