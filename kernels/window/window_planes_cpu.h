@@ -234,9 +234,9 @@ static bool GANTRY_CPU_NAME(planes_set)(const gantry__windows_t *p, const float 
     planes->down = p->step_y * planes->line;
     if (planes->lines < (GANTRY_PLANES_ROWS - 1) * p->step_y + (p->rows - 1) * p->spread_y + 1)
         return false;
-    for (int64_t c = 0, part = 0, behind = 0; c < p->columns; ++c, part += p->spread_x) {
-        for (; part >= planes->parts; part -= planes->parts) ++behind;
-        planes->offsets[c] = part * planes->length + behind;
+    for (int64_t c = 0, part = 0, places = 0; c < p->columns; ++c, part += p->spread_x) {
+        for (; part >= planes->parts; part -= planes->parts) ++places;
+        planes->offsets[c] = part * planes->length + places;
     }
     for (int64_t k = 0; k < planes->parts; ++k) {
         gantry__reach_t *inside = &planes->inside[k];
