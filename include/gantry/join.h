@@ -7,7 +7,9 @@
  * of all operands and then the right ones, and must set count outputs, the joined elements. It is
  * called with tensors of many elements at a time, of any shape, all of one: it must be elementwise,
  * and its outputs must have that shape and the operands' types. It may use tensors and variables
- * from outside that broadcast with them, and ops, branches and loops of any kind.
+ * from outside that broadcast with them, and ops, branches and loops of any kind. Outputs of
+ * another shape are refused when the body is called; where sizes are open, reductions and windows
+ * do not compare them again in each call of the function.
  *
  * The calls are made of other ops, so they run wherever these run, are recorded in the scope of a
  * trace (gantry/function.h), and have the gradients of their parts. A body is called once for all
