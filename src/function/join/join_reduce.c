@@ -4,7 +4,7 @@
  *
  *     [2, a, b, 3] over a and b  ->  [2, a * b, 3]  ->  [2, 1, 3]  ->  [2, 3]
  *
- * With several open sizes, or one and a size of 0, the reduced axes come first and all others are one,
+ * With several open sizes, or one and a size of 0, the reduced axes come first, all others are one,
  * and the result's sizes are read in each call. */
 #include <gantry/ops.h>
 
