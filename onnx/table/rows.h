@@ -24,6 +24,8 @@
 #ifndef GANTRY_ONNX_ROWS_H
 #define GANTRY_ONNX_ROWS_H
 
+#include <stddef.h>
+
 #include <gantry/status.h>
 
 #include "onnx/base/limits.h"
