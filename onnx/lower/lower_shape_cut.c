@@ -125,7 +125,8 @@ static void plan_axis(slice_plan_t *plan, int32_t axis, int64_t size, int64_t be
                    : clamp_to(end < 0 ? end + size : end, -1, last);
     int64_t count = 0;
     if (step > 0 && end > begin) count = (end - begin - 1) / step + 1;
-    if (step < 0 && end < begin) count = (begin - end - 1) / (step < -size ? size : -step) + 1;
+    if (step < 0 && size > 0 && end < begin)
+        count = (begin - end - 1) / (step < -size ? size : -step) + 1;
     if (count < 2) step = 1; /* One element has no step, and no step overflows. */
     plan->is_whole = plan->is_whole && count == size && step == 1;
     plan->is_box = plan->is_box && step == 1;
