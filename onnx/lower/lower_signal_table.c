@@ -28,7 +28,7 @@ static gantry_status_t lower_taper(gantry__onnx_call_t *call, const double a[3])
     if (period == 0 && size > 0)
         return gantry__onnx_invalid(call, "a symmetric window of one element has no values");
     double *numbers = gantry__onnx_scratch(call, (size_t)size, sizeof *numbers);
-    if (!numbers && size > 0) return gantry__onnx_give(call, NULL);
+    if (!numbers) return GANTRY_RESOURCE_EXHAUSTED;
     for (int64_t i = 0; i < size; ++i) {
         const double angle = turn * (double)i / (double)period;
         numbers[i] = a[0] - a[1] * cos(angle) + a[2] * cos(2 * angle);
@@ -101,7 +101,7 @@ gantry_status_t gantry__onnx_lower_mel_weight_matrix(gantry__onnx_call_t *call) 
     GANTRY__TRY(mel_read(call, &mel));
     const size_t count = (size_t)mel.rows * (size_t)mel.bands;
     double *numbers = gantry__onnx_scratch(call, count, sizeof *numbers);
-    if (!numbers && count > 0) return gantry__onnx_give(call, NULL);
+    if (!numbers) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < count; ++i) numbers[i] = 0;
     for (int64_t band = 0; band < mel.bands; ++band) {
         int64_t edges[3];
@@ -131,7 +131,7 @@ static gantry_status_t grid_positions(gantry__onnx_call_t *call, const int64_t *
     const bool aligns = gantry__onnx_attr_int(call, "align_corners", 0) != 0;
     const size_t width = (size_t)dims + 1, count = (size_t)points * width;
     double *numbers = gantry__onnx_scratch(call, count, sizeof *numbers);
-    if (!numbers && count > 0) return gantry__onnx_give(call, NULL);
+    if (!numbers) return GANTRY_RESOURCE_EXHAUSTED;
     for (int32_t d = 0; d < dims; ++d)
         if (aligns && sizes[d] == 1)
             return gantry__onnx_invalid(call, "align_corners with a size of 1 has no places");
