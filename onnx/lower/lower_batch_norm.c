@@ -113,7 +113,7 @@ gantry_status_t gantry__onnx_lower_batch_normalization(gantry__onnx_call_t *call
     if (version >= 14 && !trains && (gantry__onnx_wants(call, 1) || gantry__onnx_wants(call, 2)))
         return gantry__onnx_invalid(call, "it has running statistics, but training_mode is 0");
     if (trains && !is_spatial) return gantry__onnx_unsupported(call, "training with spatial 0");
-    batch_norm_t norm;
+    batch_norm_t norm = {.x = NULL};
     GANTRY__TRY(batch_read(call, is_spatial, &norm));
     if (trains) return batch_train(call, &norm, gantry_tensor_dtype(x));
     return gantry__onnx_give(

@@ -151,7 +151,7 @@ static gantry_status_t grid_positions(gantry__onnx_call_t *call, const int64_t *
 }
 
 gantry_status_t gantry__onnx_lower_affine_grid(gantry__onnx_call_t *call) {
-    const gantry_tensor_t *theta = gantry__onnx_input(call, 0), *positions;
+    const gantry_tensor_t *theta = gantry__onnx_input(call, 0), *positions = NULL;
     const int64_t *sizes;
     size_t count;
     GANTRY__TRY(gantry__onnx_get_ints(call, 1, "size", &sizes, &count));
