@@ -17,10 +17,10 @@
 #define GANTRY_ONNX_LOWER_H
 
 #include "onnx/graph/graph.h"
+#include "onnx/table/rows.h"
 #include "shared/fail.h"
 
-/* The most inputs and outputs of a node that a call holds; nodes with more have lists that begin
- * at call->inputs all the same. */
+/* What is being lowered: the model's values so far, its constants. */
 typedef struct gantry__onnx_run_t gantry__onnx_run_t;
 
 /* A node that is being lowered. */
@@ -30,14 +30,12 @@ typedef struct gantry__onnx_call_t {
      * returns may be an input of ops in scope, and an output. */
     gantry_scope_t *host;
     const gantry__onnx_node_t *node;
+    const gantry__onnx_row_t *row;
     size_t input_count, output_count;
     const gantry_tensor_t *const *inputs; /* NULL: left out. */
     const gantry_tensor_t **outputs;      /* To be set; those that are not wanted may stay NULL. */
     gantry__onnx_run_t *run;
 } gantry__onnx_call_t;
-
-/* Lowers a node. Returns OK, or the status of what failed, with the thread's last message. */
-typedef gantry_status_t (*gantry__onnx_lower_fn)(gantry__onnx_call_t *call);
 
 /* ---- inputs and outputs ---- */
 
