@@ -24,6 +24,8 @@
 #ifndef GANTRY_ONNX_ROWS_H
 #define GANTRY_ONNX_ROWS_H
 
+#include <stddef.h>
+
 #include <gantry/status.h>
 
 #define GANTRY__ONNX_MANY UINT32_MAX
