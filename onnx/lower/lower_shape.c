@@ -30,7 +30,7 @@ gantry_status_t gantry__onnx_lower_shape(gantry__onnx_call_t *call) {
 gantry_status_t gantry__onnx_lower_size(gantry__onnx_call_t *call) {
     tensor *x = gantry__onnx_input(call, 0);
     const int64_t count = gantry_tensor_elements(x);
-    return gantry__onnx_give(call, count >= 0 ? gantry_scalar_i64(call->host, count)
+    return gantry__onnx_give(call, count >= 0 ? gantry__onnx_make_scalar(call, GANTRY_INT64, (double)count)
                                               : gantry_size(call->scope, x, GANTRY_INT64));
 }
 

@@ -61,7 +61,7 @@ static gantry_status_t split_sizes(gantry__onnx_call_t *call, int64_t size,
 gantry_status_t gantry__onnx_lower_split(gantry__onnx_call_t *call) {
     tensor *x = gantry__onnx_input(call, 0);
     const gantry_shape_t *shape = gantry_tensor_shape(x);
-    const int64_t *parts;
+    const int64_t *parts = NULL;
     int64_t axis, begin[GANTRY_MAX_RANK] = {0}, size[GANTRY_MAX_RANK];
     GANTRY__TRY(gantry__onnx_axis(call, gantry__onnx_attr_int(call, "axis", 0),
                                   (uint32_t)shape->rank, &axis));
