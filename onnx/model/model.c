@@ -78,7 +78,8 @@ static gantry_status_t check_values(const gantry_onnx_model_t *model) {
                                 "%s: input '%.200s' is no tensor; this library has tensors only",
                                 model->graph_model->path, info->name);
         if (info->type.element &&
-            gantry__onnx_dtype(info->type.element, &name) == GANTRY_DTYPE_NONE)
+            gantry__onnx_dtype(info->type.element, &name) == GANTRY_DTYPE_NONE &&
+            gantry__onnx_stored_dtype(info->type.element) == GANTRY_DTYPE_NONE)
             return gantry__fail(GANTRY_UNIMPLEMENTED,
                                 "%s: input '%.200s' has elements of %s, which this library lacks",
                                 model->graph_model->path, info->name, name);
