@@ -7,6 +7,7 @@
 #include <gantry/gantry.h>
 
 #include "onnx/base/memory.h"
+#include "shared/printable.h"
 
 /* Results of known inputs are computed on the host up to so many elements. */
 #define MOST_KNOWN_ELEMENTS 4096
@@ -305,6 +306,20 @@ tensor *gantry__onnx_run_get(gantry__onnx_run_t *run, gantry__onnx_value_t value
 
 /* ---- graphs ---- */
 
+/* Names the next op after the node, with as many characters as a name may have. */
+static void name_next(gantry_scope_t *scope, const char *name) {
+    char cut[64]; /* the most that gantry_scope_name_next takes */
+    size_t used = 0;
+    while (name[used]) {
+        const size_t bytes = gantry__utf8_bytes(name + used);
+        if (used + (bytes ? bytes : 1) >= sizeof cut) break;
+        used += bytes ? bytes : 1;
+    }
+    memcpy(cut, name, used);
+    cut[used] = '\0';
+    if (used > 0) (void)gantry_scope_name_next(scope, cut);
+}
+
 static bool is_left_out(const gantry__onnx_plan_t *plan, const gantry__onnx_node_t *node) {
     for (size_t i = 0; i < node->output_count; ++i) {
         const gantry__onnx_value_t value = node->outputs[i];
@@ -334,7 +349,7 @@ gantry_status_t gantry__onnx_run_graph(gantry__onnx_run_t *run, gantry_scope_t *
         const gantry__onnx_node_t *node = &graph->nodes[n];
         if (is_left_out(plan, node)) continue;
         if (!rows[n]) return fail_refused(run, node);
-        if (*node->name && !run->is_eager) (void)gantry_scope_name_next(scope, node->name);
+        if (!run->is_eager) name_next(scope, node->name);
         run->first_node = first;
         GANTRY__TRY(run_node(run, scope, node, rows[n]));
     }
