@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Elements of a tensor of an ONNX file are the same from raw data, fields of numbers, other
- * files and sparse tensors.
+/* Promise: Elements of a tensor of an ONNX file are the same from raw data, from fields of numbers
+ * and from other files.
  * Promise: Integers of 2 and 4 bits become int8 and uint8, the first one in the low bits.
  * Promise: Aligned elements are used where they are mapped; others are copied.
  * Promise: Functions of an ONNX model become their nodes, with the caller's attributes or defaults.
