@@ -61,9 +61,9 @@ GANTRY_API gantry_status_t gantry_onnx_model_get_metadata(const gantry_onnx_mode
 GANTRY_API gantry_status_t gantry_onnx_model_get_op(const gantry_onnx_model_t *model, size_t index,
                                                     gantry_onnx_op_t *out_op);
 
-/** Writes what the model's nodes became: for each its op, operator set, device and reason, or why it
- * is refused; after a run also what gantry_function_explain says of the newest trace. out_needed gets
- * the length without the final zero; out may be NULL if out_bytes is 0. */
+/** Writes what the model's nodes became: for each its op, operator set, device and reason, or why
+ * it is refused; after a run also what gantry_function_explain says of the newest trace. out_needed
+ * gets the length without the final zero; out may be NULL if out_bytes is 0. */
 GANTRY_API gantry_status_t gantry_onnx_model_explain(gantry_onnx_model_t *model,
                                                      gantry_explain_form_t form, char *out,
                                                      size_t out_bytes, size_t *out_needed);
