@@ -330,14 +330,17 @@ static gantry_status_t fail_refused(gantry__onnx_run_t *run, const gantry__onnx_
 gantry_status_t gantry__onnx_run_graph(gantry__onnx_run_t *run, gantry_scope_t *scope,
                                        const gantry__onnx_graph_t *graph) {
     const gantry__onnx_plan_t *plan = &run->constants->plan;
-    const gantry__onnx_row_t *const *rows = gantry__onnx_plan_rows(plan, graph);
+    const size_t outer = run->first_node, first = gantry__onnx_plan_first(plan, graph);
+    const gantry__onnx_row_t *const *rows = (const gantry__onnx_row_t *const *)plan->rows + first;
     for (size_t n = 0; n < graph->node_count; ++n) {
         const gantry__onnx_node_t *node = &graph->nodes[n];
         if (is_left_out(plan, node)) continue;
         if (!rows[n]) return fail_refused(run, node);
         if (*node->name && !run->is_eager) (void)gantry_scope_name_next(scope, node->name);
+        run->first_node = first;
         GANTRY__TRY(run_node(run, scope, node, rows[n]));
     }
+    run->first_node = outer;
     return GANTRY_OK;
 }
 
