@@ -90,6 +90,15 @@ static int model_check_line(const gantry_command_values_t *values) {
     return GANTRY_TOOL_OK;
 }
 
+/* A device that is not here is an error, not a run on another one. */
+static bool model_has_device(const model_call_t *call, const char *option) {
+    const char *name = gantry_command_value(call->values, option);
+    const gantry_logical_device_t *device;
+    if (!name || gantry_find_logical_device(call->runtime, name, &device) == GANTRY_OK) return true;
+    (void)gantry_tool_fail_last();
+    return false;
+}
+
 static int model_open_and_act(model_call_t *call) {
     uint64_t threads = 0;
     if (!gantry_command_integer(call->values, "seed", 0, INT64_MAX - 1000000, &call->seed) ||
@@ -102,7 +111,8 @@ static int model_open_and_act(model_call_t *call) {
                                               .cpu_threads = (int32_t)threads};
     call->runtime = gantry_command_open_runtime(call->values, &options);
     if (!call->runtime) return GANTRY_TOOL_FAILED;
-    const int code = model_load_and_act(call);
+    const bool has_devices = model_has_device(call, "device") && model_has_device(call, "compare");
+    const int code = has_devices ? model_load_and_act(call) : GANTRY_TOOL_FAILED;
     gantry_runtime_release(call->runtime);
     return code;
 }
