@@ -167,11 +167,10 @@ static void settle_constants(gantry__onnx_run_t *run, const gantry__onnx_call_t 
         if (value == GANTRY__ONNX_NO_VALUE || !plan->is_constant[value] || !run->values[value])
             continue;
         const bool is_prepared = i < 64 && (call->prepared & UINT64_C(1) << i) != 0;
-        if (!is_prepared && !run->is_constant_node) {
+        if (!is_prepared)
             gantry__onnx_constants_keep(run->constants, value, run->values[value]);
-        } else if (plan->model->values[value].uses <= 1) {
+        else if (plan->model->values[value].uses <= 1)
             let_go(run, value);
-        }
     }
 }
 
@@ -184,7 +183,7 @@ static gantry_status_t call_row(gantry__onnx_run_t *run, gantry__onnx_call_t *ca
     if (status == GANTRY_OK) take_outputs(run, call, is_known);
     if (run->watch) run->watch(run->watch_user, call, status);
     gantry__onnx_scratch_free(run, since);
-    if (status == GANTRY_OK) settle_constants(run, call);
+    if (status == GANTRY_OK && !run->is_constant_node) settle_constants(run, call);
     return status == GANTRY_OK ? GANTRY_OK : name_node(run, call->node, status);
 }
 
@@ -220,6 +219,7 @@ static gantry_status_t run_node(gantry__onnx_run_t *run, gantry_scope_t *scope,
 
 /* Computes a node of constants, whose inputs are there; the run gets references to its results. */
 static gantry_status_t compute_constant(gantry__onnx_run_t *run, const gantry__onnx_node_t *node) {
+    const gantry__onnx_plan_t *plan = &run->constants->plan;
     gantry_scope_t *outer = run->host;
     gantry_scope_t *scope = gantry_scope_begin(run->constants->runtime, "/CPU:0");
     if (!scope) return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "out of host memory: a scope");
@@ -235,6 +235,12 @@ static gantry_status_t compute_constant(gantry__onnx_run_t *run, const gantry__o
             gantry_tensor_t *made = gantry_tensor_retain(run->values[value]);
             run_own(run, value, made);
         }
+    }
+    /* Only now, because an output may be an input. */
+    for (size_t i = 0; status == GANTRY_OK && i < node->input_count; ++i) {
+        const gantry__onnx_value_t value = node->inputs[i];
+        if (value != GANTRY__ONNX_NO_VALUE && plan->model->values[value].uses <= 1)
+            let_go(run, value);
     }
     char text[GANTRY__MESSAGE_BYTES];
     (void)snprintf(text, sizeof text, "%s", gantry_last_message());
