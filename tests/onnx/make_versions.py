@@ -142,7 +142,6 @@ def clip_cases():
 def arithmetic_cases():
     x, y = floats(2, 3), floats(3)
     refusal("add_6_attributes", "Add", 7, [x, y], axis=1, broadcast=1)
-    refusal("opset_6", "Relu", 6, [x])
     for op in ("Sum", "Mean", "Max", "Min"):
         case(f"{op.lower()}_one", op, 13, [x])
         case(f"{op.lower()}_three", op, 13, [x, y, floats(2, 1)])
@@ -248,7 +247,7 @@ def made_cases():
     values, places = tensor_of("v", np.array([3, 4], np.float32)), tensor_of("i", ints(1, 5))
     case("constant_sparse", "Constant", 11, [], sparse_value=helper.make_sparse_tensor(values, places, [2, 3]),
          want=[np.array([[0, 3, 0], [0, 0, 4]], np.float32)])
-    refusal("constant_text", "Constant", 13, [], value_string="a", types=(TensorProto.STRING,))
+    refusal("constant_text", "Constant", 13, [], value_string="a")
     refusal("constant_two", "Constant", 13, [], value_int=1, value_float=1.0)
     refusal("constant_11_float", "Constant", 11, [], value_float=1.0)
     for fed in ((), (0,)):
