@@ -11,16 +11,12 @@
 
 #include <gantry/gantry.h>
 
+#include "onnx/base/bytes.h"
+
 /* A value's number. */
 typedef uint32_t gantry__onnx_value_t;
 /* An input or output that a node leaves out (""). */
 #define GANTRY__ONNX_NO_VALUE UINT32_MAX
-
-/* Bytes of the file, or of the caller. */
-typedef struct gantry__onnx_bytes_t {
-    const uint8_t *data;
-    size_t size;
-} gantry__onnx_bytes_t;
 
 /* Where a tensor has its elements. */
 typedef enum gantry__onnx_data_t {

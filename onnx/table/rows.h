@@ -28,10 +28,9 @@
 
 #include <gantry/status.h>
 
+#include "onnx/base/limits.h"
+
 #define GANTRY__ONNX_MANY UINT32_MAX
-/* The newest operator set of ai.onnx that the library knows, and the oldest. */
-#define GANTRY__ONNX_NEWEST_OPSET 28
-#define GANTRY__ONNX_OLDEST_OPSET 7
 
 struct gantry__onnx_call_t;
 /* Lowers a node. Returns OK, or the status of what failed, with the thread's last message. */
