@@ -90,7 +90,8 @@ static const gantry_tensor_t *apply_matrix(const transform_t *transform, const g
     const gantry_dtype_t dtype = gantry_tensor_dtype(x);
     const int64_t rows = transform->inputs * transform->parts;
     if (dtype != transform->dtype) x = gantry_cast(scope, x, transform->dtype);
-    const gantry_tensor_t *flat = gantry_reshape(scope, x, GANTRY_SHAPE(gantry_tensor_elements(x) / rows, rows));
+    const gantry_tensor_t *flat =
+        gantry_reshape(scope, x, GANTRY_SHAPE(gantry_tensor_elements(x) / rows, rows));
     const gantry_tensor_t *y = gantry_matmul(scope, flat, make_matrix(transform), NULL);
     shape.dims[shape.rank - 2] = transform->outputs;
     shape.dims[shape.rank - 1] = transform->gives_real ? 1 : 2;

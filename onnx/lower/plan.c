@@ -44,13 +44,11 @@ static gantry_status_t list_graphs(gantry__onnx_plan_t *plan) {
     return GANTRY_OK;
 }
 
-const gantry__onnx_row_t *const *gantry__onnx_plan_rows(const gantry__onnx_plan_t *plan,
-                                                        const gantry__onnx_graph_t *graph) {
+size_t gantry__onnx_plan_first(const gantry__onnx_plan_t *plan, const gantry__onnx_graph_t *graph) {
     for (size_t i = 0; i < plan->graph_count; ++i) {
-        if (plan->graphs[i].graph == graph)
-            return (const gantry__onnx_row_t *const *)plan->rows + plan->graphs[i].first_node;
+        if (plan->graphs[i].graph == graph) return plan->graphs[i].first_node;
     }
-    return NULL;
+    return 0; /* no caller has another graph */
 }
 
 /* ---- needed values ---- */

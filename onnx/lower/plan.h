@@ -38,8 +38,7 @@ typedef struct gantry__onnx_plan_t {
 gantry_status_t gantry__onnx_plan_init(gantry__onnx_plan_t *plan,
                                        const gantry__onnx_graph_model_t *model);
 void gantry__onnx_plan_deinit(gantry__onnx_plan_t *plan);
-/* The rows of a graph's nodes. */
-const gantry__onnx_row_t *const *gantry__onnx_plan_rows(const gantry__onnx_plan_t *plan,
-                                                        const gantry__onnx_graph_t *graph);
+/* The place of a graph's first node in the plan's list. */
+size_t gantry__onnx_plan_first(const gantry__onnx_plan_t *plan, const gantry__onnx_graph_t *graph);
 
 #endif

@@ -25,6 +25,7 @@ struct gantry__onnx_run_t {
     const gantry_tensor_t **values; /* By number; NULL: not made yet. */
     uint8_t *flags;                 /* By number: GANTRY__ONNX_KNOWN, ... */
     struct onnx_scratch_t *scratch; /* Of the nodes that are lowered now. */
+    size_t first_node;              /* Of the graph that is lowered, in the plan's list. */
     bool is_constant_node;          /* A node of constants is computed now. */
     bool is_reported;               /* The failure names its node. */
     gantry_status_t status;         /* Of the last gantry__onnx_run_get. */

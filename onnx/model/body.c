@@ -138,16 +138,26 @@ static gantry_status_t give_outputs(const onnx_entry_t *entry, gantry__onnx_run_
     return GANTRY_OK;
 }
 
-static gantry_status_t run_body(const onnx_entry_t *entry, gantry__onnx_run_t *run,
-                                gantry_scope_t *scope, tensor *const *inputs, tensor **outputs) {
+/* Notes for explanations what becomes of a node. */
+static void watch_node(void *user, const gantry__onnx_call_t *call, gantry_status_t status) {
+    const onnx_entry_t *entry = user;
+    if (status == GANTRY_OK && !call->run->is_constant_node)
+        atomic_store(&entry->model->node_states[call->run->first_node + call->node->index],
+                     call->scope == call->host ? ONNX_NODE_KNOWN : ONNX_NODE_TRACED);
+}
+
+static gantry_status_t run_body(onnx_entry_t *entry, gantry__onnx_run_t *run, gantry_scope_t *scope,
+                                tensor *const *inputs, tensor **outputs) {
     GANTRY__TRY(gantry__onnx_run_begin(run, &entry->model->constants, entry->is_eager));
+    run->watch = watch_node;
+    run->watch_user = entry;
     GANTRY__TRY(set_inputs(entry, run, inputs));
     GANTRY__TRY(gantry__onnx_run_graph(run, scope, entry->model->graph_model->graph));
     return give_outputs(entry, run, scope, outputs);
 }
 
 void gantry__onnx_body(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs, void *user) {
-    const onnx_entry_t *entry = user;
+    onnx_entry_t *entry = user;
     gantry__onnx_run_t run;
     char text[GANTRY__MESSAGE_BYTES];
     const gantry_status_t status = run_body(entry, &run, scope, inputs, outputs);

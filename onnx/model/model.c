@@ -28,10 +28,14 @@ static gantry_status_t copy_dims(gantry_onnx_model_t *model, const gantry_onnx_o
     return GANTRY_OK;
 }
 
+/* Paddle's exporter names each size that it does not know "?". */
 static const char **names_of_dims(const gantry__onnx_type_t *type) {
     if (type->rank <= 0) return NULL;
     const char **names = gantry__onnx_alloc((size_t)type->rank, sizeof *names);
-    for (int32_t i = 0; names && i < type->rank; ++i) names[i] = type->dims[i].name;
+    for (int32_t i = 0; names && i < type->rank; ++i) {
+        const char *name = type->dims[i].name;
+        names[i] = name && *name && strcmp(name, "?") != 0 ? name : NULL;
+    }
     return names;
 }
 
@@ -78,7 +82,8 @@ static gantry_status_t check_values(const gantry_onnx_model_t *model) {
                                 "%s: input '%.200s' is no tensor; this library has tensors only",
                                 model->graph_model->path, info->name);
         if (info->type.element &&
-            gantry__onnx_dtype(info->type.element, &name) == GANTRY_DTYPE_NONE)
+            gantry__onnx_dtype(info->type.element, &name) == GANTRY_DTYPE_NONE &&
+            gantry__onnx_stored_dtype(info->type.element) == GANTRY_DTYPE_NONE)
             return gantry__fail(GANTRY_UNIMPLEMENTED,
                                 "%s: input '%.200s' has elements of %s, which this library lacks",
                                 model->graph_model->path, info->name, name);
@@ -109,6 +114,10 @@ static gantry_status_t model_init(gantry_onnx_model_t *model, gantry__onnx_file_
     if (options->device && !(model->device = gantry__onnx_strdup(options->device)))
         return GANTRY_RESOURCE_EXHAUSTED;
     GANTRY__TRY(list_names(model));
+    GANTRY__TRY(gantry__onnx_list_ops(model));
+    model->node_states =
+        gantry__onnx_alloc(model->constants.plan.node_count, sizeof *model->node_states);
+    if (!model->node_states) return GANTRY_RESOURCE_EXHAUSTED;
     GANTRY__TRY(check_values(model));
     return options->keeps_refused ? GANTRY_OK : check_refusals(model);
 }
@@ -179,6 +188,8 @@ static void model_end(gantry_onnx_model_t *model) {
         gantry__onnx_free(model->dim_names[i]);
     gantry__onnx_free(model->dim_names);
     gantry__onnx_free(model->output_names);
+    gantry__onnx_free(model->ops);
+    gantry__onnx_free(model->node_states);
     gantry__onnx_free(model->is_bound);
     gantry__onnx_free(model->eager_reason);
     for (size_t i = 0; i < model->dim_count; ++i) gantry__onnx_free((char *)model->dims[i].name);

@@ -49,6 +49,10 @@ struct gantry_onnx_model_t {
     size_t dim_count;
     const char **output_names;
     const char ***dim_names; /* By input, then by output. */
+    gantry_onnx_op_t *ops;
+    size_t op_count;
+    /* By node of the plan: what became of it in the newest trace, ONNX_NODE_... */
+    atomic_uchar *node_states;
 
     gantry__mutex_t mutex; /* Of what follows. */
     onnx_entry_t **entries;
@@ -59,6 +63,23 @@ struct gantry_onnx_model_t {
     char *eager_reason;
     uint64_t changes; /* Of is_bound and is_eager. */
 };
+
+/* What became of a node. */
+typedef enum onnx_node_state_t {
+    ONNX_NODE_UNSEEN = 0,
+    ONNX_NODE_TRACED = 1, /* Its ops are nodes of the function. */
+    ONNX_NODE_KNOWN = 2   /* It was computed on the host, from sizes and constants. */
+} onnx_node_state_t;
+
+/* ---- info.c ---- */
+
+/* Lists the ops of the model, when it is loaded. */
+gantry_status_t gantry__onnx_list_ops(gantry_onnx_model_t *model);
+
+/* ---- explain.c ---- */
+
+/* The function of the newest run, of which the caller gets a reference; NULL: none. */
+gantry_function_t *gantry__onnx_newest_function(gantry_onnx_model_t *model);
 
 /* ---- signature.c ---- */
 
