@@ -43,5 +43,8 @@ gantry_status_t gantry__onnx_tensor_data(const gantry__onnx_file_t *file,
  * file. */
 const void *gantry__onnx_tensor_span(const gantry__onnx_file_t *file,
                                      const gantry__onnx_tensor_t *tensor);
+/* Says that elements are not needed for now: pages of a mapping that only they use leave this
+ * process's memory, and come back when they are read again. */
+void gantry__onnx_file_forget(const gantry__onnx_file_t *file, const void *data, size_t size);
 
 #endif

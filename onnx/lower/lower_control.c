@@ -2,7 +2,6 @@
 /* If, Loop and Scan. A condition that is known takes one branch; another one becomes a branch of
  * the function. lower_steps.h runs bodies. */
 
-
 #include <gantry/control.h>
 #include <gantry/ops.h>
 
@@ -23,8 +22,8 @@ typedef struct branches_t {
 /* Lowers a branch. Outputs that it takes from outside become its own. */
 static void run_branch(branches_t *branches, size_t which, gantry_scope_t *scope,
                        const gantry_tensor_t **outputs) {
-    const gantry_status_t status = gantry__onnx_lower_subgraph(
-        branches->call, scope, branches->graphs[which], NULL, outputs);
+    const gantry_status_t status =
+        gantry__onnx_lower_subgraph(branches->call, scope, branches->graphs[which], NULL, outputs);
     if (status != GANTRY_OK) {
         gantry_scope_fail(scope, status, gantry_last_message());
         return;
@@ -70,8 +69,8 @@ static gantry_status_t lower_both(gantry__onnx_call_t *call, branches_t *branche
     if (!outputs) return GANTRY_RESOURCE_EXHAUSTED;
     const gantry_tensor_t *condition =
         gantry_reshape(call->scope, gantry__onnx_input(call, 0), GANTRY_SCALAR);
-    const gantry_status_t status = gantry_cond(call->scope, condition, run_then, run_else, branches,
-                                               NULL, 0, outputs, count);
+    const gantry_status_t status =
+        gantry_cond(call->scope, condition, run_then, run_else, branches, NULL, 0, outputs, count);
     if (status != GANTRY_OK && branches->has_run[0] && branches->has_run[1] &&
         !branches_agree(branches)) {
         gantry_scope_clear(call->scope);
@@ -125,8 +124,7 @@ static gantry_status_t find_body(gantry__onnx_steps_t *steps, size_t inputs, siz
 /* Places for carried values, which begin as input `first`, and for outputs. */
 static gantry_status_t reserve_steps(gantry__onnx_steps_t *steps, size_t first) {
     gantry__onnx_call_t *call = steps->call;
-    steps->carried =
-        gantry__onnx_scratch(call, steps->carried_count + 1, sizeof *steps->carried);
+    steps->carried = gantry__onnx_scratch(call, steps->carried_count + 1, sizeof *steps->carried);
     steps->outputs = gantry__onnx_scratch(call, steps->output_count + 1, sizeof *steps->outputs);
     if (!steps->carried || !steps->outputs) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < steps->carried_count; ++i) {
@@ -144,8 +142,7 @@ static gantry_status_t set_step_results(const gantry__onnx_steps_t *steps) {
         GANTRY__TRY(gantry__onnx_set(steps->call, i, steps->carried[i]));
     for (size_t i = 0; i < steps->output_count; ++i)
         if (gantry__onnx_wants(steps->call, steps->carried_count + i))
-            GANTRY__TRY(
-                gantry__onnx_set(steps->call, steps->carried_count + i, steps->outputs[i]));
+            GANTRY__TRY(gantry__onnx_set(steps->call, steps->carried_count + i, steps->outputs[i]));
     return GANTRY_OK;
 }
 
@@ -164,8 +161,7 @@ gantry_status_t gantry__onnx_lower_loop(gantry__onnx_call_t *call) {
                                  GANTRY_INT64);
     }
     if (gantry__onnx_input(call, 1))
-        steps.condition =
-            gantry_reshape(call->scope, gantry__onnx_input(call, 1), GANTRY_SCALAR);
+        steps.condition = gantry_reshape(call->scope, gantry__onnx_input(call, 1), GANTRY_SCALAR);
     GANTRY__TRY(gantry__onnx_run_steps(&steps));
     return set_step_results(&steps);
 }
@@ -216,8 +212,8 @@ gantry_status_t gantry__onnx_lower_scan(gantry__onnx_call_t *call) {
     GANTRY__TRY(
         read_scan_list(call, "scan_input_directions", steps.input_count, &steps.input_reversed));
     GANTRY__TRY(read_scan_list(call, "scan_output_axes", steps.output_count, &steps.output_axes));
-    GANTRY__TRY(read_scan_list(call, "scan_output_directions", steps.output_count,
-                               &steps.output_reversed));
+    GANTRY__TRY(
+        read_scan_list(call, "scan_output_directions", steps.output_count, &steps.output_reversed));
     GANTRY__TRY(measure_scan(&steps));
     GANTRY__TRY(gantry__onnx_run_steps(&steps));
     return set_step_results(&steps);

@@ -109,9 +109,9 @@ gantry_status_t gantry__onnx_spread(gantry__onnx_call_t *call, const gantry_tens
         return gantry_scope_status(scope);
     }
     if (own->rank != 1 || (shape->dims[at] >= 0 && own->dims[0] != shape->dims[at]))
-        return gantry__onnx_invalid(call, "a scale of rank %d and %lld elements for axis %lld of %lld",
-                                    own->rank, (long long)gantry_tensor_elements(numbers),
-                                    (long long)at, (long long)shape->dims[at]);
+        return gantry__onnx_invalid(
+            call, "a scale of rank %d and %lld elements for axis %lld of %lld", own->rank,
+            (long long)gantry_tensor_elements(numbers), (long long)at, (long long)shape->dims[at]);
     gantry_shape_t column = {.rank = shape->rank - (int32_t)at};
     for (int32_t i = 0; i < column.rank; ++i) column.dims[i] = i ? 1 : own->dims[0];
     *out = gantry_reshape(scope, numbers, column);
@@ -146,8 +146,7 @@ const gantry_tensor_t *gantry__onnx_dequantize(gantry__onnx_call_t *call, gantry
 const gantry_tensor_t *gantry__onnx_round_to(gantry__onnx_call_t *call, gantry_scope_t *scope,
                                              const gantry_tensor_t *y,
                                              const gantry_tensor_t *zero_point,
-                                             const gantry__onnx_quantized_t *type,
-                                             bool saturates) {
+                                             const gantry__onnx_quantized_t *type, bool saturates) {
     if (gantry_tensor_dtype(y) != GANTRY_FLOAT64) y = quantize_cast(scope, y, GANTRY_FLOAT32);
     const gantry_dtype_t dtype = gantry_tensor_dtype(y);
     if (!type->is_float) y = gantry_rint(scope, y);
@@ -227,10 +226,9 @@ gantry_status_t gantry__onnx_lower_dynamic_quantize_linear(gantry__onnx_call_t *
     const gantry_tensor_t *scale = gantry_div(scope, gantry_sub(scope, high, low), most);
     const gantry_tensor_t *begin = gantry_div(scope, gantry_sub(scope, zero, low), scale);
     begin = gantry_clip_by_value(scope, begin, zero, most);
-    const gantry_tensor_t *zero_point =
-        gantry_cast(scope, gantry_rint(scope, begin), GANTRY_UINT8);
-    GANTRY__TRY(gantry__onnx_set(
-        call, 0, gantry__onnx_quantize(call, scope, x, scale, zero_point, &type)));
+    const gantry_tensor_t *zero_point = gantry_cast(scope, gantry_rint(scope, begin), GANTRY_UINT8);
+    GANTRY__TRY(
+        gantry__onnx_set(call, 0, gantry__onnx_quantize(call, scope, x, scale, zero_point, &type)));
     GANTRY__TRY(gantry__onnx_set(call, 1, scale));
     return gantry__onnx_set(call, 2, zero_point);
 }

@@ -107,8 +107,8 @@ static gantry_status_t convolve_integers(gantry__onnx_call_t *call, size_t filte
 
 gantry_status_t gantry__onnx_lower_conv_integer(gantry__onnx_call_t *call) {
     const gantry_tensor_t *y = NULL;
-    GANTRY__TRY(convolve_integers(call, 1, gantry__onnx_input(call, 2),
-                                  gantry__onnx_input(call, 3), &y));
+    GANTRY__TRY(
+        convolve_integers(call, 1, gantry__onnx_input(call, 2), gantry__onnx_input(call, 3), &y));
     return gantry__onnx_give(call, y);
 }
 
@@ -124,8 +124,8 @@ gantry_status_t gantry__onnx_lower_qlinear_conv(gantry__onnx_call_t *call) {
     gantry__onnx_quantized_t type;
     const gantry_tensor_t *y = NULL, *bias = gantry__onnx_input(call, 8);
     GANTRY__TRY(gantry__onnx_quantized_as(call, 7, &type));
-    GANTRY__TRY(convolve_integers(call, 3, gantry__onnx_input(call, 2),
-                                  gantry__onnx_input(call, 5), &y));
+    GANTRY__TRY(
+        convolve_integers(call, 3, gantry__onnx_input(call, 2), gantry__onnx_input(call, 5), &y));
     const int32_t rank = gantry_tensor_shape(y)->rank;
     if (bias) {
         const gantry_shape_t shape = {.rank = rank - 1,

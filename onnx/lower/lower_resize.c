@@ -92,7 +92,8 @@ static gantry_status_t read_sizes(gantry__onnx_call_t *call, resize_t *resize) {
     if ((resize->sizes ? size_count : scale_count) != resize->count)
         return gantry__onnx_invalid(call, "%zu scales and %zu sizes for %zu axes", scale_count,
                                     size_count, resize->count);
-    if (strcmp(resize->place, "TF_CROP_AND_RESIZE") != 0) resize->roi = NULL;
+    if (strcmp(resize->place, "TF_CROP_AND_RESIZE") != 0)
+        resize->roi = NULL;
     else if (!resize->roi || resize->roi_count != 2 * resize->count)
         return gantry__onnx_invalid(call, "roi has %zu numbers for %zu axes", resize->roi_count,
                                     resize->count);
@@ -112,13 +113,17 @@ static gantry_status_t leave_out_same(gantry__onnx_call_t *call, const gantry_sh
         if (resize->sizes ? resize->sizes[i] == shape->dims[axis] : resize->scales[i] == 1)
             continue;
         resize->axes[left] = axis;
-        if (resize->sizes) sizes[left] = resize->sizes[i];
-        else scales[left] = resize->scales[i];
+        if (resize->sizes)
+            sizes[left] = resize->sizes[i];
+        else
+            scales[left] = resize->scales[i];
         ++left;
     }
     resize->count = left;
-    if (resize->sizes) resize->sizes = sizes;
-    else resize->scales = scales;
+    if (resize->sizes)
+        resize->sizes = sizes;
+    else
+        resize->scales = scales;
     return GANTRY_OK;
 }
 
@@ -142,12 +147,11 @@ static gantry_status_t call_resize(gantry__onnx_call_t *call, tensor *x, const r
         GANTRY__ONNX_BOOL_OF("antialias", resize->antialiases),
         GANTRY__ONNX_INTS_OF("axes", resize->axes, (int64_t)resize->count)};
     if (resize->count == 0) return gantry__onnx_give(call, x);
-    tensor *const inputs[] = {
-        x,
-        gantry__onnx_make_ints(call, GANTRY_INT64, resize->sizes,
-                               resize->sizes ? resize->count : 0),
-        floats_of(call, resize->scales, resize->sizes ? 0 : resize->count),
-        floats_of(call, resize->roi, resize->roi ? resize->roi_count : 0)};
+    tensor *const inputs[] = {x,
+                              gantry__onnx_make_ints(call, GANTRY_INT64, resize->sizes,
+                                                     resize->sizes ? resize->count : 0),
+                              floats_of(call, resize->scales, resize->sizes ? 0 : resize->count),
+                              floats_of(call, resize->roi, resize->roi ? resize->roi_count : 0)};
     return gantry__onnx_give(call, gantry__onnx_op(call, "Resize", inputs, resize->roi ? 4 : 3,
                                                    attrs, sizeof attrs / sizeof *attrs));
 }
