@@ -12,7 +12,7 @@
 #ifndef GANTRY_ONNX_CONSTANTS_H
 #define GANTRY_ONNX_CONSTANTS_H
 
-#include "onnx/graph/read.h"
+#include "onnx/file/read.h"
 #include "onnx/lower/plan.h"
 #include "shared/fail.h"
 #include "shared/thread.h"
