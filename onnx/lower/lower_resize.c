@@ -2,7 +2,6 @@
 /* Resize and Upsample, by Gantry's Resize, which has the words of ONNX in capitals. Dimensions that
  * keep their size are left out, so that the others alone are resized. */
 #include <ctype.h>
-#include <math.h>
 #include <string.h>
 
 #include "onnx/lower/move.h"
@@ -100,6 +99,37 @@ static gantry_status_t read_sizes(gantry__onnx_call_t *call, resize_t *resize) {
     return GANTRY_OK;
 }
 
+/* ONNX's ALIGN_CORNERS of scales has the last place of a result of `size * scale` elements, not
+ * rounded, where Gantry has that of the whole elements. Where the two differ, the same places are
+ * those of TF_CROP_AND_RESIZE with a region that ends before the last pixel. */
+static gantry_status_t align_by_scales(gantry__onnx_call_t *call, const gantry_shape_t *shape,
+                                       resize_t *resize) {
+    bool differs = false;
+    if (!resize->scales || strcmp(resize->place, "ALIGN_CORNERS") != 0) return GANTRY_OK;
+    double *roi = gantry__onnx_scratch(call, 2 * resize->count, sizeof *roi);
+    int64_t *sizes = gantry__onnx_scratch(call, resize->count, sizeof *sizes);
+    if (!roi || !sizes) return GANTRY_RESOURCE_EXHAUSTED;
+    for (size_t i = 0; i < resize->count; ++i) {
+        const float wanted = (float)shape->dims[resize->axes[i]] * (float)resize->scales[i];
+        if (!(wanted >= 1 && wanted < 9e15f)) return GANTRY_OK; /* Gantry refuses it. */
+        sizes[i] = (int64_t)wanted;
+        roi[i] = 0;
+        roi[i + resize->count] = sizes[i] > 1 ? (double)(sizes[i] - 1) / (double)(wanted - 1) : 0;
+        differs = differs || (float)sizes[i] != wanted;
+    }
+    if (!differs) return GANTRY_OK;
+    if (resize->antialiases)
+        return gantry__onnx_unsupported(call,
+                                        "align_corners with antialias and scales that give "
+                                        "no whole size");
+    memcpy(resize->place, "TF_CROP_AND_RESIZE", sizeof "TF_CROP_AND_RESIZE");
+    resize->sizes = sizes;
+    resize->scales = NULL;
+    resize->roi = roi;
+    resize->roi_count = 2 * resize->count;
+    return GANTRY_OK;
+}
+
 /* Leaves out dimensions that stay as they are: the region and the policy are about all of them. */
 static gantry_status_t leave_out_same(gantry__onnx_call_t *call, const gantry_shape_t *shape,
                                       resize_t *resize) {
@@ -166,6 +196,7 @@ gantry_status_t gantry__onnx_lower_resize(gantry__onnx_call_t *call) {
     if (gantry__onnx_version(call) >= 11) {
         GANTRY__TRY(read_words(call, &resize));
         GANTRY__TRY(read_sizes(call, &resize));
+        GANTRY__TRY(align_by_scales(call, shape, &resize));
     } else {
         GANTRY__TRY(read_old_words(call, &resize));
         GANTRY__TRY(read_numbers(call, 1, "scales", &resize.scales, &scale_count));

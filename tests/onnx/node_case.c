@@ -157,6 +157,17 @@ static double relative_of(const node_case_t *self, gantry_dtype_t dtype) {
     return steps > self->rtol ? steps : self->rtol;
 }
 
+/* The case's absolute tolerance, and at least 4 steps of float32 of the largest element: the wanted
+ * elements come from sums of this type. */
+static double absolute_of(const node_case_t *self, const node_array_t *want, size_t elements) {
+    double largest = 0, value = 0;
+    for (size_t i = 0; i < elements; ++i) {
+        (void)number_at(want->dtype, want->data, i, &value);
+        if (isfinite(value)) largest = fmax(largest, fabs(value));
+    }
+    return fmax(self->atol, 0x1p-21 * largest);
+}
+
 /* ---- comparison ---- */
 
 typedef struct difference_t {
@@ -166,13 +177,13 @@ typedef struct difference_t {
 
 static void compare_numbers(const node_case_t *self, const node_array_t *want, const void *got,
                             size_t elements, difference_t *out) {
-    const double rtol = relative_of(self, want->dtype);
+    const double rtol = relative_of(self, want->dtype), atol = absolute_of(self, want, elements);
     for (size_t i = 0; i < elements; ++i) {
         double a = 0, b = 0;
         (void)number_at(want->dtype, want->data, i, &a);
         (void)number_at(want->dtype, got, i, &b);
         const double distance = fabs(a - b);
-        if (a == b || (isnan(a) && isnan(b)) || distance <= self->atol + rtol * fabs(a)) continue;
+        if (a == b || (isnan(a) && isnan(b)) || distance <= atol + rtol * fabs(a)) continue;
         if (out->count++ == 0) out->first = i;
         if (!(distance <= out->largest)) out->largest = distance;
     }
