@@ -28,8 +28,7 @@ static size_t read_block(const char *path, int whence, unsigned char *out) {
     return count;
 }
 
-/* Fills the row of a file: END bytes of its beginning, END of its end. Returns whether it has enough
- * of them. */
+/* Fills the row of a file: END bytes of each end. Returns whether it has enough of them. */
 static bool fill_row(const char *path, int32_t *row) {
     unsigned char bytes[BLOCK];
     size_t count = read_block(path, SEEK_SET, bytes), first = 0;

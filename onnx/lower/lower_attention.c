@@ -16,9 +16,9 @@ gantry_status_t gantry__onnx_split_heads(gantry__onnx_call_t *call, const gantry
     if (heads < 1 || shape->dims[2] % heads != 0)
         return gantry__onnx_invalid(call, "%lld heads of %lld elements", (long long)heads,
                                     (long long)shape->dims[2]);
-    const gantry_tensor_t *parts = gantry_reshape(
-        call->scope, x,
-        GANTRY_SHAPE(shape->dims[0], shape->dims[1], heads, shape->dims[2] / heads));
+    const gantry_tensor_t *parts =
+        gantry_reshape(call->scope, x,
+                       GANTRY_SHAPE(shape->dims[0], shape->dims[1], heads, shape->dims[2] / heads));
     *out = gantry_transpose(call->scope, parts, order);
     return gantry_scope_status(call->scope);
 }
@@ -47,8 +47,7 @@ static const gantry_tensor_t *places(gantry__onnx_call_t *call, int64_t count, b
     int64_t *values = gantry__onnx_scratch(call, (size_t)count + 1, sizeof *values);
     if (!values) return NULL;
     for (int64_t i = 0; i < count; ++i) values[i] = i;
-    const gantry_tensor_t *row =
-        gantry__onnx_make_ints(call, GANTRY_INT64, values, (size_t)count);
+    const gantry_tensor_t *row = gantry__onnx_make_ints(call, GANTRY_INT64, values, (size_t)count);
     const gantry_shape_t shape = is_column ? GANTRY_SHAPE(count, 1) : GANTRY_SHAPE(1, count);
     return gantry_reshape(call->host, row, shape);
 }
@@ -65,8 +64,8 @@ static gantry_status_t find_seen(const gantry__onnx_attention_t *attention,
     gantry__onnx_call_t *call = attention->call;
     const int64_t queries = gantry_tensor_shape(attention->query)->dims[2];
     const gantry_tensor_t *seen = NULL, *lengths = attention->lengths;
-    gantry_scope_t *scope = lengths && !gantry__onnx_is_known(call, lengths) ? call->scope
-                                                                              : call->host;
+    gantry_scope_t *scope =
+        lengths && !gantry__onnx_is_known(call, lengths) ? call->scope : call->host;
     const gantry_tensor_t *keys = places(call, key_count(attention), false);
     const gantry_tensor_t *place = places(call, queries, true);
     if (lengths) {
@@ -78,8 +77,7 @@ static gantry_status_t find_seen(const gantry__onnx_attention_t *attention,
     if (lengths && attention->counts_from_lengths)
         begin = gantry_sub(scope, lengths, gantry_scalar_i64(call->host, queries));
     place = gantry_add(scope, place, begin);
-    if (attention->is_causal)
-        seen = both_seen(scope, seen, gantry_less_equal(scope, keys, place));
+    if (attention->is_causal) seen = both_seen(scope, seen, gantry_less_equal(scope, keys, place));
     if (attention->left >= 0) {
         const gantry_tensor_t *first =
             gantry_sub(scope, place, gantry_scalar_i64(call->host, attention->left));
@@ -117,8 +115,8 @@ static gantry_status_t whole_mask(const gantry__onnx_attention_t *attention,
         const bool is_bool = gantry_tensor_dtype(mask) == GANTRY_BOOL;
         const gantry_pad_options_t options = {
             .struct_size = sizeof options,
-            .value = gantry__onnx_make_scalar(call, gantry_tensor_dtype(mask),
-                                              is_bool ? 0 : -HUGE_VAL)};
+            .value =
+                gantry__onnx_make_scalar(call, gantry_tensor_dtype(mask), is_bool ? 0 : -HUGE_VAL)};
         mask = gantry_pad(scope, mask, paddings, &options);
     }
     *out = mask;
@@ -192,8 +190,7 @@ static const gantry_tensor_t *multiply_heads(const gantry__onnx_attention_t *att
                            GANTRY_SHAPE(q->dims[0], k->dims[1], shared * q->dims[2], q->dims[3]));
     const gantry_matmul_options_t options = {.struct_size = sizeof options, .transpose_b = true};
     const gantry_tensor_t *scores = gantry_matmul(scope, query, key, &options);
-    return gantry_reshape(scope, scores,
-                          GANTRY_SHAPE(q->dims[0], q->dims[1], q->dims[2], keys));
+    return gantry_reshape(scope, scores, GANTRY_SHAPE(q->dims[0], q->dims[1], q->dims[2], keys));
 }
 
 /* The mask as numbers that are added. */
@@ -217,7 +214,8 @@ static const gantry_tensor_t *softmax_seen(const gantry__onnx_attention_t *atten
         .struct_size = sizeof options, .axes = &last, .axis_count = 1, .keep_dims = true};
     const gantry_tensor_t *hidden =
         gantry__onnx_make_scalar(attention->call, gantry_tensor_dtype(scores), -HUGE_VAL);
-    const gantry_tensor_t *sees = gantry_greater(scope, gantry_max(scope, scores, &options), hidden);
+    const gantry_tensor_t *sees =
+        gantry_greater(scope, gantry_max(scope, scores, &options), hidden);
     return gantry_select(scope, sees, gantry_softmax(scope, scores),
                          gantry_zeros_like(scope, scores));
 }

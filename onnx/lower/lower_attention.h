@@ -11,10 +11,10 @@
 /* A call of attention. All sizes of query, key and value are known. */
 typedef struct gantry__onnx_attention_t {
     gantry__onnx_call_t *call;
-    const gantry_tensor_t *query, *key, *value;    /* [batch, heads, length, size] */
-    const gantry_tensor_t *past_key, *past_value;  /* In front of key and value; NULL: none. */
-    const gantry_tensor_t *mask;                   /* A bool, or a number that is added; NULL. */
-    const gantry_tensor_t *lengths; /* [batch]: as many keys are valid; NULL: all. */
+    const gantry_tensor_t *query, *key, *value;   /* [batch, heads, length, size] */
+    const gantry_tensor_t *past_key, *past_value; /* In front of key and value; NULL: none. */
+    const gantry_tensor_t *mask;                  /* A bool, or a number that is added; NULL. */
+    const gantry_tensor_t *lengths;               /* [batch]: as many keys are valid; NULL: all. */
     bool counts_from_lengths; /* A query's place counts from lengths, not from the past. */
     bool is_causal;
     int64_t left, right;   /* Keys that a query sees before and after its place; -1: all. */

@@ -98,8 +98,8 @@ static gantry_status_t run_linear_loop(linear_t *node, const gantry_tensor_t **s
         GANTRY_SHAPE(node->steps, node->batch, node->heads, node->shared, node->value_size);
     const gantry_tensor_t *variables[3] = {gantry_scalar_i64(scope, 0), *state,
                                            gantry_zeros(scope, node->dtype, shape)};
-    GANTRY__TRY(gantry_while(scope, linear_condition, linear_step, node, variables, 3, NULL,
-                             variables));
+    GANTRY__TRY(
+        gantry_while(scope, linear_condition, linear_step, node, variables, 3, NULL, variables));
     *state = variables[1];
     *all = variables[2];
     return GANTRY_OK;
@@ -119,7 +119,8 @@ static gantry_status_t run_linear_steps(linear_t *node, const gantry_tensor_t **
     const gantry_tensor_t *rows[MOST_LINEAR_STEPS];
     for (int64_t i = 0; i < node->steps; ++i) {
         const linear_row_t row = {linear_row(node, node->query, i), linear_row(node, node->key, i),
-                                  linear_row(node, node->value, i), linear_row(node, node->decay, i),
+                                  linear_row(node, node->value, i),
+                                  linear_row(node, node->decay, i),
                                   linear_row(node, node->rate, i)};
         rows[i] = run_linear(node, call->scope, &row, state);
         GANTRY__TRY(gantry_scope_status(call->scope));
@@ -136,8 +137,9 @@ static gantry_status_t read_rule(linear_t *node) {
     size_t rule = 0;
     while (rule < 4 && strcmp(text, rules[rule]) != 0) ++rule;
     if (rule == 4)
-        return gantry__onnx_invalid(call, "update_rule \"%s\"; accepted are linear, gated, delta "
-                                          "and gated_delta",
+        return gantry__onnx_invalid(call,
+                                    "update_rule \"%s\"; accepted are linear, gated, delta "
+                                    "and gated_delta",
                                     text);
     const gantry_tensor_t *decay = gantry__onnx_input(call, 4), *rate = gantry__onnx_input(call, 5);
     node->subtracts = rule >= 2;
@@ -154,7 +156,8 @@ static gantry_status_t read_rule(linear_t *node) {
 /* Sizes and values. */
 static gantry_status_t read_linear(linear_t *node) {
     gantry__onnx_call_t *call = node->call;
-    const gantry_tensor_t *query = gantry__onnx_input(call, 0), *value = gantry__onnx_input(call, 2);
+    const gantry_tensor_t *query = gantry__onnx_input(call, 0),
+                          *value = gantry__onnx_input(call, 2);
     for (size_t i = 0; i < call->input_count; ++i)
         if (gantry__onnx_input(call, i))
             GANTRY__TRY(gantry__onnx_need_shape(call, gantry__onnx_input(call, i)));
@@ -163,9 +166,9 @@ static gantry_status_t read_linear(linear_t *node) {
     node->heads = gantry__onnx_attr_int(call, "kv_num_heads", 0);
     if (shape->rank != 3 || heads < 1 || node->heads < 1 || heads % node->heads != 0 ||
         shape->dims[2] % heads != 0 || gantry_tensor_shape(value)->rank != 3)
-        return gantry__onnx_invalid(call, "%lld heads of queries and %lld of keys for %lld elements",
-                                    (long long)heads, (long long)node->heads,
-                                    (long long)shape->dims[2]);
+        return gantry__onnx_invalid(
+            call, "%lld heads of queries and %lld of keys for %lld elements", (long long)heads,
+            (long long)node->heads, (long long)shape->dims[2]);
     node->batch = shape->dims[0];
     node->steps = shape->dims[1];
     node->shared = heads / node->heads;
@@ -189,14 +192,13 @@ gantry_status_t gantry__onnx_lower_linear_attention(gantry__onnx_call_t *call) {
     const gantry_tensor_t *state = gantry__onnx_input(call, 3), *all = NULL;
     const gantry_dtype_t state_dtype = state ? gantry_tensor_dtype(state) : dtype;
     if (!state)
-        state = gantry_zeros(
-            scope, node.dtype,
-            GANTRY_SHAPE(node.batch, node.heads, node.key_size, node.value_size));
+        state = gantry_zeros(scope, node.dtype,
+                             GANTRY_SHAPE(node.batch, node.heads, node.key_size, node.value_size));
     if (gantry_tensor_dtype(state) != node.dtype) state = gantry_cast(scope, state, node.dtype);
     GANTRY__TRY(run_linear_steps(&node, &state, &all));
-    all = gantry_reshape(scope, gantry_transpose(scope, all, order),
-                         GANTRY_SHAPE(node.batch, node.steps,
-                                      node.heads * node.shared * node.value_size));
+    all = gantry_reshape(
+        scope, gantry_transpose(scope, all, order),
+        GANTRY_SHAPE(node.batch, node.steps, node.heads * node.shared * node.value_size));
     if (dtype != node.dtype) all = gantry_cast(scope, all, dtype);
     if (state_dtype != node.dtype) state = gantry_cast(scope, state, state_dtype);
     GANTRY__TRY(gantry__onnx_set(call, 0, all));
@@ -216,8 +218,8 @@ static const gantry_tensor_t *sum_taps(gantry__onnx_call_t *call, const gantry_t
         const int64_t begin[3] = {0, 0, i}, size[3] = {shape->dims[0], shape->dims[1], length};
         const int64_t column[3] = {taps->dims[0], 1, 1};
         gantry_scope_t *own = gantry__onnx_is_known(call, filter) ? call->host : scope;
-        const gantry_tensor_t *tap = gantry_reshape(
-            own, gantry_slice(own, filter, begin, column), GANTRY_SHAPE(taps->dims[0], 1));
+        const gantry_tensor_t *tap = gantry_reshape(own, gantry_slice(own, filter, begin, column),
+                                                    GANTRY_SHAPE(taps->dims[0], 1));
         const gantry_tensor_t *part =
             gantry_mul(scope, gantry_slice(scope, values, begin, size), tap);
         sum = sum ? gantry_add(scope, sum, part) : part;
@@ -244,8 +246,7 @@ gantry_status_t gantry__onnx_lower_causal_conv(gantry__onnx_call_t *call) {
     if (taps->dims[2] > MOST_CAUSAL_TAPS)
         return gantry__onnx_unsupported(call, "a filter of %lld elements; %d are the most",
                                         (long long)taps->dims[2], MOST_CAUSAL_TAPS);
-    const gantry_shape_t before =
-        GANTRY_SHAPE(shape->dims[0], shape->dims[1], taps->dims[2] - 1);
+    const gantry_shape_t before = GANTRY_SHAPE(shape->dims[0], shape->dims[1], taps->dims[2] - 1);
     const gantry_tensor_t *parts[2] = {
         past ? past : gantry_zeros(scope, gantry_tensor_dtype(x), before), x};
     const gantry_tensor_t *values = gantry_concat(scope, parts, 2, 2);

@@ -42,8 +42,12 @@ static gantry_status_t activate_fused(gantry__onnx_call_t *call, fused_activatio
     if (!*fused.name) return GANTRY_OK;
     const size_t count = fused.count;
     if (strcmp(fused.name, "Clip") == 0) {
-        if (count > 0) x = gantry_maximum(call->scope, x, gantry__onnx_like(call, x, (double)fused.numbers[0]));
-        if (count > 1) x = gantry_minimum(call->scope, x, gantry__onnx_like(call, x, (double)fused.numbers[1]));
+        if (count > 0)
+            x = gantry_maximum(call->scope, x,
+                               gantry__onnx_like(call, x, (double)fused.numbers[0]));
+        if (count > 1)
+            x = gantry_minimum(call->scope, x,
+                               gantry__onnx_like(call, x, (double)fused.numbers[1]));
         *out = x;
         return gantry_scope_status(call->scope);
     }
@@ -203,8 +207,7 @@ gantry_status_t gantry__onnx_lower_skip_layer_norm(gantry__onnx_call_t *call) {
     const double epsilon = (double)gantry__onnx_attr_float(call, "epsilon", 1e-12f);
     GANTRY__TRY(add_skip(call, 4, &x));
     if (!offset) offset = gantry_zeros_like(scope, scale);
-    GANTRY__TRY(
-        gantry__onnx_set(call, 0, gantry_layer_norm(scope, x, scale, offset, -1, epsilon)));
+    GANTRY__TRY(gantry__onnx_set(call, 0, gantry_layer_norm(scope, x, scale, offset, -1, epsilon)));
     if (!gantry__onnx_wants(call, 1) && !gantry__onnx_wants(call, 2)) return GANTRY_OK;
     const gantry_tensor_t *mean = mean_of_rows(scope, x);
     GANTRY__TRY(gantry__onnx_set(call, 1, mean));
@@ -217,8 +220,8 @@ static gantry_status_t normalise_root(gantry__onnx_call_t *call, const gantry_te
                                       size_t root_output) {
     const gantry_dtype_t dtype = gantry_tensor_dtype(scale);
     if (gantry_tensor_dtype(x) != dtype) x = gantry_cast(call->scope, x, dtype);
-    GANTRY__TRY(gantry__onnx_set(
-        call, 0, gantry_rms_norm(call->scope, x, scale, (int32_t)axis, epsilon)));
+    GANTRY__TRY(
+        gantry__onnx_set(call, 0, gantry_rms_norm(call->scope, x, scale, (int32_t)axis, epsilon)));
     if (!gantry__onnx_wants(call, root_output)) return GANTRY_OK;
     const int32_t rank = gantry_tensor_shape(x)->rank;
     if (axis != -1 && axis != rank - 1)

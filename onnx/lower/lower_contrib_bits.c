@@ -101,7 +101,8 @@ gantry_status_t gantry__onnx_lower_matmul_nbits(gantry__onnx_call_t *call) {
     const gantry_tensor_t *x = gantry__onnx_input(call, 0), *bias = gantry__onnx_input(call, 5);
     bool all_known = true;
     for (size_t i = 1; i < 5; ++i)
-        if (gantry__onnx_input(call, i) && !gantry__onnx_is_known(call, gantry__onnx_input(call, i)))
+        if (gantry__onnx_input(call, i) &&
+            !gantry__onnx_is_known(call, gantry__onnx_input(call, i)))
             all_known = false;
     const gantry_tensor_t *weights =
         all_known ? gantry__onnx_prepared(call, 1, 0, unpack_weights)
@@ -141,8 +142,9 @@ gantry_status_t gantry__onnx_lower_gather_block_quantized(gantry__onnx_call_t *c
         return gantry__onnx_unsupported(call, "gather_axis %lld, which is that of the blocks",
                                         (long long)gathered);
     if (is_packed && quantized != rank - 1)
-        return gantry__onnx_unsupported(call, "bytes of several numbers whose blocks are not along "
-                                              "the last axis");
+        return gantry__onnx_unsupported(call,
+                                        "bytes of several numbers whose blocks are not along "
+                                        "the last axis");
     const gantry_tensor_t *indices =
         gantry__onnx_count_from_begin(call, 1, data, (int32_t)gathered, 1);
     const int32_t axis = (int32_t)gathered, more = gantry_tensor_shape(indices)->rank - 1;

@@ -22,8 +22,8 @@ typedef struct nms_t {
     int64_t batch, classes, boxes, most;
     float overlap, least_score;
     bool has_least_score;
-    const nms_box_t *corners;   /* [batch, boxes] */
-    const double *scores;       /* [batch, classes, boxes] */
+    const nms_box_t *corners;    /* [batch, boxes] */
+    const double *scores;        /* [batch, classes, boxes] */
     nms_candidate_t *candidates; /* [boxes] */
     int64_t *chosen;             /* Rows of batch, class and box. */
     int64_t chosen_count;
@@ -105,8 +105,9 @@ static gantry_status_t read_boxes(gantry__onnx_call_t *call, nms_t *nms) {
     if (boxes->rank != 3 || scores->rank != 3 || boxes->dims[2] != 4 ||
         boxes->dims[0] != scores->dims[0] || boxes->dims[1] != scores->dims[2])
         return gantry__onnx_invalid(
-            call, "boxes of %d and scores of %d dimensions; they are [batch, boxes, 4] and "
-                  "[batch, classes, boxes]",
+            call,
+            "boxes of %d and scores of %d dimensions; they are [batch, boxes, 4] and "
+            "[batch, classes, boxes]",
             (int)boxes->rank, (int)scores->rank);
     nms->batch = boxes->dims[0];
     nms->boxes = boxes->dims[1];
@@ -115,8 +116,7 @@ static gantry_status_t read_boxes(gantry__onnx_call_t *call, nms_t *nms) {
     nms->candidates = gantry__onnx_scratch(call, (size_t)nms->boxes, sizeof *nms->candidates);
     nms->chosen = gantry__onnx_scratch(call, score_count, 3 * sizeof *nms->chosen);
     if (!corners || !nms->candidates || !nms->chosen) return GANTRY_RESOURCE_EXHAUSTED;
-    for (size_t i = 0; i < number_count / 4; ++i)
-        corners[i] = box_of(numbers + 4 * i, is_centered);
+    for (size_t i = 0; i < number_count / 4; ++i) corners[i] = box_of(numbers + 4 * i, is_centered);
     nms->corners = corners;
     return GANTRY_OK;
 }

@@ -70,8 +70,7 @@ static void set_sample(roi_t *roi, int64_t at, int64_t image, float y, float x, 
         return; /* The tables have zeros. */
     for (int32_t i = 0; i < CORNERS; ++i) {
         const float of_row = i / 2 ? down : 1 - down, of_column = i % 2 ? right : 1 - right;
-        roi->pixels[i][at] =
-            (image * roi->height + rows[i / 2]) * roi->width + columns[i % 2];
+        roi->pixels[i][at] = (image * roi->height + rows[i / 2]) * roi->width + columns[i % 2];
         roi->weights[i][at] = of_row * of_column * factor;
     }
 }
@@ -86,12 +85,11 @@ static void set_bin(roi_t *roi, int64_t region, int64_t bin, const roi_line_t *d
         const float step_y = (float)(sample / right->samples) + 0.5f,
                     step_x = (float)(sample % right->samples) + 0.5f;
         if (i >= count && !roi->is_max) return;
-        set_sample(roi, (i * roi->count + region) * bins + bin, roi->images[region],
-                   down->begin + (float)row * down->bin +
-                       step_y * down->bin / (float)down->samples,
-                   right->begin + (float)column * right->bin +
-                       step_x * right->bin / (float)right->samples,
-                   roi->is_max ? 1 : 1 / (float)count);
+        set_sample(
+            roi, (i * roi->count + region) * bins + bin, roi->images[region],
+            down->begin + (float)row * down->bin + step_y * down->bin / (float)down->samples,
+            right->begin + (float)column * right->bin + step_x * right->bin / (float)right->samples,
+            roi->is_max ? 1 : 1 / (float)count);
     }
 }
 
@@ -145,11 +143,12 @@ static gantry_status_t read_roi(gantry__onnx_call_t *call, roi_t *roi) {
         (roi->shift == 0 && strcmp(place, "output_half_pixel") != 0))
         return gantry__onnx_invalid(call, "mode '%s' with coordinate_transformation_mode '%s'",
                                     mode, place);
-    if (images->rank != 4 || region_count != 4 * image_count || roi->rows < 1 ||
-        roi->columns < 1 || roi->ratio < 0 || roi->ratio > MOST_SAMPLES)
+    if (images->rank != 4 || region_count != 4 * image_count || roi->rows < 1 || roi->columns < 1 ||
+        roi->ratio < 0 || roi->ratio > MOST_SAMPLES)
         return gantry__onnx_invalid(
-            call, "images of %d dimensions, %zu numbers of regions and %zu batch indices, %lld x "
-                  "%lld bins and sampling_ratio %lld",
+            call,
+            "images of %d dimensions, %zu numbers of regions and %zu batch indices, %lld x "
+            "%lld bins and sampling_ratio %lld",
             (int)images->rank, region_count, image_count, (long long)roi->rows,
             (long long)roi->columns, (long long)roi->ratio);
     roi->batch = images->dims[0];
@@ -187,12 +186,14 @@ gantry_status_t gantry__onnx_lower_roi_align(gantry__onnx_call_t *call) {
     for (int64_t i = 0; i < roi.samples; ++i) {
         for (int32_t k = 0; k < CORNERS; ++k) {
             tensor *part = corner_of(call, &roi, rows, i, k);
-            if (!y) y = part;
-            else y = roi.is_max ? gantry_maximum(call->scope, y, part)
-                                : gantry_add(call->scope, y, part);
+            if (!y)
+                y = part;
+            else
+                y = roi.is_max ? gantry_maximum(call->scope, y, part)
+                               : gantry_add(call->scope, y, part);
         }
     }
-    return gantry__onnx_give(call, gantry_transpose(call->scope,
-                                                    gantry_reshape(call->scope, y, result),
-                                                    (const int32_t[]){0, 3, 1, 2}));
+    return gantry__onnx_give(call,
+                             gantry_transpose(call->scope, gantry_reshape(call->scope, y, result),
+                                              (const int32_t[]){0, 3, 1, 2}));
 }

@@ -10,9 +10,9 @@ typedef const gantry_tensor_t tensor;
 
 static gantry_status_t index_axis(gantry__onnx_call_t *call, int64_t fallback, int32_t *out_axis) {
     int64_t axis;
-    GANTRY__TRY(gantry__onnx_axis(
-        call, gantry__onnx_attr_int(call, "axis", fallback),
-        (uint32_t)gantry_tensor_shape(gantry__onnx_input(call, 0))->rank, &axis));
+    GANTRY__TRY(gantry__onnx_axis(call, gantry__onnx_attr_int(call, "axis", fallback),
+                                  (uint32_t)gantry_tensor_shape(gantry__onnx_input(call, 0))->rank,
+                                  &axis));
     *out_axis = (int32_t)axis;
     return GANTRY_OK;
 }
@@ -44,8 +44,9 @@ static gantry_status_t index_columns(gantry__onnx_call_t *call, int32_t batch_co
     if (columns < 0) return gantry__onnx_need_shape(call, gantry__onnx_input(call, 1));
     if (indices->rank <= batch_count || batch_count < 0 || columns + batch_count > data->rank)
         return gantry__onnx_invalid(
-            call, "indices of %d dimensions, whose rows have %lld numbers, with batch_dims %d, "
-                  "for data of %d dimensions",
+            call,
+            "indices of %d dimensions, whose rows have %lld numbers, with batch_dims %d, "
+            "for data of %d dimensions",
             (int)indices->rank, (long long)columns, (int)batch_count, (int)data->rank);
     *out_count = (int32_t)columns;
     return GANTRY_OK;
@@ -107,8 +108,8 @@ static gantry_status_t scatter_kind(gantry__onnx_call_t *call, const scatter_kin
         *out_kind = &scatter_kinds[i];
         return GANTRY_OK;
     }
-    return gantry__onnx_invalid(
-        call, "reduction '%s'; reductions are none, add, mul, max and min", name);
+    return gantry__onnx_invalid(call, "reduction '%s'; reductions are none, add, mul, max and min",
+                                name);
 }
 
 gantry_status_t gantry__onnx_lower_scatter_elements(gantry__onnx_call_t *call) {
@@ -167,10 +168,10 @@ gantry_status_t gantry__onnx_lower_tensor_scatter(gantry__onnx_call_t *call) {
     tensor *places = gantry_add(call->scope, write_begins(call, written),
                                 gantry__onnx_ints_of(call, GANTRY_INT64, steps, row));
     if (is_circular)
-        places = gantry_floor_mod(call->scope, places,
-                                  gantry_scalar_i64(call->host, shape->dims[axis]));
+        places =
+            gantry_floor_mod(call->scope, places, gantry_scalar_i64(call->host, shape->dims[axis]));
     return gantry__onnx_give(
-        call, gantry_scatter_elements(call->scope, data,
-                                      gantry__onnx_broadcast(call, places, *written), updates,
-                                      axis, NULL));
+        call,
+        gantry_scatter_elements(call->scope, data, gantry__onnx_broadcast(call, places, *written),
+                                updates, axis, NULL));
 }

@@ -20,8 +20,8 @@ gantry_status_t gantry__onnx_lower_one_hot(gantry__onnx_call_t *call) {
     size_t depth_count;
     int64_t axis;
     GANTRY__TRY(gantry__onnx_get_doubles(call, 1, "depth", &depths, &depth_count));
-    GANTRY__TRY(gantry__onnx_axis(call, gantry__onnx_attr_int(call, "axis", -1),
-                                  (uint32_t)rank + 1, &axis));
+    GANTRY__TRY(gantry__onnx_axis(call, gantry__onnx_attr_int(call, "axis", -1), (uint32_t)rank + 1,
+                                  &axis));
     if (depth_count != 1 || !(depths[0] >= 0 && depths[0] <= INT32_MAX))
         return gantry__onnx_invalid(call, "depth has %zu numbers, the first of which is %g",
                                     depth_count, depth_count > 0 ? depths[0] : 0);
@@ -43,8 +43,8 @@ gantry_status_t gantry__onnx_lower_one_hot(gantry__onnx_call_t *call) {
 
 gantry_status_t gantry__onnx_lower_non_zero(gantry__onnx_call_t *call) {
     return gantry__onnx_give(
-        call, gantry_transpose(call->scope,
-                               gantry_where(call->scope, gantry__onnx_input(call, 0)), NULL));
+        call, gantry_transpose(call->scope, gantry_where(call->scope, gantry__onnx_input(call, 0)),
+                               NULL));
 }
 
 gantry_status_t gantry__onnx_lower_compress(gantry__onnx_call_t *call) {
@@ -84,8 +84,7 @@ gantry_status_t gantry__onnx_lower_top_k(gantry__onnx_call_t *call) {
     size_t count = 2;
     GANTRY__TRY(gantry__onnx_axis(call, gantry__onnx_attr_int(call, "axis", -1),
                                   (uint32_t)shape->rank, &axis));
-    if (gantry__onnx_version(call) >= 10)
-        GANTRY__TRY(gantry__onnx_get_int(call, 1, "K", 0, &k));
+    if (gantry__onnx_version(call) >= 10) GANTRY__TRY(gantry__onnx_get_int(call, 1, "K", 0, &k));
     if (k < 0 || (shape->dims[axis] >= 0 && k > shape->dims[axis]))
         return gantry__onnx_invalid(call, "K is %lld for %lld elements", (long long)k,
                                     (long long)shape->dims[axis]);

@@ -47,8 +47,7 @@ static gantry_status_t unique_elements(gantry__onnx_call_t *call, bool is_sorted
         unique.values = gantry_gather(scope, values, order, 0);
         unique.counts = gantry_gather(scope, counts, order, 0);
         if (unique.first) unique.first = gantry_gather(scope, unique.first, order, 0);
-        unique.inverse =
-            gantry_gather(scope, gantry_invert_permutation(scope, order), place, 0);
+        unique.inverse = gantry_gather(scope, gantry_invert_permutation(scope, order), place, 0);
     }
     unique.first = as_int64(call, unique.first);
     unique.inverse = as_int64(call, unique.inverse);
@@ -72,12 +71,10 @@ static slice_pairs_t compare_slices(gantry__onnx_call_t *call, tensor *rows, int
     const gantry_reduce_options_t last = {
         .struct_size = sizeof last, .axes = (const int32_t[]){2}, .axis_count = 1};
     tensor *column = gantry_expand_dims(scope, gantry_argmax(scope, differs, 2), 2);
-    tensor *in_column =
-        gantry_less(scope, gantry_gather_elements(scope, of_i, column, 2),
-                    gantry_gather_elements(scope, of_j, column, 2));
-    return (slice_pairs_t){
-        .equal = gantry_logical_not(scope, gantry_any(scope, differs, &last)),
-        .less = gantry_reshape(scope, in_column, GANTRY_SHAPE(n, n))};
+    tensor *in_column = gantry_less(scope, gantry_gather_elements(scope, of_i, column, 2),
+                                    gantry_gather_elements(scope, of_j, column, 2));
+    return (slice_pairs_t){.equal = gantry_logical_not(scope, gantry_any(scope, differs, &last)),
+                           .less = gantry_reshape(scope, in_column, GANTRY_SHAPE(n, n))};
 }
 
 /* How many of the slices that `counted` has, a column, hold in each column of pairs. */
@@ -100,14 +97,13 @@ static unique_t unique_of_pairs(gantry__onnx_call_t *call, const slice_pairs_t *
     tensor *first = gantry_argmax(scope, pairs->equal, 0);
     tensor *is_new = gantry_equal(scope, first, numbers_to(call, n));
     tensor *new_column = gantry_expand_dims(scope, is_new, 1);
-    tensor *before = is_sorted ? pairs->less
-                               : gantry_less(scope, gantry_expand_dims(scope, first, 1), first);
+    tensor *before =
+        is_sorted ? pairs->less : gantry_less(scope, gantry_expand_dims(scope, first, 1), first);
     tensor *rank = count_pairs(call, before, new_column);
     tensor *found = gantry_reshape(scope, gantry_where(scope, is_new), GANTRY_SHAPE(-1));
     tensor *order = gantry_argsort(scope, gantry_gather(scope, rank, found, 0), 0, false);
     unique_t unique = {.first = gantry_gather(scope, found, order, 0), .inverse = rank};
-    unique.counts =
-        gantry_gather(scope, count_pairs(call, pairs->equal, NULL), unique.first, 0);
+    unique.counts = gantry_gather(scope, count_pairs(call, pairs->equal, NULL), unique.first, 0);
     return unique;
 }
 

@@ -141,9 +141,11 @@ static tensor *expand_determinant(gantry__onnx_call_t *call, tensor *x, int32_t 
         if (row < size - 1)
             term = gantry_mul(call->scope, term,
                               expand_determinant(call, x, row + 1, size, left & ~(1u << column)));
-        if (!sum) sum = term;
-        else sum = is_negative ? gantry_sub(call->scope, sum, term)
-                               : gantry_add(call->scope, sum, term);
+        if (!sum)
+            sum = term;
+        else
+            sum = is_negative ? gantry_sub(call->scope, sum, term)
+                              : gantry_add(call->scope, sum, term);
         is_negative = !is_negative;
     }
     return sum;
@@ -160,8 +162,7 @@ gantry_status_t gantry__onnx_lower_det(gantry__onnx_call_t *call) {
         return gantry__onnx_invalid(call, "matrices that are not square");
     if (size > MOST_DETERMINANT)
         return gantry__onnx_unsupported(
-            call, "the determinant of matrices of %lld rows; there are at most %d",
-            (long long)size, MOST_DETERMINANT);
-    return gantry__onnx_give(
-        call, expand_determinant(call, x, 0, (int32_t)size, (1u << size) - 1));
+            call, "the determinant of matrices of %lld rows; there are at most %d", (long long)size,
+            MOST_DETERMINANT);
+    return gantry__onnx_give(call, expand_determinant(call, x, 0, (int32_t)size, (1u << size) - 1));
 }

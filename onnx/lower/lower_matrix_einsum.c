@@ -64,13 +64,17 @@ static gantry_status_t read_equation(gantry__onnx_call_t *call, const char *equa
         at = read_term(at, &terms[i]);
         if (at && i + 1 < count) at = *at == ',' ? at + 1 : NULL;
     }
-    if (at && !*at) imply_output(terms, count, &terms[count]);
-    else if (at && strncmp(at, "->", 2) == 0) at = read_term(at + 2, &terms[count]);
-    else at = NULL;
+    if (at && !*at)
+        imply_output(terms, count, &terms[count]);
+    else if (at && strncmp(at, "->", 2) == 0)
+        at = read_term(at + 2, &terms[count]);
+    else
+        at = NULL;
     if (at && !*at) return GANTRY_OK;
     return gantry__onnx_invalid(
-        call, "equation '%s'; it has a term of letters, with one ... at most, for each of the %zu "
-              "operands, and an arrow with a term",
+        call,
+        "equation '%s'; it has a term of letters, with one ... at most, for each of the %zu "
+        "operands, and an arrow with a term",
         equation, count);
 }
 
@@ -132,8 +136,8 @@ gantry_status_t gantry__onnx_lower_einsum(gantry__onnx_call_t *call) {
         const einsum_term_t to =
             i + 1 < count ? labels_to_keep(&of_x, &terms[i], &terms[i + 1], count - i) : *output;
         if (strlen(to.labels) > MOST_LABELS)
-            return gantry__onnx_unsupported(call, "equation '%s' with %zu labels at once",
-                                            equation, strlen(to.labels));
+            return gantry__onnx_unsupported(call, "equation '%s' with %zu labels at once", equation,
+                                            strlen(to.labels));
         x = join_terms(call, x, &of_x, gantry__onnx_input(call, i), &terms[i], &to);
         of_x = to;
     }

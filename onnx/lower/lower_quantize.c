@@ -109,9 +109,9 @@ gantry_status_t gantry__onnx_spread(gantry__onnx_call_t *call, const gantry_tens
         return gantry_scope_status(scope);
     }
     if (own->rank != 1 || (shape->dims[at] >= 0 && own->dims[0] != shape->dims[at]))
-        return gantry__onnx_invalid(call, "a scale of rank %d and %lld elements for axis %lld of %lld",
-                                    own->rank, (long long)gantry_tensor_elements(numbers),
-                                    (long long)at, (long long)shape->dims[at]);
+        return gantry__onnx_invalid(
+            call, "a scale of rank %d and %lld elements for axis %lld of %lld", own->rank,
+            (long long)gantry_tensor_elements(numbers), (long long)at, (long long)shape->dims[at]);
     gantry_shape_t column = {.rank = shape->rank - (int32_t)at};
     for (int32_t i = 0; i < column.rank; ++i) column.dims[i] = i ? 1 : own->dims[0];
     *out = gantry_reshape(scope, numbers, column);
@@ -146,8 +146,7 @@ const gantry_tensor_t *gantry__onnx_dequantize(gantry__onnx_call_t *call, gantry
 const gantry_tensor_t *gantry__onnx_round_to(gantry__onnx_call_t *call, gantry_scope_t *scope,
                                              const gantry_tensor_t *y,
                                              const gantry_tensor_t *zero_point,
-                                             const gantry__onnx_quantized_t *type,
-                                             bool saturates) {
+                                             const gantry__onnx_quantized_t *type, bool saturates) {
     if (gantry_tensor_dtype(y) != GANTRY_FLOAT64) y = quantize_cast(scope, y, GANTRY_FLOAT32);
     const gantry_dtype_t dtype = gantry_tensor_dtype(y);
     if (!type->is_float) y = gantry_rint(scope, y);
@@ -215,22 +214,25 @@ gantry_status_t gantry__onnx_lower_dequantize_linear(gantry__onnx_call_t *call) 
         call, gantry__onnx_dequantize(call, call->scope, x, scale, zero_point, dtype));
 }
 
-gantry_status_t gantry__onnx_lower_dynamic_quantize_linear(gantry__onnx_call_t *call) {
+void gantry__onnx_quantize_dynamic(gantry__onnx_call_t *call, const gantry_tensor_t *x,
+                                   const gantry_tensor_t *out[3]) {
+    static const gantry__onnx_quantized_t type = {2, GANTRY_UINT8, 0, 255, false};
     gantry_scope_t *scope = call->scope;
-    const gantry_tensor_t *x = gantry__onnx_input(call, 0);
     const gantry_tensor_t *zero = gantry__onnx_make_scalar(call, GANTRY_FLOAT32, 0);
     const gantry_tensor_t *most = gantry__onnx_make_scalar(call, GANTRY_FLOAT32, 255);
-    gantry__onnx_quantized_t type;
-    GANTRY__TRY(gantry__onnx_quantized(call, 2, &type));
     const gantry_tensor_t *high = gantry_maximum(scope, gantry_max(scope, x, NULL), zero);
     const gantry_tensor_t *low = gantry_minimum(scope, gantry_min(scope, x, NULL), zero);
     const gantry_tensor_t *scale = gantry_div(scope, gantry_sub(scope, high, low), most);
     const gantry_tensor_t *begin = gantry_div(scope, gantry_sub(scope, zero, low), scale);
     begin = gantry_clip_by_value(scope, begin, zero, most);
-    const gantry_tensor_t *zero_point =
-        gantry_cast(scope, gantry_rint(scope, begin), GANTRY_UINT8);
-    GANTRY__TRY(gantry__onnx_set(
-        call, 0, gantry__onnx_quantize(call, scope, x, scale, zero_point, &type)));
-    GANTRY__TRY(gantry__onnx_set(call, 1, scale));
-    return gantry__onnx_set(call, 2, zero_point);
+    out[1] = scale;
+    out[2] = gantry_cast(scope, gantry_rint(scope, begin), GANTRY_UINT8);
+    out[0] = gantry__onnx_quantize(call, scope, x, scale, out[2], &type);
+}
+
+gantry_status_t gantry__onnx_lower_dynamic_quantize_linear(gantry__onnx_call_t *call) {
+    const gantry_tensor_t *parts[3];
+    gantry__onnx_quantize_dynamic(call, gantry__onnx_input(call, 0), parts);
+    for (size_t i = 0; i < 3; ++i) GANTRY__TRY(gantry__onnx_set(call, i, parts[i]));
+    return GANTRY_OK;
 }

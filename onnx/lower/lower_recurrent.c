@@ -42,14 +42,17 @@ static gantry_status_t read_directions(gantry__onnx_recurrent_t *node) {
         node->directions[1].reversed = true;
         return GANTRY_OK;
     }
-    return gantry__onnx_invalid(node->call, "direction \"%s\"; accepted are forward, reverse and "
-                                            "bidirectional",
+    return gantry__onnx_invalid(node->call,
+                                "direction \"%s\"; accepted are forward, reverse and "
+                                "bidirectional",
                                 text);
 }
 
 /* Activation i of all directions, in the order of the file. */
 static gantry__onnx_activation_t *activation_at(gantry__onnx_recurrent_t *node, size_t i) {
-    const size_t each = node->kind == GANTRY__ONNX_LSTM ? 3 : node->kind == GANTRY__ONNX_GRU ? 2 : 1;
+    const size_t each = node->kind == GANTRY__ONNX_LSTM  ? 3
+                        : node->kind == GANTRY__ONNX_GRU ? 2
+                                                         : 1;
     return &node->directions[i / each].activations[i % each];
 }
 
@@ -70,7 +73,9 @@ static gantry_status_t read_activations(gantry__onnx_recurrent_t *node) {
     size_t alpha_count = 0, beta_count = 0, alphas = 0, betas = 0;
     const float *alpha = gantry__onnx_attr_floats(call, "activation_alpha", &alpha_count);
     const float *beta = gantry__onnx_attr_floats(call, "activation_beta", &beta_count);
-    const size_t each = node->kind == GANTRY__ONNX_LSTM ? 3 : node->kind == GANTRY__ONNX_GRU ? 2 : 1;
+    const size_t each = node->kind == GANTRY__ONNX_LSTM  ? 3
+                        : node->kind == GANTRY__ONNX_GRU ? 2
+                                                         : 1;
     const size_t count = each * node->direction_count;
     if (names && names->count && names->count != count)
         return gantry__onnx_invalid(call, "activations has %zu names, not %zu", names->count,
@@ -165,10 +170,9 @@ static void take_bias(const gantry__onnx_recurrent_t *node, gantry_scope_t *scop
         direction->bias = gantry_add(scope, input, state);
         return;
     }
-    const gantry_tensor_t *parts[2] = {
-        gantry_add(scope, cut_units(scope, input, 0, 2 * units),
-                   cut_units(scope, state, 0, 2 * units)),
-        cut_units(scope, input, 2 * units, units)};
+    const gantry_tensor_t *parts[2] = {gantry_add(scope, cut_units(scope, input, 0, 2 * units),
+                                                  cut_units(scope, state, 0, 2 * units)),
+                                       cut_units(scope, input, 2 * units, units)};
     direction->bias = gantry_concat(scope, parts, 2, 0);
     direction->reset_bias = cut_units(scope, state, 2 * units, units);
 }
@@ -230,10 +234,10 @@ static const gantry_tensor_t *run_step(const recurrent_pass_t *pass, gantry_scop
     gantry__onnx_run_cell(node, pass->direction, scope, product, state, cell);
     if (!node->lengths) return *state;
     const gantry_tensor_t *lengths = gantry_cast(scope, node->lengths, GANTRY_INT64);
-    const gantry_tensor_t *valid = gantry_reshape(scope, gantry_less(scope, step, lengths),
-                                                  GANTRY_SHAPE(node->batch, 1));
-    const gantry_tensor_t *row = gantry_select(scope, valid, *state,
-                                               gantry_zeros_like(scope, *state));
+    const gantry_tensor_t *valid =
+        gantry_reshape(scope, gantry_less(scope, step, lengths), GANTRY_SHAPE(node->batch, 1));
+    const gantry_tensor_t *row =
+        gantry_select(scope, valid, *state, gantry_zeros_like(scope, *state));
     *state = gantry_select(scope, valid, *state, state_or_zeros(node, scope, last_state));
     if (node->kind == GANTRY__ONNX_LSTM)
         *cell = gantry_select(scope, valid, *cell, state_or_zeros(node, scope, last_cell));
@@ -256,8 +260,7 @@ static gantry_status_t unroll_cells(recurrent_pass_t *pass) {
     if (!pass->wants_all) return GANTRY_OK;
     const gantry_shape_t shape = {.rank = 3, .dims = {node->steps, node->batch, node->units}};
     if (node->steps == 1) pass->all = gantry_reshape(call->scope, rows[0], shape);
-    if (node->steps > 1)
-        pass->all = gantry__onnx_stack(call, rows, (size_t)node->steps, 0, false);
+    if (node->steps > 1) pass->all = gantry__onnx_stack(call, rows, (size_t)node->steps, 0, false);
     if (node->steps == 0) pass->all = gantry_zeros(call->scope, node->dtype, shape);
     return gantry_scope_status(call->scope);
 }
@@ -303,8 +306,8 @@ static gantry_status_t loop_cells(recurrent_pass_t *pass) {
     if (has_cell) variables[count++] = state_or_zeros(node, scope, pass->cell);
     if (pass->wants_all) variables[count++] = gantry_zeros(scope, node->dtype, shape);
     GANTRY__TRY(gantry_scope_status(scope));
-    GANTRY__TRY(gantry_while(scope, cells_condition, cells_step, pass, variables, count, NULL,
-                             variables));
+    GANTRY__TRY(
+        gantry_while(scope, cells_condition, cells_step, pass, variables, count, NULL, variables));
     pass->state = variables[1];
     if (has_cell) pass->cell = variables[2];
     if (pass->wants_all) pass->all = variables[count - 1];

@@ -26,11 +26,11 @@ typedef struct gantry__onnx_activation_t {
 /* A direction. */
 typedef struct gantry__onnx_direction_t {
     bool reversed;
-    const gantry_tensor_t *weights;    /* [inputs, gates * units] */
-    const gantry_tensor_t *recurrent;  /* [units, gates * units] */
-    const gantry_tensor_t *bias;       /* [gates * units]; NULL: 0. */
-    const gantry_tensor_t *reset_bias; /* GRU, linear before the reset: [units]; NULL: 0. */
-    const gantry_tensor_t *peepholes;  /* LSTM: [3 * units], input, output, forget; NULL: none. */
+    const gantry_tensor_t *weights;      /* [inputs, gates * units] */
+    const gantry_tensor_t *recurrent;    /* [units, gates * units] */
+    const gantry_tensor_t *bias;         /* [gates * units]; NULL: 0. */
+    const gantry_tensor_t *reset_bias;   /* GRU, linear before the reset: [units]; NULL: 0. */
+    const gantry_tensor_t *peepholes;    /* LSTM: [3 * units], input, output, forget; NULL: none. */
     const gantry_tensor_t *state, *cell; /* [batch, units]; NULL: 0. */
     gantry__onnx_activation_t activations[3];
 } gantry__onnx_direction_t;

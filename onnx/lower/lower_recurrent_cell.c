@@ -71,12 +71,12 @@ static const gantry_tensor_t *cell_elu(gantry__onnx_call_t *call, gantry_scope_t
     return gantry_select(scope, falls, curve, x);
 }
 
-#define PLAIN_ACTIVATION(name, op)                                                             \
+#define PLAIN_ACTIVATION(name, op)                                                              \
     static const gantry_tensor_t *cell_##name(gantry__onnx_call_t *call, gantry_scope_t *scope, \
-                                              const gantry_tensor_t *x, double alpha,          \
-                                              double beta) {                                   \
-        (void)call, (void)alpha, (void)beta;                                                   \
-        return op(scope, x);                                                                   \
+                                              const gantry_tensor_t *x, double alpha,           \
+                                              double beta) {                                    \
+        (void)call, (void)alpha, (void)beta;                                                    \
+        return op(scope, x);                                                                    \
     }
 PLAIN_ACTIVATION(relu, gantry_relu)
 PLAIN_ACTIVATION(tanh, gantry_tanh)
@@ -152,14 +152,13 @@ static const gantry_tensor_t *activate_gate(const cell_t *cell, size_t which,
 }
 
 /* Columns of gates first to first + count - 1. */
-static const gantry_tensor_t *take_gates(const cell_t *cell, const gantry_tensor_t *x, int64_t first,
-                                         int64_t count) {
+static const gantry_tensor_t *take_gates(const cell_t *cell, const gantry_tensor_t *x,
+                                         int64_t first, int64_t count) {
     const int64_t units = cell->node->units;
     if (!x) return NULL;
     const int64_t begin[2] = {0, first * units};
     const int64_t size[2] = {cell->node->batch, count * units};
-    if (gantry_tensor_shape(x)->rank == 1)
-        return gantry_slice(cell->scope, x, begin + 1, size + 1);
+    if (gantry_tensor_shape(x)->rank == 1) return gantry_slice(cell->scope, x, begin + 1, size + 1);
     return gantry_slice(cell->scope, x, begin, size);
 }
 
@@ -218,8 +217,7 @@ static const gantry_tensor_t *gru_weights(const cell_t *cell, int64_t first, int
 /* The hidden gate of a GRU. all is the product of the state with all weights, if the linear part is
  * before the reset. */
 static const gantry_tensor_t *gru_hidden(const cell_t *cell, const gantry_tensor_t *product,
-                                         const gantry_tensor_t *state,
-                                         const gantry_tensor_t *reset,
+                                         const gantry_tensor_t *state, const gantry_tensor_t *reset,
                                          const gantry_tensor_t *all) {
     gantry_scope_t *scope = cell->scope;
     const gantry_tensor_t *x = take_gates(cell, product, 2, 1), *inner = NULL;
@@ -227,8 +225,8 @@ static const gantry_tensor_t *gru_hidden(const cell_t *cell, const gantry_tensor
         inner = mul_if(scope, reset,
                        add_if(scope, take_gates(cell, all, 2, 1), cell->direction->reset_bias));
     else if (state)
-        inner = gantry_matmul(scope, gantry_mul(scope, reset, state), gru_weights(cell, 2, 1),
-                              NULL);
+        inner =
+            gantry_matmul(scope, gantry_mul(scope, reset, state), gru_weights(cell, 2, 1), NULL);
     return activate_gate(cell, 1, add_if(scope, x, inner));
 }
 
@@ -240,8 +238,8 @@ static void run_gru(const cell_t *cell, const gantry_tensor_t *product,
         all = product_if(scope, *state, cell->direction->recurrent);
         gates = add_if(scope, gates, take_gates(cell, all, 0, 2));
     } else if (*state) {
-        gates = gantry_add(scope, gates,
-                           gantry_matmul(scope, *state, gru_weights(cell, 0, 2), NULL));
+        gates =
+            gantry_add(scope, gates, gantry_matmul(scope, *state, gru_weights(cell, 0, 2), NULL));
     }
     gates = activate_gate(cell, 0, gates);
     const gantry_tensor_t *update = take_gates(cell, gates, 0, 1);

@@ -56,9 +56,9 @@ static gantry_status_t lower_recurrent(gantry__onnx_call_t *call, gantry__onnx_c
         node.directions[i].weights = gantry__onnx_prepared(call, 1, (uint32_t)i, make);
         node.directions[i].recurrent = gantry__onnx_prepared(call, 2, (uint32_t)i, make);
     }
-    GANTRY__TRY(gantry__onnx_take_biases(
-        &node, gantry__onnx_input(call, 3),
-        kind == GANTRY__ONNX_LSTM ? gantry__onnx_input(call, 7) : NULL));
+    GANTRY__TRY(
+        gantry__onnx_take_biases(&node, gantry__onnx_input(call, 3),
+                                 kind == GANTRY__ONNX_LSTM ? gantry__onnx_input(call, 7) : NULL));
     return gantry__onnx_run_recurrent(&node);
 }
 

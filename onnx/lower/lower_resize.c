@@ -2,7 +2,6 @@
 /* Resize and Upsample, by Gantry's Resize, which has the words of ONNX in capitals. Dimensions that
  * keep their size are left out, so that the others alone are resized. */
 #include <ctype.h>
-#include <math.h>
 #include <string.h>
 
 #include "onnx/lower/move.h"
@@ -92,10 +91,42 @@ static gantry_status_t read_sizes(gantry__onnx_call_t *call, resize_t *resize) {
     if ((resize->sizes ? size_count : scale_count) != resize->count)
         return gantry__onnx_invalid(call, "%zu scales and %zu sizes for %zu axes", scale_count,
                                     size_count, resize->count);
-    if (strcmp(resize->place, "TF_CROP_AND_RESIZE") != 0) resize->roi = NULL;
+    if (strcmp(resize->place, "TF_CROP_AND_RESIZE") != 0)
+        resize->roi = NULL;
     else if (!resize->roi || resize->roi_count != 2 * resize->count)
         return gantry__onnx_invalid(call, "roi has %zu numbers for %zu axes", resize->roi_count,
                                     resize->count);
+    return GANTRY_OK;
+}
+
+/* ONNX's ALIGN_CORNERS of scales has the last place of a result of `size * scale` elements, not
+ * rounded, where Gantry has that of the whole elements. Where the two differ, the same places are
+ * those of TF_CROP_AND_RESIZE with a region that ends before the last pixel. */
+static gantry_status_t align_by_scales(gantry__onnx_call_t *call, const gantry_shape_t *shape,
+                                       resize_t *resize) {
+    bool differs = false;
+    if (!resize->scales || strcmp(resize->place, "ALIGN_CORNERS") != 0) return GANTRY_OK;
+    double *roi = gantry__onnx_scratch(call, 2 * resize->count, sizeof *roi);
+    int64_t *sizes = gantry__onnx_scratch(call, resize->count, sizeof *sizes);
+    if (!roi || !sizes) return GANTRY_RESOURCE_EXHAUSTED;
+    for (size_t i = 0; i < resize->count; ++i) {
+        const float wanted = (float)shape->dims[resize->axes[i]] * (float)resize->scales[i];
+        if (!(wanted >= 1 && wanted < 9e15f)) return GANTRY_OK; /* Gantry refuses it. */
+        sizes[i] = (int64_t)wanted;
+        roi[i] = 0;
+        roi[i + resize->count] = sizes[i] > 1 ? (double)(sizes[i] - 1) / (double)(wanted - 1) : 0;
+        differs = differs || (float)sizes[i] != wanted;
+    }
+    if (!differs) return GANTRY_OK;
+    if (resize->antialiases)
+        return gantry__onnx_unsupported(call,
+                                        "align_corners with antialias and scales that give "
+                                        "no whole size");
+    memcpy(resize->place, "TF_CROP_AND_RESIZE", sizeof "TF_CROP_AND_RESIZE");
+    resize->sizes = sizes;
+    resize->scales = NULL;
+    resize->roi = roi;
+    resize->roi_count = 2 * resize->count;
     return GANTRY_OK;
 }
 
@@ -112,13 +143,17 @@ static gantry_status_t leave_out_same(gantry__onnx_call_t *call, const gantry_sh
         if (resize->sizes ? resize->sizes[i] == shape->dims[axis] : resize->scales[i] == 1)
             continue;
         resize->axes[left] = axis;
-        if (resize->sizes) sizes[left] = resize->sizes[i];
-        else scales[left] = resize->scales[i];
+        if (resize->sizes)
+            sizes[left] = resize->sizes[i];
+        else
+            scales[left] = resize->scales[i];
         ++left;
     }
     resize->count = left;
-    if (resize->sizes) resize->sizes = sizes;
-    else resize->scales = scales;
+    if (resize->sizes)
+        resize->sizes = sizes;
+    else
+        resize->scales = scales;
     return GANTRY_OK;
 }
 
@@ -142,12 +177,11 @@ static gantry_status_t call_resize(gantry__onnx_call_t *call, tensor *x, const r
         GANTRY__ONNX_BOOL_OF("antialias", resize->antialiases),
         GANTRY__ONNX_INTS_OF("axes", resize->axes, (int64_t)resize->count)};
     if (resize->count == 0) return gantry__onnx_give(call, x);
-    tensor *const inputs[] = {
-        x,
-        gantry__onnx_make_ints(call, GANTRY_INT64, resize->sizes,
-                               resize->sizes ? resize->count : 0),
-        floats_of(call, resize->scales, resize->sizes ? 0 : resize->count),
-        floats_of(call, resize->roi, resize->roi ? resize->roi_count : 0)};
+    tensor *const inputs[] = {x,
+                              gantry__onnx_make_ints(call, GANTRY_INT64, resize->sizes,
+                                                     resize->sizes ? resize->count : 0),
+                              floats_of(call, resize->scales, resize->sizes ? 0 : resize->count),
+                              floats_of(call, resize->roi, resize->roi ? resize->roi_count : 0)};
     return gantry__onnx_give(call, gantry__onnx_op(call, "Resize", inputs, resize->roi ? 4 : 3,
                                                    attrs, sizeof attrs / sizeof *attrs));
 }
@@ -162,6 +196,7 @@ gantry_status_t gantry__onnx_lower_resize(gantry__onnx_call_t *call) {
     if (gantry__onnx_version(call) >= 11) {
         GANTRY__TRY(read_words(call, &resize));
         GANTRY__TRY(read_sizes(call, &resize));
+        GANTRY__TRY(align_by_scales(call, shape, &resize));
     } else {
         GANTRY__TRY(read_old_words(call, &resize));
         GANTRY__TRY(read_numbers(call, 1, "scales", &resize.scales, &scale_count));

@@ -55,7 +55,8 @@ static tensor *pixels_of(const gantry__onnx_sampler_t *s, tensor *place, int32_t
     gantry__onnx_call_t *call = s->call;
     const double size = (double)s->sizes[axis];
     tensor *one = gantry__onnx_make_scalar(call, s->place, 1),
-           *half = gantry__onnx_make_scalar(call, s->place, s->align_corners ? (size - 1) / 2 : 0.5);
+           *half =
+               gantry__onnx_make_scalar(call, s->place, s->align_corners ? (size - 1) / 2 : 0.5);
     tensor *shifted = gantry_add(call->scope, place, one);
     if (s->align_corners) return gantry_mul(call->scope, shifted, half);
     tensor *whole =
@@ -155,7 +156,8 @@ static tensor *tap_places(gantry__onnx_call_t *call, const deform_t *deform, int
 /* The columns of an offset group: [batch, places, channels of the group]. */
 static tensor *deform_group(gantry__onnx_call_t *call, const deform_t *deform, int64_t group) {
     gantry_scope_t *scope = call->scope;
-    const int64_t channels = deform->channels / deform->offset_groups, pixels = deform->rows * deform->columns;
+    const int64_t channels = deform->channels / deform->offset_groups,
+                  pixels = deform->rows * deform->columns;
     tensor *x = gantry__onnx_input(call, 0), *mask = gantry__onnx_input(call, 4), *places[2];
     gantry__onnx_sampler_t sampler;
     tensor *part = gantry_slice(scope, x, (const int64_t[]){0, group * channels, 0, 0},
@@ -163,13 +165,12 @@ static tensor *deform_group(gantry__onnx_call_t *call, const deform_t *deform, i
     if (!part) return NULL;
     gantry__onnx_sampler_init(&sampler, call, part);
     if (sampler.dtype == GANTRY_FLOAT64) sampler.place = GANTRY_FLOAT64;
-    tensor *offset = gantry_reshape(
-        scope, gantry__onnx_cast(call, gantry__onnx_input(call, 2), sampler.place),
-        GANTRY_SHAPE(deform->batch, deform->offset_groups, deform->taps, 2, pixels));
+    tensor *offset =
+        gantry_reshape(scope, gantry__onnx_cast(call, gantry__onnx_input(call, 2), sampler.place),
+                       GANTRY_SHAPE(deform->batch, deform->offset_groups, deform->taps, 2, pixels));
     for (int32_t axis = 0; axis < 2; ++axis) {
-        tensor *moved = gantry_slice(
-            scope, offset, (const int64_t[]){0, group, 0, axis, 0},
-            (const int64_t[]){deform->batch, 1, deform->taps, 1, pixels});
+        tensor *moved = gantry_slice(scope, offset, (const int64_t[]){0, group, 0, axis, 0},
+                                     (const int64_t[]){deform->batch, 1, deform->taps, 1, pixels});
         places[axis] =
             gantry_add(scope, tap_places(call, deform, axis, sampler.place),
                        gantry_reshape(scope, moved, GANTRY_SHAPE(deform->batch, deform->places)));
@@ -191,13 +192,13 @@ static tensor *multiply_group(gantry__onnx_call_t *call, const deform_t *deform,
                   pixels = deform->rows * deform->columns;
     tensor *part = gantry_slice(scope, columns, (const int64_t[]){0, 0, 0, group * channels},
                                 (const int64_t[]){-1, -1, -1, channels});
-    part = gantry_reshape(scope, part,
-                          GANTRY_SHAPE(deform->batch * pixels, deform->taps * channels));
+    part =
+        gantry_reshape(scope, part, GANTRY_SHAPE(deform->batch * pixels, deform->taps * channels));
     tensor *weights = gantry_slice(scope, filter, (const int64_t[]){0, 0, group * outputs},
                                    (const int64_t[]){-1, -1, outputs});
     return gantry_matmul(
-        scope, part,
-        gantry_reshape(scope, weights, GANTRY_SHAPE(deform->taps * channels, outputs)), NULL);
+        scope, part, gantry_reshape(scope, weights, GANTRY_SHAPE(deform->taps * channels, outputs)),
+        NULL);
 }
 
 /* [outputs, channels, rows, columns] to [taps, channels, outputs]. */
@@ -211,8 +212,8 @@ static tensor *make_deform_filter(gantry__onnx_call_t *call, gantry_scope_t *sco
 gantry_status_t gantry__onnx_lower_deform_conv(gantry__onnx_call_t *call) {
     deform_t deform;
     GANTRY__TRY(read_deform(call, &deform));
-    const int64_t groups = deform.offset_groups > deform.groups ? deform.offset_groups
-                                                                : deform.groups;
+    const int64_t groups =
+        deform.offset_groups > deform.groups ? deform.offset_groups : deform.groups;
     tensor **parts = gantry__onnx_scratch(call, (size_t)groups, sizeof *parts);
     if (!parts) return GANTRY_RESOURCE_EXHAUSTED;
     for (int64_t i = 0; i < deform.offset_groups; ++i) parts[i] = deform_group(call, &deform, i);
@@ -226,10 +227,9 @@ gantry_status_t gantry__onnx_lower_deform_conv(gantry__onnx_call_t *call) {
     tensor *filter = gantry__onnx_prepared(call, 1, 0, make_deform_filter);
     for (int64_t i = 0; i < deform.groups; ++i)
         parts[i] = multiply_group(call, &deform, columns, filter, i);
-    tensor *y = gantry_reshape(call->scope,
-                               gantry__onnx_concat(call, parts, (size_t)deform.groups, 1),
-                               GANTRY_SHAPE(deform.batch, deform.rows, deform.columns,
-                                            deform.outputs));
+    tensor *y =
+        gantry_reshape(call->scope, gantry__onnx_concat(call, parts, (size_t)deform.groups, 1),
+                       GANTRY_SHAPE(deform.batch, deform.rows, deform.columns, deform.outputs));
     y = gantry_transpose(call->scope, y, (const int32_t[]){0, 3, 1, 2});
     return gantry__onnx_give(call, gantry__onnx_add_bias(call, y, gantry__onnx_input(call, 3)));
 }

@@ -22,16 +22,17 @@ gantry_status_t gantry__onnx_lower_shape(gantry__onnx_call_t *call) {
     if (gantry__onnx_product(shape, begin, end) >= 0)
         return gantry__onnx_give(call, gantry__onnx_ints_of(call, GANTRY_INT64, shape->dims + begin,
                                                             GANTRY_SHAPE(end - begin)));
-    return gantry__onnx_give(
-        call, gantry_slice(call->scope, gantry_shape(call->scope, x, GANTRY_INT64),
-                           (int64_t[]){begin}, (int64_t[]){end - begin}));
+    return gantry__onnx_give(call,
+                             gantry_slice(call->scope, gantry_shape(call->scope, x, GANTRY_INT64),
+                                          (int64_t[]){begin}, (int64_t[]){end - begin}));
 }
 
 gantry_status_t gantry__onnx_lower_size(gantry__onnx_call_t *call) {
     tensor *x = gantry__onnx_input(call, 0);
     const int64_t count = gantry_tensor_elements(x);
-    return gantry__onnx_give(call, count >= 0 ? gantry__onnx_make_scalar(call, GANTRY_INT64, (double)count)
-                                              : gantry_size(call->scope, x, GANTRY_INT64));
+    return gantry__onnx_give(call, count >= 0
+                                       ? gantry__onnx_make_scalar(call, GANTRY_INT64, (double)count)
+                                       : gantry_size(call->scope, x, GANTRY_INT64));
 }
 
 /* ---- Reshape ---- */
@@ -43,8 +44,7 @@ typedef struct sizes_count_t {
 } sizes_count_t;
 
 static gantry_status_t count_sizes(gantry__onnx_call_t *call, const gantry_shape_t *from,
-                                   const int64_t *sizes, gantry_shape_t *to,
-                                   sizes_count_t *count) {
+                                   const int64_t *sizes, gantry_shape_t *to, sizes_count_t *count) {
     const bool copies = gantry__onnx_attr_int(call, "allowzero", 0) == 0;
     *count = (sizes_count_t){.known = 1, .rest = -1};
     for (int32_t i = 0; i < to->rank; ++i) {
@@ -55,9 +55,12 @@ static gantry_status_t count_sizes(gantry__onnx_call_t *call, const gantry_shape
                                         "one -1, and 0 where the input has %d dimensions",
                                         (long long)sizes[i], (int)i, (int)from->rank);
         to->dims[i] = is_copy ? from->dims[i] : sizes[i];
-        if (sizes[i] == -1) count->rest = i;
-        else if (to->dims[i] < 0) ++count->open;
-        else count->known *= to->dims[i];
+        if (sizes[i] == -1)
+            count->rest = i;
+        else if (to->dims[i] < 0)
+            ++count->open;
+        else
+            count->known *= to->dims[i];
     }
     return GANTRY_OK;
 }
@@ -69,8 +72,10 @@ static gantry_status_t find_rest(gantry__onnx_call_t *call, tensor *x, const siz
     int64_t known = 1;
     int32_t open = 0;
     for (int32_t i = 0; i < from->rank; ++i) {
-        if (from->dims[i] < 0) ++open;
-        else known *= from->dims[i];
+        if (from->dims[i] < 0)
+            ++open;
+        else
+            known *= from->dims[i];
     }
     if (count->rest >= 0 && open == count->open) {
         if (count->known == 0 || known % count->known != 0)
@@ -107,8 +112,9 @@ gantry_status_t gantry__onnx_lower_flatten(gantry__onnx_call_t *call) {
     if (axis < 0 || axis > shape->rank)
         return gantry__onnx_invalid(call, "axis %lld; the input has %d dimensions",
                                     (long long)given, (int)shape->rank);
-    const gantry_shape_t flat = GANTRY_SHAPE(gantry__onnx_product(shape, 0, (int32_t)axis),
-                                             gantry__onnx_product(shape, (int32_t)axis, shape->rank));
+    const gantry_shape_t flat =
+        GANTRY_SHAPE(gantry__onnx_product(shape, 0, (int32_t)axis),
+                     gantry__onnx_product(shape, (int32_t)axis, shape->rank));
     if (flat.dims[0] < 0 && flat.dims[1] < 0) GANTRY__TRY(gantry__onnx_need_shape(call, x));
     return gantry__onnx_give(call, gantry__onnx_reshape(call, x, flat));
 }

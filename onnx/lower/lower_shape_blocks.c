@@ -39,16 +39,14 @@ gantry_status_t gantry__onnx_lower_depth_to_space(gantry__onnx_call_t *call) {
     bool is_crd;
     GANTRY__TRY(read_block(call, &b, &is_crd));
     if (b == 1) return gantry__onnx_give(call, x);
-    if (!is_crd)
-        return gantry__onnx_give(call, gantry_depth_to_space(call->scope, x, b, "NCHW"));
+    if (!is_crd) return gantry__onnx_give(call, gantry_depth_to_space(call->scope, x, b, "NCHW"));
     if (d[1] % b != 0 || d[1] / b % b != 0)
         return gantry__onnx_invalid(call, "%lld channels for blocks of %lld x %lld",
                                     (long long)d[1], (long long)b, (long long)b);
     const int64_t depth = d[1] / b / b;
-    return gantry__onnx_give(
-        call, move_blocks(call, GANTRY_SHAPE(d[0], depth, b, b, d[2], d[3]),
-                          (const int32_t[]){0, 1, 4, 2, 5, 3},
-                          GANTRY_SHAPE(d[0], depth, d[2] * b, d[3] * b)));
+    return gantry__onnx_give(call, move_blocks(call, GANTRY_SHAPE(d[0], depth, b, b, d[2], d[3]),
+                                               (const int32_t[]){0, 1, 4, 2, 5, 3},
+                                               GANTRY_SHAPE(d[0], depth, d[2] * b, d[3] * b)));
 }
 
 gantry_status_t gantry__onnx_lower_space_to_depth(gantry__onnx_call_t *call) {
@@ -58,15 +56,14 @@ gantry_status_t gantry__onnx_lower_space_to_depth(gantry__onnx_call_t *call) {
     bool is_crd;
     GANTRY__TRY(read_block(call, &b, &is_crd));
     if (b == 1) return gantry__onnx_give(call, x);
-    if (!is_crd)
-        return gantry__onnx_give(call, gantry_space_to_depth(call->scope, x, b, "NCHW"));
+    if (!is_crd) return gantry__onnx_give(call, gantry_space_to_depth(call->scope, x, b, "NCHW"));
     if (d[2] % b != 0 || d[3] % b != 0)
         return gantry__onnx_invalid(call, "images of %lld x %lld for blocks of %lld x %lld",
                                     (long long)d[2], (long long)d[3], (long long)b, (long long)b);
-    return gantry__onnx_give(
-        call, move_blocks(call, GANTRY_SHAPE(d[0], d[1], d[2] / b, b, d[3] / b, b),
-                          (const int32_t[]){0, 1, 3, 5, 2, 4},
-                          GANTRY_SHAPE(d[0], d[1] * b * b, d[2] / b, d[3] / b)));
+    return gantry__onnx_give(call,
+                             move_blocks(call, GANTRY_SHAPE(d[0], d[1], d[2] / b, b, d[3] / b, b),
+                                         (const int32_t[]){0, 1, 3, 5, 2, 4},
+                                         GANTRY_SHAPE(d[0], d[1] * b * b, d[2] / b, d[3] / b)));
 }
 
 /* ---- Trilu ---- */
@@ -135,12 +132,10 @@ gantry_status_t gantry__onnx_lower_reverse_sequence(gantry__onnx_call_t *call) {
     if (gantry_shape_elements(shape) == 0) return gantry__onnx_give(call, x);
     tensor *times = count_up(call, shape->dims[time_axis], is_time_first);
     tensor *batch = count_up(call, shape->dims[batch_axis], !is_time_first);
-    tensor *sizes =
-        gantry_expand_dims(call->scope, gantry__onnx_cast(call, lengths, GANTRY_INT64),
-                           is_time_first ? 0 : 1);
+    tensor *sizes = gantry_expand_dims(call->scope, gantry__onnx_cast(call, lengths, GANTRY_INT64),
+                                       is_time_first ? 0 : 1);
     tensor *one = gantry_scalar_i64(call->host, 1);
-    tensor *mirrored =
-        gantry_sub(call->scope, gantry_sub(call->scope, sizes, one), times);
+    tensor *mirrored = gantry_sub(call->scope, gantry_sub(call->scope, sizes, one), times);
     tensor *from = gantry_broadcast_to(
         call->scope,
         gantry_select(call->scope, gantry_less(call->scope, times, sizes), mirrored, times), both);

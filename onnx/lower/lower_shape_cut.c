@@ -9,8 +9,8 @@ typedef const gantry_tensor_t tensor;
 gantry_status_t gantry__onnx_lower_concat(gantry__onnx_call_t *call) {
     int64_t axis;
     const int32_t rank = gantry_tensor_shape(gantry__onnx_input(call, 0))->rank;
-    GANTRY__TRY(gantry__onnx_axis(call, gantry__onnx_attr_int(call, "axis", 1), (uint32_t)rank,
-                                  &axis));
+    GANTRY__TRY(
+        gantry__onnx_axis(call, gantry__onnx_attr_int(call, "axis", 1), (uint32_t)rank, &axis));
     return gantry__onnx_give(
         call, gantry__onnx_concat(call, call->inputs, call->input_count, (int32_t)axis));
 }
@@ -72,8 +72,8 @@ gantry_status_t gantry__onnx_lower_split(gantry__onnx_call_t *call) {
         size[axis] = parts[i];
         if (!gantry__onnx_wants(call, i)) continue;
         GANTRY__TRY(gantry__onnx_set(
-            call, i, parts[i] == shape->dims[axis] ? x
-                                                   : gantry_slice(call->scope, x, begin, size)));
+            call, i,
+            parts[i] == shape->dims[axis] ? x : gantry_slice(call->scope, x, begin, size)));
     }
     return GANTRY_OK;
 }
@@ -163,8 +163,7 @@ static gantry_status_t read_slice(gantry__onnx_call_t *call, slice_lists_t *list
         if (gantry__onnx_input(call, 3))
             GANTRY__TRY(gantry__onnx_get_ints(call, 3, "axes", &lists->axes, &lists->axis_count));
         if (gantry__onnx_input(call, 4))
-            GANTRY__TRY(
-                gantry__onnx_get_ints(call, 4, "steps", &lists->steps, &lists->step_count));
+            GANTRY__TRY(gantry__onnx_get_ints(call, 4, "steps", &lists->steps, &lists->step_count));
     }
     const size_t count = lists->begin_count;
     if (lists->end_count == count && (!lists->axes || lists->axis_count == count) &&
@@ -188,9 +187,9 @@ gantry_status_t gantry__onnx_lower_slice(gantry__onnx_call_t *call) {
         GANTRY__TRY(gantry__onnx_axis(call, lists.axes ? lists.axes[i] : (int64_t)i,
                                       (uint32_t)shape->rank, &axis));
         if (step == 0 || is_cut[axis])
-            return gantry__onnx_invalid(call, step == 0 ? "the step of axis %lld is 0"
-                                                        : "axis %lld occurs twice",
-                                        (long long)axis);
+            return gantry__onnx_invalid(
+                call, step == 0 ? "the step of axis %lld is 0" : "axis %lld occurs twice",
+                (long long)axis);
         is_cut[axis] = true;
         if (shape->dims[axis] < 0)
             plan_open_axis(&plan, (int32_t)axis, lists.begins[i], lists.ends[i], step);

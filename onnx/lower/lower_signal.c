@@ -90,7 +90,8 @@ static const gantry_tensor_t *apply_matrix(const transform_t *transform, const g
     const gantry_dtype_t dtype = gantry_tensor_dtype(x);
     const int64_t rows = transform->inputs * transform->parts;
     if (dtype != transform->dtype) x = gantry_cast(scope, x, transform->dtype);
-    const gantry_tensor_t *flat = gantry_reshape(scope, x, GANTRY_SHAPE(gantry_tensor_elements(x) / rows, rows));
+    const gantry_tensor_t *flat =
+        gantry_reshape(scope, x, GANTRY_SHAPE(gantry_tensor_elements(x) / rows, rows));
     const gantry_tensor_t *y = gantry_matmul(scope, flat, make_matrix(transform), NULL);
     shape.dims[shape.rank - 2] = transform->outputs;
     shape.dims[shape.rank - 1] = transform->gives_real ? 1 : 2;
@@ -134,9 +135,8 @@ static gantry_status_t read_dft(transform_t *transform, const gantry_tensor_t *x
     if (onesided && !transform->inverse && transform->parts != 1)
         return gantry__onnx_invalid(call, "onesided needs real numbers");
     const int64_t size = shape->dims[axis];
-    GANTRY__TRY(gantry__onnx_get_int(call, 1, "dft_length",
-                                     transform->gives_real ? 2 * (size - 1) : size,
-                                     &transform->length));
+    GANTRY__TRY(gantry__onnx_get_int(
+        call, 1, "dft_length", transform->gives_real ? 2 * (size - 1) : size, &transform->length));
     const int64_t half = transform->length / 2 + 1;
     transform->inputs = transform->gives_real ? half : transform->length;
     transform->outputs = onesided && !transform->inverse ? half : transform->length;
@@ -180,9 +180,8 @@ static const gantry_tensor_t *cut_frames(gantry__onnx_call_t *call, const gantry
     if (!places) return NULL;
     for (int64_t i = 0; i < frames; ++i)
         for (int64_t k = 0; k < length; ++k) places[i * length + k] = (int32_t)(i * step + k);
-    const gantry_tensor_t *indices =
-        gantry_constant(call->host, GANTRY_INT32, GANTRY_SHAPE(frames, length), places,
-                        count * sizeof *places);
+    const gantry_tensor_t *indices = gantry_constant(
+        call->host, GANTRY_INT32, GANTRY_SHAPE(frames, length), places, count * sizeof *places);
     return gantry_gather(call->scope, x, indices, 1);
 }
 
@@ -216,6 +215,7 @@ gantry_status_t gantry__onnx_lower_stft(gantry__onnx_call_t *call) {
     transform_t transform = {.call = call};
     int64_t step = 0;
     GANTRY__TRY(gantry__onnx_need_shape(call, x));
+    if (gantry_tensor_shape(x)->rank == 2) x = gantry_expand_dims(scope, x, 2);
     const gantry_shape_t *shape = gantry_tensor_shape(x);
     if (shape->rank != 3 || shape->dims[2] < 1 || shape->dims[2] > 2)
         return gantry__onnx_invalid(call, "signal must have the shape [batch, length, 1 or 2]");

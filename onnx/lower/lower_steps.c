@@ -124,8 +124,8 @@ static gantry_status_t run_body(const gantry__onnx_steps_t *steps, gantry_scope_
 
 static gantry_status_t begin_unrolled(const gantry__onnx_steps_t *steps, unrolled_t *unrolled) {
     gantry__onnx_call_t *call = steps->call;
-    unrolled->results = gantry__onnx_scratch(call, count_results(steps) + 1,
-                                             sizeof *unrolled->results);
+    unrolled->results =
+        gantry__onnx_scratch(call, count_results(steps) + 1, sizeof *unrolled->results);
     unrolled->slices =
         gantry__onnx_scratch(call, steps->output_count + 1, sizeof *unrolled->slices);
     if (!unrolled->results || !unrolled->slices) return GANTRY_RESOURCE_EXHAUSTED;
@@ -318,8 +318,7 @@ static void loop_condition(gantry_scope_t *scope, const gantry_tensor_t *const *
 static const gantry_tensor_t *write_row(const loop_body_t *loop, gantry_scope_t *scope,
                                         const gantry_tensor_t *rows, const gantry_tensor_t *slice,
                                         const gantry_tensor_t *number) {
-    const gantry_tensor_t *row =
-        gantry_sub(scope, number, gantry_scalar_i64(scope, loop->first));
+    const gantry_tensor_t *row = gantry_sub(scope, number, gantry_scalar_i64(scope, loop->first));
     const int32_t rank = gantry_tensor_shape(rows)->rank;
     const gantry_tensor_t *starts = gantry_reshape(scope, row, GANTRY_SHAPE(1));
     if (rank > 1) {
@@ -384,8 +383,8 @@ static gantry_status_t reserve_rows(const loop_body_t *loop, const unrolled_t *u
         memmove(shape.dims + 1, shape.dims, (size_t)shape.rank * sizeof *shape.dims);
         shape.dims[0] = steps->count - loop->first;
         ++shape.rank;
-        variables[i] = gantry_zeros(steps->call->scope,
-                                    gantry_tensor_dtype(unrolled->slices[i][0]), shape);
+        variables[i] =
+            gantry_zeros(steps->call->scope, gantry_tensor_dtype(unrolled->slices[i][0]), shape);
     }
     return gantry_scope_status(steps->call->scope);
 }

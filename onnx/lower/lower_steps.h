@@ -18,9 +18,9 @@ typedef struct gantry__onnx_steps_t {
     size_t input_count;   /* Inputs of which each step gets a slice. */
     size_t output_count;  /* Outputs to which each step adds a slice. */
     int64_t count;        /* Steps; INT64_MAX: only the condition ends them; -1: most has it. */
-    const gantry_tensor_t *most;          /* A scalar of int64. */
-    const gantry_tensor_t *condition;     /* NULL: true. */
-    const gantry_tensor_t *const *inputs; /* Those with slices. */
+    const gantry_tensor_t *most;                     /* A scalar of int64. */
+    const gantry_tensor_t *condition;                /* NULL: true. */
+    const gantry_tensor_t *const *inputs;            /* Those with slices. */
     const int64_t *input_axes, *output_axes;         /* NULL: 0. */
     const int64_t *input_reversed, *output_reversed; /* NULL: 0. */
     const gantry_tensor_t **carried; /* The first values; after the run the last ones. */

@@ -48,8 +48,8 @@ static gantry_status_t read_col2im(gantry__onnx_call_t *call, col2im_t *of) {
     GANTRY__TRY(col2im_list(call, "dilations", of->rank, 1, of->dilations));
     GANTRY__TRY(col2im_list(call, "pads", 2 * of->rank, 0, of->pads));
     for (size_t i = 0; i < of->rank; ++i) {
-        const int64_t room = image[i] + of->pads[i] + of->pads[i + of->rank] -
-                             (block[i] - 1) * of->dilations[i] - 1;
+        const int64_t room =
+            image[i] + of->pads[i] + of->pads[i + of->rank] - (block[i] - 1) * of->dilations[i] - 1;
         of->image[i] = image[i];
         of->block[i] = block[i];
         of->count[i] = room < 0 ? 0 : room / of->strides[i] + 1;
@@ -86,8 +86,9 @@ gantry_status_t gantry__onnx_lower_col2_im(gantry__onnx_call_t *call) {
     GANTRY__TRY(read_col2im(call, &of));
     if (shape->rank != 3 || shape->dims[1] % of.elements != 0 || shape->dims[2] != of.windows)
         return gantry__onnx_invalid(
-            call, "columns [%lld, %lld] of %d dimensions, for blocks of %lld elements in %lld "
-                  "windows",
+            call,
+            "columns [%lld, %lld] of %d dimensions, for blocks of %lld elements in %lld "
+            "windows",
             shape->rank == 3 ? (long long)shape->dims[1] : 0LL,
             shape->rank == 3 ? (long long)shape->dims[2] : 0LL, (int)shape->rank,
             (long long)of.elements, (long long)of.windows);
@@ -95,8 +96,7 @@ gantry_status_t gantry__onnx_lower_col2_im(gantry__onnx_call_t *call) {
                   count = of.elements * of.windows;
     int64_t *numbers = gantry__onnx_scratch(call, (size_t)count, sizeof *numbers);
     if (!numbers) return GANTRY_RESOURCE_EXHAUSTED;
-    for (int64_t i = 0; i < count; ++i)
-        numbers[i] = pixel_of(&of, i / of.windows, i % of.windows);
+    for (int64_t i = 0; i < count; ++i) numbers[i] = pixel_of(&of, i / of.windows, i % of.windows);
     tensor *rows = gantry_transpose(
         call->scope, gantry_reshape(call->scope, x, GANTRY_SHAPE(batch * channels, count)),
         (const int32_t[]){1, 0});
@@ -107,6 +107,5 @@ gantry_status_t gantry__onnx_lower_col2_im(gantry__onnx_call_t *call) {
     for (size_t i = 0; i < of.rank; ++i) result.dims[2 + i] = of.image[i];
     return gantry__onnx_give(
         call, gantry_reshape(call->scope,
-                             gantry_transpose(call->scope, sums, (const int32_t[]){1, 0}),
-                             result));
+                             gantry_transpose(call->scope, sums, (const int32_t[]){1, 0}), result));
 }

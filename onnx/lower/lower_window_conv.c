@@ -113,10 +113,10 @@ static gantry_status_t conv_volumes(gantry__onnx_call_t *call, const conv_parts_
     if (count < 1)
         return gantry__onnx_invalid(call, "a depth of %lld is less than the filter's",
                                     (long long)window->size[0]);
-    tensor *filter = conv->is_depthwise
-                         ? gantry__onnx_prepared(call, 1, DEPTHWISE_VOLUME_FILTER,
-                                                 make_depthwise_volume_filter)
-                         : gantry__onnx_prepared(call, 1, VOLUME_FILTER, make_volume_filter);
+    tensor *filter =
+        conv->is_depthwise
+            ? gantry__onnx_prepared(call, 1, DEPTHWISE_VOLUME_FILTER, make_depthwise_volume_filter)
+            : gantry__onnx_prepared(call, 1, VOLUME_FILTER, make_volume_filter);
     const int64_t paddings[10] = {0, 0, 0, 0, window->begin[0], window->end[0]};
     if (window->begin[0] != 0 || window->end[0] != 0)
         x = gantry_pad(call->scope, x, paddings, NULL);
@@ -130,8 +130,8 @@ static gantry_status_t conv_volumes(gantry__onnx_call_t *call, const conv_parts_
     if (!sum) return gantry__onnx_give(call, NULL);
     const int64_t *d = gantry_tensor_shape(sum)->dims;
     sum = gantry_reshape(call->scope, sum, GANTRY_SHAPE(batch, count, d[1], d[2], d[3]));
-    return gantry__onnx_give(
-        call, gantry_transpose(call->scope, sum, (const int32_t[]){0, 2, 1, 3, 4}));
+    return gantry__onnx_give(call,
+                             gantry_transpose(call->scope, sum, (const int32_t[]){0, 2, 1, 3, 4}));
 }
 
 gantry_status_t gantry__onnx_lower_conv(gantry__onnx_call_t *call) {

@@ -23,8 +23,8 @@ static gantry_status_t read_pool(gantry__onnx_call_t *call, pool_t *pool) {
     GANTRY__TRY(gantry__onnx_read_kernel(call, x, NULL, &pool->window));
     GANTRY__TRY(gantry__onnx_read_padding(call, x, &pool->window));
     pool->options = gantry__onnx_plane_options(&pool->window);
-    pool->options.ceil_mode = gantry__onnx_attr_int(call, "ceil_mode", 0) != 0 &&
-                              strcmp(auto_pad, "NOTSET") == 0;
+    pool->options.ceil_mode =
+        gantry__onnx_attr_int(call, "ceil_mode", 0) != 0 && strcmp(auto_pad, "NOTSET") == 0;
     pool->options.count_include_pad = gantry__onnx_attr_int(call, "count_include_pad", 0) != 0;
     return pool->window.rank == 3 ? gantry__onnx_need_shape(call, x) : GANTRY_OK;
 }
@@ -40,7 +40,7 @@ static gantry_window_options_t depth_options(const pool_t *pool) {
     options.explicit_paddings[1] = window->end[0];
     options.explicit_paddings[2] = options.explicit_paddings[3] = 0;
     options.padding = window->begin[0] != 0 || window->end[0] != 0 ? GANTRY_PADDING_EXPLICIT
-                                                                  : GANTRY_PADDING_VALID;
+                                                                   : GANTRY_PADDING_VALID;
     return options;
 }
 
@@ -49,17 +49,17 @@ static tensor *pool_volumes(gantry__onnx_call_t *call, const pool_t *pool, tenso
     const int64_t *d = gantry_tensor_shape(x)->dims;
     const int64_t batch = d[0], channels = d[1], depth = d[2];
     const gantry_window_options_t along = depth_options(pool);
-    tensor *planes =
-        pool_planes(call->scope,
-                    gantry_reshape(call->scope, x, GANTRY_SHAPE(batch, channels * depth, d[3], d[4])),
-                    pool->window.kernel[1], pool->window.kernel[2], &pool->options);
+    tensor *planes = pool_planes(
+        call->scope,
+        gantry_reshape(call->scope, x, GANTRY_SHAPE(batch, channels * depth, d[3], d[4])),
+        pool->window.kernel[1], pool->window.kernel[2], &pool->options);
     if (!planes) return NULL;
     const int64_t rows = gantry_tensor_shape(planes)->dims[2],
                   columns = gantry_tensor_shape(planes)->dims[3];
-    tensor *y = pool_planes(call->scope,
-                            gantry_reshape(call->scope, planes,
-                                           GANTRY_SHAPE(batch, channels, depth, rows * columns)),
-                            pool->window.kernel[0], 1, &along);
+    tensor *y = pool_planes(
+        call->scope,
+        gantry_reshape(call->scope, planes, GANTRY_SHAPE(batch, channels, depth, rows * columns)),
+        pool->window.kernel[0], 1, &along);
     if (!y) return NULL;
     return gantry_reshape(
         call->scope, y,
@@ -123,8 +123,7 @@ static tensor *root_of(gantry__onnx_call_t *call, tensor *y, gantry_dtype_t dtyp
 static gantry_status_t read_power(gantry__onnx_call_t *call, int64_t *out_p) {
     *out_p = gantry__onnx_attr_int(call, "p", 2);
     return *out_p > 0 ? GANTRY_OK
-                      : gantry__onnx_invalid(call, "p is %lld; it is 1 or more",
-                                             (long long)*out_p);
+                      : gantry__onnx_invalid(call, "p is %lld; it is 1 or more", (long long)*out_p);
 }
 
 /* Adds the padding, and what ceil_mode adds, as zeros, so that all windows have all elements: the
@@ -159,8 +158,8 @@ gantry_status_t gantry__onnx_lower_lp_pool(gantry__onnx_call_t *call) {
     const int64_t count = pool.window.kernel[0] * pool.window.kernel[1] * pool.window.kernel[2];
     tensor *powers = add_zeros(call, &pool, power_of(call, x, p));
     tensor *means = pool_images(call, &pool, powers, gantry_avg_pool2d);
-    tensor *sums = gantry_mul(call->scope, means,
-                              gantry__onnx_make_scalar(call, dtype, (double)count));
+    tensor *sums =
+        gantry_mul(call->scope, means, gantry__onnx_make_scalar(call, dtype, (double)count));
     return gantry__onnx_give(call, root_of(call, sums, dtype, p));
 }
 

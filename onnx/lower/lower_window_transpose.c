@@ -44,14 +44,13 @@ static gantry_status_t read_cuts(gantry__onnx_call_t *call, tensor *x, unconv_t 
     GANTRY__TRY(gantry__onnx_read_padding(call, x, window));
     const int32_t first = GANTRY__ONNX_MOST_SPATIAL - window->rank;
     for (int32_t i = first; i < GANTRY__ONNX_MOST_SPATIAL; ++i) {
-        const int64_t whole = (window->size[i] - 1) * window->strides[i] +
-                              gantry__onnx_window_reach(window, i);
+        const int64_t whole =
+            (window->size[i] - 1) * window->strides[i] + gantry__onnx_window_reach(window, i);
         const int64_t more = added ? added[i - first] : 0;
         if (more < 0 || (wanted && wanted[i - first] < 0))
             return gantry__onnx_invalid(call, "a negative output_padding or output_shape");
         if (wanted || is_same) {
-            const int64_t size =
-                wanted ? wanted[i - first] : window->size[i] * window->strides[i];
+            const int64_t size = wanted ? wanted[i - first] : window->size[i] * window->strides[i];
             const int64_t cut = whole + more - size;
             window->begin[i] = is_upper ? floor_half(cut) : cut - floor_half(cut);
             window->end[i] = cut - window->begin[i];
@@ -73,8 +72,7 @@ static gantry_status_t split_cuts(gantry__onnx_call_t *call, unconv_t *unconv) {
             unconv->is_padded = unconv->is_padded || *adds[k] > 0;
         }
         unconv->count[i] = (window->size[i] - 1) * window->strides[i] +
-                           gantry__onnx_window_reach(window, i) - window->begin[i] -
-                           window->end[i];
+                           gantry__onnx_window_reach(window, i) - window->begin[i] - window->end[i];
         if (unconv->count[i] < 0)
             return gantry__onnx_invalid(call, "pads %lld and %lld cut more than the result has",
                                         (long long)window->begin[i], (long long)window->end[i]);
@@ -91,8 +89,9 @@ static gantry_status_t read_unconv(gantry__onnx_call_t *call, unconv_t *unconv) 
     if (filter->rank != images->rank || images->rank < 3 || unconv->groups < 1 ||
         filter->dims[0] != images->dims[1] || filter->dims[0] % unconv->groups != 0)
         return gantry__onnx_invalid(
-            call, "images of %d dimensions with %lld channels in %lld groups, and a filter of %d "
-                  "dimensions, the first of which is %lld",
+            call,
+            "images of %d dimensions with %lld channels in %lld groups, and a filter of %d "
+            "dimensions, the first of which is %lld",
             (int)images->rank, (long long)images->dims[1], (long long)unconv->groups,
             (int)filter->rank, (long long)filter->dims[0]);
     unconv->outputs = filter->dims[1] * unconv->groups;
@@ -163,11 +162,10 @@ static tensor *unconv_volumes(gantry__onnx_call_t *call, const unconv_t *unconv,
     const int64_t *d = gantry_tensor_shape(gantry__onnx_input(call, 0))->dims, *f;
     const int64_t last = (window->kernel[0] - 1) * window->dilations[0];
     tensor *sum = NULL;
-    tensor *planes = gantry_reshape(
-        call->scope,
-        gantry_transpose(call->scope, gantry__onnx_input(call, 0),
-                         (const int32_t[]){0, 2, 1, 3, 4}),
-        GANTRY_SHAPE(d[0] * d[2], d[1], d[3], d[4]));
+    tensor *planes = gantry_reshape(call->scope,
+                                    gantry_transpose(call->scope, gantry__onnx_input(call, 0),
+                                                     (const int32_t[]){0, 2, 1, 3, 4}),
+                                    GANTRY_SHAPE(d[0] * d[2], d[1], d[3], d[4]));
     if (!filter) return NULL;
     f = gantry_tensor_shape(filter)->dims;
     for (int64_t k = 0; k < window->kernel[0]; ++k) {
@@ -180,8 +178,8 @@ static tensor *unconv_volumes(gantry__onnx_call_t *call, const unconv_t *unconv,
                                                     GANTRY_SHAPE(f[1], f[2], f[3], f[4])));
         part = gantry_pad(call->scope,
                           gantry_reshape(call->scope, part,
-                                         GANTRY_SHAPE(d[0], d[2], unconv->outputs,
-                                                      unconv->count[1], unconv->count[2])),
+                                         GANTRY_SHAPE(d[0], d[2], unconv->outputs, unconv->count[1],
+                                                      unconv->count[2])),
                           paddings, &options);
         sum = sum ? gantry_add(call->scope, sum, part) : part;
     }
@@ -239,8 +237,7 @@ gantry_status_t gantry__onnx_lower_max_unpool(gantry__onnx_call_t *call) {
     const int64_t places = gantry_shape_elements(&shape), from = gantry_tensor_elements(x);
     if (places < 0) return gantry__onnx_invalid(call, "pads cut more than the result has");
     tensor *y = gantry_tensor_scatter_update(
-        call->scope,
-        gantry_zeros(call->scope, gantry_tensor_dtype(x), GANTRY_SHAPE(places)),
+        call->scope, gantry_zeros(call->scope, gantry_tensor_dtype(x), GANTRY_SHAPE(places)),
         gantry__onnx_reshape(call, gantry__onnx_input(call, 1), GANTRY_SHAPE(from, 1)),
         gantry__onnx_reshape(call, x, GANTRY_SHAPE(from)));
     y = gantry_reshape(call->scope, y, shape);

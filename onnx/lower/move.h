@@ -46,7 +46,8 @@ const gantry_tensor_t *gantry__onnx_count_from_begin(gantry__onnx_call_t *call, 
 #define GANTRY__ONNX_TEXT_OF(text, value) \
     ((gantry_attr_value_t){.name = (text), .kind = GANTRY_ATTR_STRING, .s = (value)})
 #define GANTRY__ONNX_INTS_OF(text, values, count) \
-    ((gantry_attr_value_t){.name = (text), .kind = GANTRY_ATTR_INTS, .i = (count), .list = (values)})
+    ((gantry_attr_value_t){                       \
+        .name = (text), .kind = GANTRY_ATTR_INTS, .i = (count), .list = (values)})
 #define GANTRY__ONNX_FLOAT_OF(text, value) \
     ((gantry_attr_value_t){.name = (text), .kind = GANTRY_ATTR_FLOAT, .f = (value)})
 #define GANTRY__ONNX_TYPE_OF(text, value) \

@@ -49,8 +49,7 @@ static tensor *times(const gantry__onnx_sampler_t *s, tensor *x, double value) {
 }
 
 static tensor *clamp_place(const gantry__onnx_sampler_t *s, tensor *x, double low, double high) {
-    return gantry_minimum(s->call->scope,
-                          gantry_maximum(s->call->scope, x, number_of(s, low)),
+    return gantry_minimum(s->call->scope, gantry_maximum(s->call->scope, x, number_of(s, low)),
                           number_of(s, high));
 }
 
@@ -63,8 +62,8 @@ static tensor *reflect_place(const gantry__onnx_sampler_t *s, tensor *x, double 
     tensor *distance = gantry_abs(scope, plus(s, x, -low));
     tensor *round = gantry_floor(scope, times(s, distance, 1 / range));
     tensor *rest = gantry_sub(scope, distance, times(s, round, range));
-    tensor *is_odd = gantry_not_equal(
-        scope, gantry_floor_mod(scope, round, number_of(s, 2)), number_of(s, 0));
+    tensor *is_odd =
+        gantry_not_equal(scope, gantry_floor_mod(scope, round, number_of(s, 2)), number_of(s, 0));
     return gantry_select(scope, is_odd, gantry_sub(scope, number_of(s, high), rest),
                          plus(s, rest, low));
 }
@@ -96,9 +95,9 @@ static void set_tap(const gantry__onnx_sampler_t *s, int32_t axis, sample_taps_t
     if (s->outside == GANTRY__ONNX_REFLECTION)
         pixel = reflect_place(s, pixel, low_edge(s), high_edge(s, axis));
     if (s->outside == GANTRY__ONNX_ZEROS)
-        taps->is_inside[i] = gantry_logical_and(
-            scope, gantry_greater_equal(scope, pixel, number_of(s, 0)),
-            gantry_less_equal(scope, pixel, number_of(s, last)));
+        taps->is_inside[i] =
+            gantry_logical_and(scope, gantry_greater_equal(scope, pixel, number_of(s, 0)),
+                               gantry_less_equal(scope, pixel, number_of(s, last)));
     taps->index[i] = gantry_cast(scope, clamp_place(s, pixel, 0, last), GANTRY_INT64);
 }
 
@@ -126,9 +125,9 @@ static void set_weights(const gantry__onnx_sampler_t *s, sample_taps_t *taps, te
     }
     const gantry_shape_t *shape = part ? gantry_tensor_shape(part) : NULL;
     for (int32_t i = 0; i < (int32_t)s->mix && shape; ++i)
-        taps->weight[i] = gantry_reshape(
-            scope, gantry__onnx_cast(s->call, taps->weight[i], s->dtype),
-            GANTRY_SHAPE(shape->dims[0], shape->dims[1], 1));
+        taps->weight[i] =
+            gantry_reshape(scope, gantry__onnx_cast(s->call, taps->weight[i], s->dtype),
+                           GANTRY_SHAPE(shape->dims[0], shape->dims[1], 1));
 }
 
 static void set_taps(const gantry__onnx_sampler_t *s, int32_t axis, tensor *place,

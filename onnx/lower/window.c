@@ -47,8 +47,10 @@ gantry_status_t gantry__onnx_read_kernel(gantry__onnx_call_t *call, const gantry
     const bool is_given = gantry__onnx_attr_ints(call, "kernel_shape", &count) != NULL;
     *window = (gantry__onnx_window_t){.rank = shape->rank - 2};
     if (window->rank < 1)
-        return gantry__onnx_invalid(call, "an input of %d dimensions; it has a batch, channels and "
-                                          "spatial dimensions", (int)shape->rank);
+        return gantry__onnx_invalid(call,
+                                    "an input of %d dimensions; it has a batch, channels and "
+                                    "spatial dimensions",
+                                    (int)shape->rank);
     if (window->rank > GANTRY__ONNX_MOST_SPATIAL)
         return gantry__onnx_unsupported(call, "%d spatial dimensions; there are at most %d",
                                         (int)window->rank, GANTRY__ONNX_MOST_SPATIAL);
@@ -62,8 +64,7 @@ gantry_status_t gantry__onnx_read_kernel(gantry__onnx_call_t *call, const gantry
         if (i < first || !kernel) continue;
         if (is_given && window->kernel[i] != kernel[i - first])
             return gantry__onnx_invalid(call, "kernel_shape has %lld where the filter has %lld",
-                                        (long long)window->kernel[i],
-                                        (long long)kernel[i - first]);
+                                        (long long)window->kernel[i], (long long)kernel[i - first]);
         window->kernel[i] = kernel[i - first];
     }
     return GANTRY_OK;
@@ -81,8 +82,10 @@ static gantry_status_t read_given_pads(gantry__onnx_call_t *call, gantry__onnx_w
         if (pads[i] < 0 || pads[i] > INT32_MAX)
             return gantry__onnx_invalid(call, "pads has %lld; accepted are 0 to %d",
                                         (long long)pads[i], INT32_MAX);
-        if (i < rank) window->begin[first + i] = pads[i];
-        else window->end[first + i - rank] = pads[i];
+        if (i < rank)
+            window->begin[first + i] = pads[i];
+        else
+            window->end[first + i - rank] = pads[i];
     }
     return GANTRY_OK;
 }
@@ -109,9 +112,8 @@ gantry_status_t gantry__onnx_read_padding(gantry__onnx_call_t *call, const gantr
 }
 
 gantry_window_options_t gantry__onnx_plane_options(const gantry__onnx_window_t *window) {
-    gantry_window_options_t options = {.struct_size = sizeof options,
-                                       .padding = GANTRY_PADDING_VALID,
-                                       .channels_first = true};
+    gantry_window_options_t options = {
+        .struct_size = sizeof options, .padding = GANTRY_PADDING_VALID, .channels_first = true};
     for (int32_t i = 0; i < 2; ++i) {
         options.strides[i] = window->strides[1 + i];
         options.dilations[i] = window->dilations[1 + i];
@@ -128,8 +130,7 @@ const gantry_tensor_t *gantry__onnx_to_planes(gantry__onnx_call_t *call, const g
     return x && window->rank == 1 ? gantry_expand_dims(call->scope, x, 2) : x;
 }
 
-const gantry_tensor_t *gantry__onnx_from_planes(gantry__onnx_call_t *call,
-                                                const gantry_tensor_t *y,
+const gantry_tensor_t *gantry__onnx_from_planes(gantry__onnx_call_t *call, const gantry_tensor_t *y,
                                                 const gantry__onnx_window_t *window) {
     return y && window->rank == 1 ? gantry_squeeze(call->scope, y, (const int32_t[]){2}, 1) : y;
 }

@@ -40,8 +40,7 @@ gantry_window_options_t gantry__onnx_plane_options(const gantry__onnx_window_t *
 const gantry_tensor_t *gantry__onnx_to_planes(gantry__onnx_call_t *call, const gantry_tensor_t *x,
                                               const gantry__onnx_window_t *window);
 /* Back from images of one row. */
-const gantry_tensor_t *gantry__onnx_from_planes(gantry__onnx_call_t *call,
-                                                const gantry_tensor_t *y,
+const gantry_tensor_t *gantry__onnx_from_planes(gantry__onnx_call_t *call, const gantry_tensor_t *y,
                                                 const gantry__onnx_window_t *window);
 /* Adds a vector by channels, which are dimension 1; nothing for NULL. */
 const gantry_tensor_t *gantry__onnx_add_bias(gantry__onnx_call_t *call, const gantry_tensor_t *y,

@@ -28,10 +28,14 @@ static gantry_status_t copy_dims(gantry_onnx_model_t *model, const gantry_onnx_o
     return GANTRY_OK;
 }
 
+/* Paddle's exporter names each size that it does not know "?". */
 static const char **names_of_dims(const gantry__onnx_type_t *type) {
     if (type->rank <= 0) return NULL;
     const char **names = gantry__onnx_alloc((size_t)type->rank, sizeof *names);
-    for (int32_t i = 0; names && i < type->rank; ++i) names[i] = type->dims[i].name;
+    for (int32_t i = 0; names && i < type->rank; ++i) {
+        const char *name = type->dims[i].name;
+        names[i] = name && *name && strcmp(name, "?") != 0 ? name : NULL;
+    }
     return names;
 }
 
@@ -78,7 +82,8 @@ static gantry_status_t check_values(const gantry_onnx_model_t *model) {
                                 "%s: input '%.200s' is no tensor; this library has tensors only",
                                 model->graph_model->path, info->name);
         if (info->type.element &&
-            gantry__onnx_dtype(info->type.element, &name) == GANTRY_DTYPE_NONE)
+            gantry__onnx_dtype(info->type.element, &name) == GANTRY_DTYPE_NONE &&
+            gantry__onnx_stored_dtype(info->type.element) == GANTRY_DTYPE_NONE)
             return gantry__fail(GANTRY_UNIMPLEMENTED,
                                 "%s: input '%.200s' has elements of %s, which this library lacks",
                                 model->graph_model->path, info->name, name);

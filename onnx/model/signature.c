@@ -25,7 +25,7 @@ void gantry__onnx_describe_value(const gantry_onnx_model_t *model, bool is_input
     const gantry__onnx_type_t *type = &info->type;
     *out_value = (gantry_onnx_value_t){
         .name = info->name,
-        .dtype = type->kind == GANTRY__ONNX_TENSOR ? gantry__onnx_dtype(type->element, NULL)
+        .dtype = type->kind == GANTRY__ONNX_TENSOR ? gantry__onnx_stored_dtype(type->element)
                                                    : GANTRY_DTYPE_NONE,
         .shape = {.rank = type->rank <= GANTRY_MAX_RANK ? type->rank : -1},
         .dim_names = model->dim_names[is_input ? index : graph->input_count + index],
@@ -33,7 +33,7 @@ void gantry__onnx_describe_value(const gantry_onnx_model_t *model, bool is_input
     for (int32_t i = 0; i < out_value->shape.rank; ++i) {
         int64_t *size = &out_value->shape.dims[i];
         *size = type->dims[i].size;
-        if (*size < 0) *size = size_by_options(model, type->dims[i].name);
+        if (*size < 0) *size = size_by_options(model, out_value->dim_names[i]);
     }
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: gantry model info prints inputs, outputs, operator sets, metadata and ops of a model, the memory of a run, and
- * each op that is refused with the reason.
- * Promise: gantry model run computes the outputs of .npy, .npz and made inputs, prints them or writes them to files, and
- * compares two devices.
- * Promise: gantry model convert writes a function that gives the outputs of the model; explain prints the device of each
- * node as text, JSON and for dot; bench measures loading and runs.
+/* Promise: gantry model info prints inputs, outputs, operator sets, metadata and ops of a model,
+ * the memory of a run, and each op that is refused with the reason.
+ * Promise: gantry model run computes the outputs of .npy, .npz and made inputs, prints them or
+ * writes them to files, and compares two devices.
+ * Promise: gantry model convert writes a function that gives the outputs of the model; explain
+ * prints the device of each node as text, JSON and for dot; bench measures loading and runs.
  * Promise: gantry model refuses wrong names, sizes, files and options, and says what it accepts. */
 #define _XOPEN_SOURCE 700
 
