@@ -37,9 +37,16 @@ static bool parse_array(node_array_t *array, const void *npy, size_t size) {
                                            array->bytes) == GANTRY_OK;
 }
 
+/* A model takes and gives integers of 2 and 4 bits as integers of 8. */
+static gantry_dtype_t type_of(const char *name) {
+    if (strcmp(name, "int4") == 0 || strcmp(name, "int2") == 0) return GANTRY_INT8;
+    if (strcmp(name, "uint4") == 0 || strcmp(name, "uint2") == 0) return GANTRY_UINT8;
+    return gantry_dtype_from_name(name);
+}
+
 static bool read_array(node_array_t *array, const char *path) {
     size_t size = 0;
-    array->dtype = gantry_dtype_from_name(array->type);
+    array->dtype = type_of(array->type);
     if (array->dtype == GANTRY_DTYPE_NONE) return true;
     void *npy = read_whole(path, &size);
     const bool good = npy && parse_array(array, npy, size);
