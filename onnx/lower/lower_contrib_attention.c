@@ -51,13 +51,12 @@ static gantry_status_t read_mask(gantry__onnx_call_t *call, const gantry_tensor_
         shape->rank == 2 ? GANTRY_SHAPE(shape->dims[0], 1, 1, shape->dims[1])
                          : GANTRY_SHAPE(shape->dims[0], 1, shape->dims[1], shape->dims[2]);
     if ((shape->rank != 2 && shape->rank != 3) || shape->dims[shape->rank - 1] != keys)
-        return gantry__onnx_unsupported(call, "a mask of rank %d whose last size is %lld",
-                                        shape->rank,
-                                        (long long)(shape->rank ? shape->dims[shape->rank - 1] : 0));
+        return gantry__onnx_unsupported(
+            call, "a mask of rank %d whose last size is %lld", shape->rank,
+            (long long)(shape->rank ? shape->dims[shape->rank - 1] : 0));
     const gantry_tensor_t *zero = gantry__onnx_make_scalar(call, gantry_tensor_dtype(mask), 0);
-    const gantry_tensor_t *seen = gantry_tensor_dtype(mask) == GANTRY_BOOL
-                                      ? mask
-                                      : gantry_greater(scope, mask, zero);
+    const gantry_tensor_t *seen =
+        gantry_tensor_dtype(mask) == GANTRY_BOOL ? mask : gantry_greater(scope, mask, zero);
     *out = hide_others(call, gantry_reshape(scope, seen, wide), dtype);
     return gantry_scope_status(scope);
 }
@@ -147,9 +146,10 @@ gantry_status_t gantry__onnx_lower_multi_head_attention(gantry__onnx_call_t *cal
     const int64_t heads = gantry__onnx_attr_int(call, "num_heads", 0);
     for (size_t i = 8; i < 10; ++i)
         if (gantry__onnx_input(call, i))
-            return gantry__onnx_unsupported(call, "%s", i == 8 ? "past_sequence_length: a cache that "
-                                                                 "the op changes in its place"
-                                                               : "cache_indirection");
+            return gantry__onnx_unsupported(call, "%s",
+                                            i == 8 ? "past_sequence_length: a cache that "
+                                                     "the op changes in its place"
+                                                   : "cache_indirection");
     if (gantry__onnx_wants(call, 3)) return gantry__onnx_unsupported(call, "the output qk");
     GANTRY__TRY(unpack_inputs(call, parts));
     GANTRY__TRY(add_biases(call, gantry__onnx_input(call, 3), parts));
@@ -224,9 +224,8 @@ gantry_status_t gantry__onnx_lower_contrib_attention(gantry__onnx_call_t *call) 
     GANTRY__TRY(gantry__onnx_attend(&attention));
     GANTRY__TRY(gantry__onnx_set(call, 0, gantry__onnx_join_heads(call, attention.output)));
     if (!gantry__onnx_wants(call, 1)) return GANTRY_OK;
-    const gantry_tensor_t *present[2] = {
-        gantry_expand_dims(scope, attention.present_key, 0),
-        gantry_expand_dims(scope, attention.present_value, 0)};
+    const gantry_tensor_t *present[2] = {gantry_expand_dims(scope, attention.present_key, 0),
+                                         gantry_expand_dims(scope, attention.present_value, 0)};
     return gantry__onnx_set(call, 1, gantry_concat(scope, present, 2, 0));
 }
 

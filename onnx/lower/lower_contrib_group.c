@@ -13,11 +13,11 @@
 typedef struct group_t {
     gantry__onnx_call_t *call;
     int64_t heads, key_heads, batch, queries, size;
-    int64_t total; /* Keys with the new ones, of the longest element. */
-    int64_t room;  /* Of the cache. */
-    bool is_first; /* There is no past. */
-    const gantry_tensor_t *lengths; /* [batch] of int64: valid keys, the new ones among them. */
-    const gantry_tensor_t *begin;   /* [batch] of int64: the place of the first new one. */
+    int64_t total;                   /* Keys with the new ones, of the longest element. */
+    int64_t room;                    /* Of the cache. */
+    bool is_first;                   /* There is no past. */
+    const gantry_tensor_t *lengths;  /* [batch] of int64: valid keys, the new ones among them. */
+    const gantry_tensor_t *begin;    /* [batch] of int64: the place of the first new one. */
     const gantry_tensor_t *parts[3]; /* Query, key and value: [batch, queries, heads * size]. */
 } group_t;
 
@@ -82,14 +82,13 @@ static gantry_status_t read_lengths_of(group_t *group) {
         return gantry_scope_status(call->host);
     }
     gantry_scope_t *scope = call->scope;
-    const gantry_tensor_t *last = gantry_reshape(
-        scope, gantry_cast(scope, gantry__onnx_input(call, 5), GANTRY_INT64),
-        GANTRY_SHAPE(group->batch));
+    const gantry_tensor_t *last =
+        gantry_reshape(scope, gantry_cast(scope, gantry__onnx_input(call, 5), GANTRY_INT64),
+                       GANTRY_SHAPE(group->batch));
     group->lengths = gantry_add(scope, last, gantry_scalar_i64(call->host, 1));
-    group->begin =
-        group->is_first
-            ? gantry_zeros(scope, GANTRY_INT64, GANTRY_SHAPE(group->batch))
-            : gantry_sub(scope, group->lengths, gantry_scalar_i64(call->host, group->queries));
+    group->begin = group->is_first ? gantry_zeros(scope, GANTRY_INT64, GANTRY_SHAPE(group->batch))
+                                   : gantry_sub(scope, group->lengths,
+                                                gantry_scalar_i64(call->host, group->queries));
     return gantry_scope_status(scope);
 }
 
@@ -107,10 +106,9 @@ static gantry_status_t turn_parts(group_t *group) {
         int64_t *values = gantry__onnx_scratch(call, (size_t)group->queries + 1, sizeof *values);
         if (!values) return GANTRY_RESOURCE_EXHAUSTED;
         for (int64_t i = 0; i < group->queries; ++i) values[i] = i;
-        places = gantry_add(scope,
-                            gantry__onnx_make_ints(call, GANTRY_INT64, values,
-                                                   (size_t)group->queries),
-                            gantry_reshape(scope, group->begin, GANTRY_SHAPE(group->batch, 1)));
+        places = gantry_add(
+            scope, gantry__onnx_make_ints(call, GANTRY_INT64, values, (size_t)group->queries),
+            gantry_reshape(scope, group->begin, GANTRY_SHAPE(group->batch, 1)));
     }
     const int64_t turned = 2 * gantry_tensor_shape(cosines)->dims[1];
     for (size_t i = 0; i < 2; ++i) {
@@ -160,9 +158,8 @@ static gantry_status_t write_cache(const group_t *group, const gantry_tensor_t *
     const gantry_shape_t shape =
         GANTRY_SHAPE(group->batch, group->key_heads, group->room, group->size);
     const int64_t paddings[8] = {0, 0, 0, 0, 0, group->room - kept, 0, 0};
-    const gantry_tensor_t *cache =
-        past ? gantry_pad(scope, past, paddings, NULL)
-             : gantry_zeros(scope, gantry_tensor_dtype(rows), shape);
+    const gantry_tensor_t *cache = past ? gantry_pad(scope, past, paddings, NULL)
+                                        : gantry_zeros(scope, gantry_tensor_dtype(rows), shape);
     const gantry_tensor_t **parts =
         gantry__onnx_scratch(call, (size_t)group->batch + 1, sizeof *parts);
     if (!parts) return GANTRY_RESOURCE_EXHAUSTED;
@@ -190,8 +187,8 @@ gantry_status_t gantry__onnx_lower_group_query_attention(gantry__onnx_call_t *ca
     GANTRY__TRY(gantry__onnx_split_heads(call, group.parts[1], group.key_heads, &attention.key));
     GANTRY__TRY(gantry__onnx_split_heads(call, group.parts[2], group.key_heads, &attention.value));
     GANTRY__TRY(write_cache(&group, gantry__onnx_input(call, 3), attention.key, &attention.key));
-    GANTRY__TRY(write_cache(&group, gantry__onnx_input(call, 4), attention.value,
-                            &attention.value));
+    GANTRY__TRY(
+        write_cache(&group, gantry__onnx_input(call, 4), attention.value, &attention.value));
     attention.mask = gantry__onnx_input(call, 10);
     attention.lengths = group.lengths;
     attention.counts_from_lengths = !group.is_first;

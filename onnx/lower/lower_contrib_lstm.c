@@ -26,8 +26,7 @@ static const gantry_tensor_t *first_input_weights(gantry__onnx_call_t *call, gan
     return dequantize_weights(call, scope, input, 0, 0);
 }
 
-static const gantry_tensor_t *second_input_weights(gantry__onnx_call_t *call,
-                                                   gantry_scope_t *scope,
+static const gantry_tensor_t *second_input_weights(gantry__onnx_call_t *call, gantry_scope_t *scope,
                                                    const gantry_tensor_t *input) {
     return dequantize_weights(call, scope, input, 0, 1);
 }
@@ -37,8 +36,7 @@ static const gantry_tensor_t *first_state_weights(gantry__onnx_call_t *call, gan
     return dequantize_weights(call, scope, input, 1, 0);
 }
 
-static const gantry_tensor_t *second_state_weights(gantry__onnx_call_t *call,
-                                                   gantry_scope_t *scope,
+static const gantry_tensor_t *second_state_weights(gantry__onnx_call_t *call, gantry_scope_t *scope,
                                                    const gantry_tensor_t *input) {
     return dequantize_weights(call, scope, input, 1, 1);
 }
@@ -48,7 +46,8 @@ gantry_status_t gantry__onnx_lower_dynamic_quantize_lstm(gantry__onnx_call_t *ca
                                                     {first_state_weights, second_state_weights}};
     gantry__onnx_recurrent_t node;
     for (size_t i = FIRST_SCALE; i < FIRST_SCALE + 4; ++i)
-        if (gantry__onnx_input(call, i) && !gantry__onnx_is_known(call, gantry__onnx_input(call, i)))
+        if (gantry__onnx_input(call, i) &&
+            !gantry__onnx_is_known(call, gantry__onnx_input(call, i)))
             return gantry__onnx_unsupported(call, "scales of weights that are not constant");
     GANTRY__TRY(gantry__onnx_read_recurrent(call, GANTRY__ONNX_LSTM, 4, 5, &node));
     node.units = gantry_tensor_shape(gantry__onnx_input(call, 2))->dims[1];
@@ -56,7 +55,7 @@ gantry_status_t gantry__onnx_lower_dynamic_quantize_lstm(gantry__onnx_call_t *ca
         node.directions[i].weights = gantry__onnx_prepared(call, 1, (uint32_t)i, make[0][i]);
         node.directions[i].recurrent = gantry__onnx_prepared(call, 2, (uint32_t)i, make[1][i]);
     }
-    GANTRY__TRY(gantry__onnx_take_biases(&node, gantry__onnx_input(call, 3),
-                                         gantry__onnx_input(call, 7)));
+    GANTRY__TRY(
+        gantry__onnx_take_biases(&node, gantry__onnx_input(call, 3), gantry__onnx_input(call, 7)));
     return gantry__onnx_run_recurrent(&node);
 }

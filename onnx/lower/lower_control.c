@@ -19,8 +19,8 @@ typedef struct branches_t {
 /* Lowers a branch. Outputs that it takes from outside become its own. */
 static void run_branch(branches_t *branches, size_t which, gantry_scope_t *scope,
                        const gantry_tensor_t **outputs) {
-    const gantry_status_t status = gantry__onnx_lower_subgraph(
-        branches->call, scope, branches->graphs[which], NULL, outputs);
+    const gantry_status_t status =
+        gantry__onnx_lower_subgraph(branches->call, scope, branches->graphs[which], NULL, outputs);
     if (status != GANTRY_OK) gantry_scope_fail(scope, status, gantry_last_message());
     for (size_t i = 0; status == GANTRY_OK && i < branches->count; ++i)
         outputs[i] = gantry_identity(scope, outputs[i]);
