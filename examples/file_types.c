@@ -28,8 +28,7 @@ static size_t read_block(const char *path, int whence, unsigned char *out) {
     return count;
 }
 
-/* Fills the row of a file: END bytes of its beginning, END of its end. Returns whether it has enough
- * of them. */
+/* Fills the row of a file: END bytes of each end. Returns whether it has enough of them. */
 static bool fill_row(const char *path, int32_t *row) {
     unsigned char bytes[BLOCK];
     size_t count = read_block(path, SEEK_SET, bytes), first = 0;
@@ -94,23 +93,24 @@ int main(int argc, char **argv) {
     size_t count = 0;
     for (int i = 2; rows && i < argc; ++i) {
         if (fill_row(argv[i], rows + count * 2 * END))
-            argv[count++] = argv[i];
+            argv[2 + count++] = argv[i];
         else
             (void)fprintf(stderr, "%s cannot be read, or has too few bytes\n", argv[i]);
     }
+    if (count == 0) return 1;
     gantry_onnx_model_t *model;
     gantry_runtime_t *runtime;
-    const gantry_runtime_options_t options = {.struct_size = sizeof options, .log = example_log};
+    const gantry_runtime_options_t options = {
+        .struct_size = sizeof options, .log = example_log, .log_level = GANTRY_LEVEL_WARNING};
     example_check(gantry_runtime_create(&options, &runtime), "gantry_runtime_create");
     (void)snprintf(path, sizeof path, "%s/model.onnx", argv[1]);
     example_check(gantry_onnx_model_load(runtime, path, NULL, &model), path);
     gantry_scope_t *scope = gantry_scope_begin(runtime, device);
-    const gantry_tensor_t *scores;
-    const gantry_tensor_t *bytes =
-        gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE((int64_t)count, 2 * END), rows,
-                        count * 2 * END * sizeof *rows);
+    const gantry_tensor_t *scores,
+        *bytes = gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE((int64_t)count, 2 * END), rows,
+                                 count * 2 * END * sizeof *rows);
     example_check(gantry_onnx_model_run(model, scope, &bytes, 1, &scores, 1), "the model");
-    print_types(scores, config, argv, count);
+    print_types(scores, config, argv + 2, count);
     example_check(gantry_scope_end(scope), "gantry_scope_end");
     gantry_onnx_model_release(model);
     gantry_runtime_release(runtime);

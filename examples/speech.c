@@ -56,7 +56,8 @@ int main(int argc, char **argv) {
     bool speaks = false;
     gantry_runtime_t *runtime;
     gantry_onnx_model_t *model;
-    const gantry_runtime_options_t options = {.struct_size = sizeof options, .log = example_log};
+    const gantry_runtime_options_t options = {
+        .struct_size = sizeof options, .log = example_log, .log_level = GANTRY_LEVEL_WARNING};
     example_check(gantry_runtime_create(&options, &runtime), "gantry_runtime_create");
     example_check(gantry_onnx_model_load(runtime, argv[1], NULL, &model), argv[1]);
     for (int at = 0; sound && at + STEP <= samples; at += STEP) {

@@ -7,14 +7,16 @@
 #include <string.h>
 
 #include "onnx/base/limits.h"
+#include "onnx/base/memory.h"
 #include "shared/c_locale.h"
 #include "shared/printable.h"
 
 void gantry__onnx_reader_init(gantry__onnx_reader_t *reader, const char *path, const void *bytes,
                               size_t size) {
-    const uint64_t most = GANTRY__ONNX_BYTES_MORE + (uint64_t)size * GANTRY__ONNX_BYTES_EACH;
+    const uint64_t most = (uint64_t)size * GANTRY__ONNX_BYTES_EACH;
     *reader = (gantry__onnx_reader_t){.path = path, .bytes = {bytes, size}};
-    reader->messages.limit = reader->model.limit = most;
+    reader->messages.limit = most + GANTRY__ONNX_MESSAGE_BYTES_MORE;
+    reader->model.limit = reader->most_bytes = most + GANTRY__ONNX_BYTES_MORE;
 }
 
 void gantry__onnx_reader_deinit(gantry__onnx_reader_t *reader) {
@@ -27,22 +29,41 @@ gantry_status_t gantry__onnx_work(gantry__onnx_reader_t *reader, uint64_t steps)
         GANTRY__ONNX_WORK_MORE + (uint64_t)reader->bytes.size * GANTRY__ONNX_WORK_EACH;
     reader->work += steps;
     if (reader->work <= most) return GANTRY_OK;
-    return gantry__onnx_bad(reader,
-                            "reading it takes more than %" PRIu64
-                            " steps; a file of %zu bytes may take so many",
-                            most, reader->bytes.size);
+    return gantry__onnx_fail(reader, GANTRY_RESOURCE_EXHAUSTED,
+                             "reading it takes more than %" PRIu64
+                             " steps; a file of %zu bytes may take so many",
+                             most, reader->bytes.size);
+}
+
+static gantry_status_t too_much_memory(const gantry__onnx_reader_t *reader) {
+    return gantry__onnx_fail(reader, GANTRY_RESOURCE_EXHAUSTED,
+                             "reading it takes more than %" PRIu64
+                             " bytes of memory; a file of %zu bytes may take so much",
+                             reader->most_bytes, reader->bytes.size);
 }
 
 static void *reader_alloc(const gantry__onnx_reader_t *reader, gantry__onnx_arena_t *arena,
                           size_t count, size_t item_bytes) {
     bool bound = false;
     void *ptr = gantry__onnx_arena_alloc(arena, count, item_bytes, &bound);
-    if (bound)
-        (void)gantry__onnx_bad(reader,
-                               "reading it takes more than %" PRIu64
-                               " bytes of memory; a file of %zu bytes may take so much",
-                               arena->limit, reader->bytes.size);
+    if (bound) (void)too_much_memory(reader);
     return ptr;
+}
+
+gantry_status_t gantry__onnx_charge(gantry__onnx_reader_t *reader, uint64_t bytes) {
+    gantry__onnx_arena_t *arena = &reader->model;
+    if (bytes > arena->limit || arena->total > arena->limit - bytes) return too_much_memory(reader);
+    arena->limit -= bytes;
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__onnx_grow_list(gantry__onnx_reader_t *reader, void *items_ptr, size_t count,
+                                       size_t *capacity, size_t item_bytes) {
+    const size_t before = *capacity;
+    if (count < before) return GANTRY_OK;
+    GANTRY__TRY(gantry__onnx_charge(reader, (uint64_t)(before ? before : 8) * item_bytes));
+    return gantry__onnx_grow(items_ptr, count, capacity, item_bytes) ? GANTRY_OK
+                                                                     : GANTRY_RESOURCE_EXHAUSTED;
 }
 
 void *gantry__onnx_model_alloc(gantry__onnx_reader_t *reader, size_t count, size_t item_bytes) {
@@ -90,30 +111,15 @@ static void describe_place(const gantry__onnx_place_t *place, char *text, size_t
                    version);
 }
 
-GANTRY__PRINTF(3, 0)
-static gantry_status_t fail_at_place(const gantry__onnx_reader_t *reader, gantry_status_t status,
-                                     const char *format, va_list arguments) {
+gantry_status_t gantry__onnx_fail(const gantry__onnx_reader_t *reader, gantry_status_t status,
+                                  const char *format, ...) {
     char text[GANTRY__MESSAGE_BYTES / 2], place[800];
+    va_list arguments;
+    va_start(arguments, format);
     (void)gantry__format(text, sizeof text, format, arguments);
+    va_end(arguments);
     describe_place(&reader->place, place, sizeof place);
-    gantry__make_printable(text, '\n');
+    gantry__make_printable(text, 0);
     gantry__make_printable(place, 0);
     return gantry__fail(status, "%s: %s%s", reader->path, place, text);
-}
-
-gantry_status_t gantry__onnx_bad(const gantry__onnx_reader_t *reader, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    const gantry_status_t status =
-        fail_at_place(reader, GANTRY_INVALID_ARGUMENT, format, arguments);
-    va_end(arguments);
-    return status;
-}
-
-gantry_status_t gantry__onnx_lacks(const gantry__onnx_reader_t *reader, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    const gantry_status_t status = fail_at_place(reader, GANTRY_UNIMPLEMENTED, format, arguments);
-    va_end(arguments);
-    return status;
 }

@@ -21,8 +21,8 @@ static gantry_status_t capture(capture_list_t *list, gantry__onnx_value_t value)
         list->seen[value] == list->serial)
         return GANTRY_OK;
     list->seen[value] = list->serial;
-    if (!gantry__onnx_grow(&list->values, list->count, &list->capacity, sizeof *list->values))
-        return GANTRY_RESOURCE_EXHAUSTED;
+    GANTRY__TRY(gantry__onnx_grow_list(list->build->reader, &list->values, list->count,
+                                       &list->capacity, sizeof *list->values));
     list->values[list->count++] = value;
     return GANTRY_OK;
 }

@@ -83,9 +83,8 @@ gantry_status_t gantry__onnx_make_external(gantry__onnx_build_t *build,
                                 "the external data of the tensor '%s' begin at byte %" PRIu64
                                 "; no file is so large",
                                 tensor->name, tensor->offset);
-    if (!gantry__onnx_grow(&build->externals, build->external_count, &build->external_capacity,
-                           sizeof *build->externals))
-        return GANTRY_RESOURCE_EXHAUSTED;
+    GANTRY__TRY(gantry__onnx_grow_list(build->reader, &build->externals, build->external_count,
+                                       &build->external_capacity, sizeof *build->externals));
     build->externals[build->external_count++] = tensor;
     tensor->data = GANTRY__ONNX_EXTERNAL;
     return GANTRY_OK;

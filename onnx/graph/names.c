@@ -66,12 +66,13 @@ gantry_status_t gantry__onnx_find_name(gantry__onnx_reader_t *reader,
     return gantry__onnx_work(reader, work);
 }
 
-static bool grow_names(gantry__onnx_names_t *names) {
+static gantry_status_t grow_names(gantry__onnx_reader_t *reader, gantry__onnx_names_t *names) {
     gantry__onnx_names_t wider = {.count = names->count,
                                   .capacity = names->capacity ? 2 * names->capacity : 64};
     uint64_t work;
+    GANTRY__TRY(gantry__onnx_charge(reader, wider.capacity * sizeof *wider.entries));
     wider.entries = gantry__onnx_alloc(wider.capacity, sizeof *wider.entries);
-    if (!wider.entries) return false;
+    if (!wider.entries) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < names->capacity; ++i) {
         const gantry__onnx_name_t *entry = &names->entries[i];
         if (!entry->name.data) continue;
@@ -79,15 +80,14 @@ static bool grow_names(gantry__onnx_names_t *names) {
     }
     gantry__onnx_free(names->entries);
     *names = wider;
-    return true;
+    return GANTRY_OK;
 }
 
 gantry_status_t gantry__onnx_set_name(gantry__onnx_reader_t *reader, gantry__onnx_names_t *names,
                                       uint32_t scope, gantry__onnx_bytes_t name, uint32_t number) {
     const uint64_t hash = name_hash(scope, name);
     uint64_t work = name.size / 8 + 1;
-    if (3 * (names->count + 1) > 2 * names->capacity && !grow_names(names))
-        return GANTRY_RESOURCE_EXHAUSTED;
+    if (3 * (names->count + 1) > 2 * names->capacity) GANTRY__TRY(grow_names(reader, names));
     gantry__onnx_name_t *entry = &names->entries[probe(names, hash, scope, name, &work)];
     if (!entry->name.data) ++names->count;
     *entry = (gantry__onnx_name_t){

@@ -66,9 +66,8 @@ gantry_status_t gantry__onnx_define(gantry__onnx_build_t *build, const gantry__o
         gantry__onnx_bind(build, frame, name, (gantry__onnx_value_t)build->value_count, what));
     GANTRY__TRY(gantry__onnx_copy_name(build, name, what, &info.name));
     info.node = (uint32_t)(build->node_count - frame->first_node);
-    if (!gantry__onnx_grow(&build->values, build->value_count, &build->value_capacity,
-                           sizeof *build->values))
-        return GANTRY_RESOURCE_EXHAUSTED;
+    GANTRY__TRY(gantry__onnx_grow_list(build->reader, &build->values, build->value_count,
+                                       &build->value_capacity, sizeof *build->values));
     *out_value = (gantry__onnx_value_t)build->value_count;
     build->values[build->value_count++] = info;
     return GANTRY_OK;
@@ -154,9 +153,8 @@ static gantry_status_t push_node(gantry__onnx_build_t *build, gantry__onnx_node_
                                 "the model has more than %d nodes, with those of its functions "
                                 "wherever they are called; %d are accepted",
                                 GANTRY__ONNX_MOST_NODES, GANTRY__ONNX_MOST_NODES);
-    if (!gantry__onnx_grow(&build->nodes, build->node_count, &build->node_capacity,
-                           sizeof *build->nodes))
-        return GANTRY_RESOURCE_EXHAUSTED;
+    GANTRY__TRY(gantry__onnx_grow_list(build->reader, &build->nodes, build->node_count,
+                                       &build->node_capacity, sizeof *build->nodes));
     build->nodes[build->node_count++] = *node;
     return GANTRY_OK;
 }
@@ -197,7 +195,7 @@ gantry_status_t gantry__onnx_make_node(gantry__onnx_build_t *build, gantry__onnx
     place->in_node = true;
     place->node = message->name;
     place->op = message->op_type;
-    place->version = version;
+    place->version = message->op_type.size > 0 ? version : 0;
     place->index = index;
     GANTRY__TRY(gantry__onnx_work(build->reader, 1));
     GANTRY__TRY(check_node(build, message, version));
@@ -345,9 +343,8 @@ gantry_status_t gantry__onnx_make_graph(gantry__onnx_build_t *build,
                                 outer ? "its graph" : "the graph");
     GANTRY__TRY(gantry__onnx_copy_name(build, message->name, "the name of a graph", &graph->name));
     graph->parent = outer ? outer->graph : NULL;
-    if (!gantry__onnx_grow(&build->graphs, build->graph_count, &build->graph_capacity,
-                           sizeof *build->graphs))
-        return GANTRY_RESOURCE_EXHAUSTED;
+    GANTRY__TRY(gantry__onnx_grow_list(build->reader, &build->graphs, build->graph_count,
+                                       &build->graph_capacity, sizeof *build->graphs));
     build->graphs[build->graph_count++] = graph;
     return fill_graph(build, &frame, message);
 }

@@ -27,12 +27,10 @@ static gantry_status_t check_opset(const gantry__onnx_reader_t *reader,
                                 "the operator set of the domain '%.*s' has the version %" PRId64
                                 "; 1 and more are accepted",
                                 GANTRY__ONNX_SHOWN(domain), opset->version);
-    if (domain.size > 0 || (opset->version >= GANTRY__ONNX_OLDEST_OPSET &&
-                            opset->version <= GANTRY__ONNX_NEWEST_OPSET))
-        return GANTRY_OK;
+    if (domain.size > 0 || opset->version <= GANTRY__ONNX_NEWEST_OPSET) return GANTRY_OK;
     return gantry__onnx_lacks(reader,
-                              "it uses opset %" PRId64 " of ONNX; this library reads %d to %d",
-                              opset->version, GANTRY__ONNX_OLDEST_OPSET, GANTRY__ONNX_NEWEST_OPSET);
+                              "it uses opset %" PRId64 " of ONNX; this library reads up to %d",
+                              opset->version, GANTRY__ONNX_NEWEST_OPSET);
 }
 
 gantry_status_t gantry__onnx_check_opsets(const gantry__onnx_reader_t *reader,

@@ -9,14 +9,11 @@
 
 /* ---- If ---- */
 
-/* The two branches of an If whose condition is not known, and what they set. */
+/* The two branches of an If whose condition is not known. */
 typedef struct branches_t {
     gantry__onnx_call_t *call;
     const gantry__onnx_graph_t *graphs[2];
     size_t count; /* Outputs. */
-    gantry_dtype_t *dtypes[2];
-    gantry_shape_t *shapes[2];
-    bool has_run[2];
 } branches_t;
 
 /* Lowers a branch. Outputs that it takes from outside become its own. */
@@ -24,16 +21,9 @@ static void run_branch(branches_t *branches, size_t which, gantry_scope_t *scope
                        const gantry_tensor_t **outputs) {
     const gantry_status_t status =
         gantry__onnx_lower_subgraph(branches->call, scope, branches->graphs[which], NULL, outputs);
-    if (status != GANTRY_OK) {
-        gantry_scope_fail(scope, status, gantry_last_message());
-        return;
-    }
-    for (size_t i = 0; i < branches->count; ++i) {
+    if (status != GANTRY_OK) gantry_scope_fail(scope, status, gantry_last_message());
+    for (size_t i = 0; status == GANTRY_OK && i < branches->count; ++i)
         outputs[i] = gantry_identity(scope, outputs[i]);
-        branches->dtypes[which][i] = gantry_tensor_dtype(outputs[i]);
-        branches->shapes[which][i] = *gantry_tensor_shape(outputs[i]);
-    }
-    branches->has_run[which] = true;
 }
 
 static void run_then(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
@@ -48,36 +38,24 @@ static void run_else(gantry_scope_t *scope, const gantry_tensor_t *const *inputs
     run_branch(user, 1, scope, outputs);
 }
 
-/* Whether both branches set the same types and shapes. */
-static bool branches_agree(const branches_t *branches) {
-    for (size_t i = 0; i < branches->count; ++i) {
-        if (branches->dtypes[0][i] != branches->dtypes[1][i]) return false;
-        if (!gantry_shape_equal(&branches->shapes[0][i], &branches->shapes[1][i])) return false;
-    }
-    return true;
-}
-
-/* An If whose condition is not known. Branches that set different shapes need its value. */
+/* An If whose condition is not known. Where a branch fails, as one does that does not fit the
+ * inputs and is never taken, or both set different shapes, the condition's value is needed. */
 static gantry_status_t lower_both(gantry__onnx_call_t *call, branches_t *branches) {
     const size_t count = branches->count;
-    for (size_t i = 0; i < 2; ++i) {
-        branches->dtypes[i] = gantry__onnx_scratch(call, count, sizeof *branches->dtypes[i]);
-        branches->shapes[i] = gantry__onnx_scratch(call, count, sizeof *branches->shapes[i]);
-        if (!branches->dtypes[i] || !branches->shapes[i]) return GANTRY_RESOURCE_EXHAUSTED;
-    }
     const gantry_tensor_t **outputs = gantry__onnx_scratch(call, count, sizeof *outputs);
     if (!outputs) return GANTRY_RESOURCE_EXHAUSTED;
+    for (size_t i = 0; i < 2; ++i)
+        if (branches->graphs[i]->output_count != count)
+            return gantry__onnx_need_values(call, "cond, because outputs are left out,");
     const gantry_tensor_t *condition =
         gantry_reshape(call->scope, gantry__onnx_input(call, 0), GANTRY_SCALAR);
-    const gantry_status_t status =
-        gantry_cond(call->scope, condition, run_then, run_else, branches, NULL, 0, outputs, count);
-    if (status != GANTRY_OK && branches->has_run[0] && branches->has_run[1] &&
-        !branches_agree(branches)) {
+    GANTRY__TRY(gantry_scope_status(call->scope));
+    if (gantry_cond(call->scope, condition, run_then, run_else, branches, NULL, 0, outputs,
+                    count) != GANTRY_OK) {
         gantry_scope_clear(call->scope);
         int64_t ignored = 0;
         GANTRY__TRY(gantry__onnx_get_int(call, 0, "cond", 0, &ignored));
     }
-    GANTRY__TRY(status);
     for (size_t i = 0; i < count; ++i) GANTRY__TRY(gantry__onnx_set(call, i, outputs[i]));
     return GANTRY_OK;
 }

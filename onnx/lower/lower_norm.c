@@ -153,6 +153,17 @@ static const gantry_tensor_t *group_parameter(gantry__onnx_call_t *call, size_t 
     return gantry__onnx_reshape(call, x, GANTRY_SHAPE(channels));
 }
 
+static gantry_status_t group_check(gantry__onnx_call_t *call, size_t i, int64_t groups,
+                                   int64_t channels) {
+    const bool is_by_group = gantry__onnx_version(call) < 21;
+    const gantry_shape_t *shape = gantry_tensor_shape(gantry__onnx_input(call, i));
+    if (shape->rank == 1 && shape->dims[0] == (is_by_group ? groups : channels)) return GANTRY_OK;
+    return gantry__onnx_invalid(call, "%s must be a vector of an element for each of %lld %s",
+                                i == 1 ? "scale" : "bias",
+                                (long long)(is_by_group ? groups : channels),
+                                is_by_group ? "groups (below operator set 21)" : "channels");
+}
+
 gantry_status_t gantry__onnx_lower_group_normalization(gantry__onnx_call_t *call) {
     const gantry_tensor_t *x = gantry__onnx_input(call, 0);
     const gantry_dtype_t dtype = gantry_tensor_dtype(x);
@@ -164,6 +175,8 @@ gantry_status_t gantry__onnx_lower_group_normalization(gantry__onnx_call_t *call
     if (groups < 1 || channels % groups != 0)
         return gantry__onnx_invalid(call, "num_groups is %lld, of %lld channels", (long long)groups,
                                     (long long)channels);
+    GANTRY__TRY(group_check(call, 1, groups, channels));
+    GANTRY__TRY(group_check(call, 2, groups, channels));
     const gantry_tensor_t *in[3] = {x, group_parameter(call, 1, groups, channels),
                                     group_parameter(call, 2, groups, channels)};
     for (int i = 0; i < 3; ++i) {

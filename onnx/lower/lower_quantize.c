@@ -214,21 +214,25 @@ gantry_status_t gantry__onnx_lower_dequantize_linear(gantry__onnx_call_t *call) 
         call, gantry__onnx_dequantize(call, call->scope, x, scale, zero_point, dtype));
 }
 
-gantry_status_t gantry__onnx_lower_dynamic_quantize_linear(gantry__onnx_call_t *call) {
+void gantry__onnx_quantize_dynamic(gantry__onnx_call_t *call, const gantry_tensor_t *x,
+                                   const gantry_tensor_t *out[3]) {
+    static const gantry__onnx_quantized_t type = {2, GANTRY_UINT8, 0, 255, false};
     gantry_scope_t *scope = call->scope;
-    const gantry_tensor_t *x = gantry__onnx_input(call, 0);
     const gantry_tensor_t *zero = gantry__onnx_make_scalar(call, GANTRY_FLOAT32, 0);
     const gantry_tensor_t *most = gantry__onnx_make_scalar(call, GANTRY_FLOAT32, 255);
-    gantry__onnx_quantized_t type;
-    GANTRY__TRY(gantry__onnx_quantized(call, 2, &type));
     const gantry_tensor_t *high = gantry_maximum(scope, gantry_max(scope, x, NULL), zero);
     const gantry_tensor_t *low = gantry_minimum(scope, gantry_min(scope, x, NULL), zero);
     const gantry_tensor_t *scale = gantry_div(scope, gantry_sub(scope, high, low), most);
     const gantry_tensor_t *begin = gantry_div(scope, gantry_sub(scope, zero, low), scale);
     begin = gantry_clip_by_value(scope, begin, zero, most);
-    const gantry_tensor_t *zero_point = gantry_cast(scope, gantry_rint(scope, begin), GANTRY_UINT8);
-    GANTRY__TRY(
-        gantry__onnx_set(call, 0, gantry__onnx_quantize(call, scope, x, scale, zero_point, &type)));
-    GANTRY__TRY(gantry__onnx_set(call, 1, scale));
-    return gantry__onnx_set(call, 2, zero_point);
+    out[1] = scale;
+    out[2] = gantry_cast(scope, gantry_rint(scope, begin), GANTRY_UINT8);
+    out[0] = gantry__onnx_quantize(call, scope, x, scale, out[2], &type);
+}
+
+gantry_status_t gantry__onnx_lower_dynamic_quantize_linear(gantry__onnx_call_t *call) {
+    const gantry_tensor_t *parts[3];
+    gantry__onnx_quantize_dynamic(call, gantry__onnx_input(call, 0), parts);
+    for (size_t i = 0; i < 3; ++i) GANTRY__TRY(gantry__onnx_set(call, i, parts[i]));
+    return GANTRY_OK;
 }

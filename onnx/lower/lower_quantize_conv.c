@@ -4,7 +4,7 @@
 
 #include <gantry/ops.h>
 
-#include <string.h>
+#include "onnx/lower/window.h"
 
 /* A filter [outputs, channels, rows, columns], or without rows, as Gantry wants it: [rows, columns,
  * channels, outputs]. */
@@ -14,64 +14,6 @@ static const gantry_tensor_t *turn_filter(gantry__onnx_call_t *call, gantry_scop
     (void)call;
     if (gantry_tensor_shape(filter)->rank == 3) filter = gantry_expand_dims(scope, filter, 2);
     return gantry_transpose(scope, filter, order);
-}
-
-/* A list with a number for each spatial dimension; NULL: not given. */
-static gantry_status_t read_window_list(gantry__onnx_call_t *call, const char *name, size_t wanted,
-                                        const int64_t **out) {
-    size_t count = 0;
-    *out = gantry__onnx_attr_ints(call, name, &count);
-    if (*out && count != wanted)
-        return gantry__onnx_invalid(call, "%s has %zu numbers, not %zu", name, count, wanted);
-    return GANTRY_OK;
-}
-
-/* Padding of dimension i for as many windows as ceil(size / stride). */
-static void pad_same(gantry_window_options_t *options, size_t i, int64_t size, int64_t filter,
-                     bool is_upper) {
-    const int64_t step = options->strides[i], count = (size + step - 1) / step;
-    int64_t total = (count - 1) * step + (filter - 1) * options->dilations[i] + 1 - size;
-    if (total < 0) total = 0;
-    options->explicit_paddings[2 * i] = is_upper ? total / 2 : total - total / 2;
-    options->explicit_paddings[2 * i + 1] = total - options->explicit_paddings[2 * i];
-}
-
-/* The windows of a convolution of x, [batch, channels, rows, columns], with a filter in Gantry's
- * form. A sequence has no rows; its numbers are those of columns. */
-static gantry_status_t read_windows(gantry__onnx_call_t *call, const gantry_tensor_t *x,
-                                    const gantry_tensor_t *filter, size_t spatial,
-                                    gantry_window_options_t *options) {
-    const int64_t *strides, *dilations, *pads;
-    GANTRY__TRY(read_window_list(call, "strides", spatial, &strides));
-    GANTRY__TRY(read_window_list(call, "dilations", spatial, &dilations));
-    GANTRY__TRY(read_window_list(call, "pads", 2 * spatial, &pads));
-    const char *mode = gantry__onnx_attr_text(call, "auto_pad", "NOTSET");
-    const bool is_upper = strcmp(mode, "SAME_UPPER") == 0;
-    const bool is_same = is_upper || strcmp(mode, "SAME_LOWER") == 0;
-    const bool is_set = strcmp(mode, "NOTSET") == 0;
-    if (!is_same && !is_set && strcmp(mode, "VALID") != 0)
-        return gantry__onnx_invalid(call, "auto_pad \"%s\"", mode);
-    *options = (gantry_window_options_t){.struct_size = sizeof *options,
-                                         .strides = {1, 1},
-                                         .dilations = {1, 1},
-                                         .padding = GANTRY_PADDING_EXPLICIT,
-                                         .channels_first = true};
-    if (is_same) GANTRY__TRY(gantry__onnx_need_shape(call, x));
-    for (size_t i = 0; i < spatial; ++i) {
-        const size_t k = i + 2 - spatial;
-        if (strides) options->strides[k] = strides[i];
-        if (dilations) options->dilations[k] = dilations[i];
-        if (options->strides[k] < 1 || options->dilations[k] < 1)
-            return gantry__onnx_invalid(call, "strides and dilations must be 1 or more");
-        if (is_set && pads) {
-            options->explicit_paddings[2 * k] = pads[i];
-            options->explicit_paddings[2 * k + 1] = pads[i + spatial];
-        } else if (is_same) {
-            pad_same(options, k, gantry_tensor_shape(x)->dims[2 + k],
-                     gantry_tensor_shape(filter)->dims[k], is_upper);
-        }
-    }
-    return GANTRY_OK;
 }
 
 /* The convolution of inputs x and filter, less their zero points, in int32. */
@@ -93,15 +35,16 @@ static gantry_status_t convolve_integers(gantry__onnx_call_t *call, size_t filte
         return gantry__onnx_invalid(call, "%lld channels, but %lld groups of filters of %lld",
                                     (long long)channels, (long long)group,
                                     (long long)given->dims[1]);
+    gantry__onnx_window_t window;
+    GANTRY__TRY(gantry__onnx_read_kernel(call, x, given->dims + 2, &window));
+    GANTRY__TRY(gantry__onnx_read_padding(call, x, &window));
+    const gantry_window_options_t options = gantry__onnx_plane_options(&window);
     const gantry_tensor_t *filter = gantry__onnx_prepared(call, filter_input, 0, turn_filter);
-    if (rank == 3) x = gantry_expand_dims(call->scope, x, 2);
-    gantry_window_options_t options;
-    GANTRY__TRY(read_windows(call, x, filter, (size_t)rank - 2, &options));
     x_zero = gantry__onnx_as_scalar(gantry__onnx_scope_of(call, &x_zero, 1), x_zero);
     filter_zero = gantry__onnx_as_scalar(gantry__onnx_scope_of(call, &filter_zero, 1), filter_zero);
+    x = gantry__onnx_to_planes(call, x, &window);
     *out = gantry_conv_integer(call->scope, x, filter, x_zero, filter_zero, &options);
-    const int32_t rows = 2;
-    if (rank == 3) *out = gantry_squeeze(call->scope, *out, &rows, 1);
+    *out = gantry__onnx_from_planes(call, *out, &window);
     return gantry_scope_status(call->scope);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops that draw. A node with a seed continues a sequence of its own; without one it draws other
- * numbers in each process. No two runtimes draw the same numbers. Numbers are drawn in float32, or
- * float64, and rounded. */
+/* Ops that draw. A node with a seed continues the runtime's sequence of this seed; without one it
+ * draws other numbers in each process. They are not those of other libraries. Numbers are drawn in
+ * float32, or float64, and rounded. */
 #include <string.h>
 
 #include "onnx/lower/parts.h"

@@ -215,6 +215,7 @@ gantry_status_t gantry__onnx_lower_stft(gantry__onnx_call_t *call) {
     transform_t transform = {.call = call};
     int64_t step = 0;
     GANTRY__TRY(gantry__onnx_need_shape(call, x));
+    if (gantry_tensor_shape(x)->rank == 2) x = gantry_expand_dims(scope, x, 2);
     const gantry_shape_t *shape = gantry_tensor_shape(x);
     if (shape->rank != 3 || shape->dims[2] < 1 || shape->dims[2] > 2)
         return gantry__onnx_invalid(call, "signal must have the shape [batch, length, 1 or 2]");

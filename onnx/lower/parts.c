@@ -32,8 +32,8 @@ gantry_status_t gantry__onnx_attr_dtype(gantry__onnx_call_t *call, const char *n
     else
         *out_dtype = GANTRY_DTYPE_NONE;
     if (*out_dtype != GANTRY_DTYPE_NONE) return GANTRY_OK;
-    return gantry__onnx_unsupported(call, "%s is %lld: Gantry has no elements %s", name,
-                                    (long long)number, text);
+    return gantry__onnx_unsupported(call, "%s is %lld (%s), elements that Gantry does not have",
+                                    name, (long long)number, text);
 }
 
 /* ---- ops ---- */

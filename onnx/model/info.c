@@ -115,8 +115,8 @@ gantry_status_t gantry_onnx_model_get_info(const gantry_onnx_model_t *model,
 gantry_status_t gantry_onnx_model_get_opset(const gantry_onnx_model_t *model, size_t index,
                                             gantry_onnx_opset_t *out_opset) {
     const char *call = "gantry_onnx_model_get_opset";
-    GANTRY__TRY(check_index(model, index, model ? model->graph_model->opset_count : 0, call));
     if (!out_opset) return gantry__refuse("%s: out_opset is NULL; a place is accepted", call);
+    GANTRY__TRY(check_index(model, index, model ? model->graph_model->opset_count : 0, call));
     const gantry__onnx_opset_t *opset = &model->graph_model->opsets[index];
     *out_opset = (gantry_onnx_opset_t){opset->domain, opset->version};
     return GANTRY_OK;
@@ -125,8 +125,8 @@ gantry_status_t gantry_onnx_model_get_opset(const gantry_onnx_model_t *model, si
 gantry_status_t gantry_onnx_model_get_metadata(const gantry_onnx_model_t *model, size_t index,
                                                gantry_metadata_t *out_metadata) {
     const char *call = "gantry_onnx_model_get_metadata";
-    GANTRY__TRY(check_index(model, index, model ? model->graph_model->property_count : 0, call));
     if (!out_metadata) return gantry__refuse("%s: out_metadata is NULL; a place is accepted", call);
+    GANTRY__TRY(check_index(model, index, model ? model->graph_model->property_count : 0, call));
     const gantry__onnx_property_t *property = &model->graph_model->properties[index];
     *out_metadata = (gantry_metadata_t){property->key, property->text};
     return GANTRY_OK;

@@ -28,10 +28,14 @@ static gantry_status_t copy_dims(gantry_onnx_model_t *model, const gantry_onnx_o
     return GANTRY_OK;
 }
 
+/* Paddle's exporter names each size that it does not know "?". */
 static const char **names_of_dims(const gantry__onnx_type_t *type) {
     if (type->rank <= 0) return NULL;
     const char **names = gantry__onnx_alloc((size_t)type->rank, sizeof *names);
-    for (int32_t i = 0; names && i < type->rank; ++i) names[i] = type->dims[i].name;
+    for (int32_t i = 0; names && i < type->rank; ++i) {
+        const char *name = type->dims[i].name;
+        names[i] = name && *name && strcmp(name, "?") != 0 ? name : NULL;
+    }
     return names;
 }
 

@@ -33,7 +33,7 @@ void gantry__onnx_describe_value(const gantry_onnx_model_t *model, bool is_input
     for (int32_t i = 0; i < out_value->shape.rank; ++i) {
         int64_t *size = &out_value->shape.dims[i];
         *size = type->dims[i].size;
-        if (*size < 0) *size = size_by_options(model, type->dims[i].name);
+        if (*size < 0) *size = size_by_options(model, out_value->dim_names[i]);
     }
 }
 

@@ -99,7 +99,7 @@ static gantry_status_t next_item(const wire_frame_t *frame, gantry__onnx_bytes_t
         default:
             return gantry__onnx_bad(frame->reader,
                                     "at byte %zu, in %s: field %llu has the wire type %u; 0, 1, 2 "
-                                    "and 5 are accepted",
+                                    "and 5 are accepted (is it an ONNX file?)",
                                     byte_of(frame, start), frame->message->name,
                                     (unsigned long long)out->number, out->type);
     }
@@ -183,6 +183,10 @@ static gantry_status_t make_lists(wire_frame_t *frame) {
         const gantry__onnx_field_t *field = &frame->message->fields[i];
         wire_list_t list = {0};
         if (item_bytes(field) == 0 || frame->counts[i] == 0 || stays_in_place(frame, i)) continue;
+        if (field->form == GANTRY__ONNX_WIRE_MANY && frame->counts[i] > GANTRY__ONNX_MOST_LISTED)
+            return gantry__onnx_bad(
+                frame->reader, "the field %s of %s comes %zu times; %d are accepted", field->name,
+                frame->message->name, frame->counts[i], GANTRY__ONNX_MOST_LISTED);
         GANTRY__TRY(gantry__onnx_work(frame->reader, frame->counts[i]));
         list.items = gantry__onnx_message_alloc(frame->reader, frame->counts[i], item_bytes(field));
         if (!list.items) return GANTRY_RESOURCE_EXHAUSTED;

@@ -87,7 +87,10 @@ def refusal(name, op, opset, inputs, outputs=1, constants=(), types=(TensorProto
 
 
 def add(name, model, inputs, outputs, rtol, atol):
-    made = make_onnx_cases.Case(name, model, inputs, [np.asarray(value) for value in outputs], rtol, atol)
+    """Outputs are stored in the types that the model says."""
+    types = [helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type) for value in model.graph.output]
+    arrays = [np.asarray(value) if np.asarray(value).dtype.kind == "V" else np.asarray(value).astype(kind) for value, kind in zip(outputs, types)]
+    made = make_onnx_cases.Case(name, model, inputs, arrays, rtol, atol)
     made.check = "values"
     CASES.append(made)
 
@@ -139,7 +142,6 @@ def clip_cases():
 def arithmetic_cases():
     x, y = floats(2, 3), floats(3)
     refusal("add_6_attributes", "Add", 7, [x, y], axis=1, broadcast=1)
-    refusal("opset_6", "Relu", 6, [x])
     for op in ("Sum", "Mean", "Max", "Min"):
         case(f"{op.lower()}_one", op, 13, [x])
         case(f"{op.lower()}_three", op, 13, [x, y, floats(2, 1)])
@@ -224,9 +226,10 @@ def cast_cases():
     large = np.array([1, 460, 500, -1e9, np.inf, -np.inf, np.nan], np.float32)
     for kind, dtype, top in ((TensorProto.FLOAT8E4M3FN, ml_dtypes.float8_e4m3fn, 448), (TensorProto.FLOAT8E5M2, ml_dtypes.float8_e5m2, 57344)):
         for saturate in (0, 1):
-            want = (np.clip(large, -top, top) if saturate else large).astype(dtype)
+            data = large if saturate else np.abs(large)
+            want = (np.clip(data, -top, top) if saturate else data).astype(dtype)
             name = f"cast_19_{np.dtype(dtype).name}_{saturate}"
-            case(name, "Cast", 19, [large], to=kind, saturate=saturate, types=(kind,), want=[want])
+            case(name, "Cast", 19, [data], to=kind, saturate=saturate, types=(kind,), want=[want])
     case("bitcast", "BitCast", 26, [np.array([1, -2], np.float32)], to=TensorProto.INT32, types=(TensorProto.INT32,),
          want=[np.array([1, -2], np.float32).view(np.int32)])
     refusal("bitcast_size", "BitCast", 26, [x], to=TensorProto.INT64, types=(TensorProto.INT64,))
@@ -244,7 +247,7 @@ def made_cases():
     values, places = tensor_of("v", np.array([3, 4], np.float32)), tensor_of("i", ints(1, 5))
     case("constant_sparse", "Constant", 11, [], sparse_value=helper.make_sparse_tensor(values, places, [2, 3]),
          want=[np.array([[0, 3, 0], [0, 0, 4]], np.float32)])
-    refusal("constant_text", "Constant", 13, [], value_string="a", types=(TensorProto.STRING,))
+    refusal("constant_text", "Constant", 13, [], value_string="a")
     refusal("constant_two", "Constant", 13, [], value_int=1, value_float=1.0)
     refusal("constant_11_float", "Constant", 11, [], value_float=1.0)
     for fed in ((), (0,)):
@@ -385,7 +388,10 @@ def norm_cases():
     case("lp_norm_1", "LpNormalization", 7, [zeros], axis=1, p=1, want=[np.array([[0, 0], [3 / 7, -4 / 7]], np.float32)])
     case("mean_variance_norm", "MeanVarianceNormalization", 9, [x], axes=[1, -1], want=[normalised(x, (1, 3), 0)], rtol=1e-4)
     for size in (1, 2, 3, 4):
-        case(f"lrn_{size}", "LRN", 13, [floats(2, 5, 3, 1)], size=size, alpha=0.5, beta=0.6, bias=2.0, by="reference")
+        images = floats(2, 5, 3, 1)
+        padded = np.pad(images * images, ((0, 0), ((size - 1) // 2, size // 2), (0, 0), (0, 0)))
+        sums = sum(padded[:, i : i + 5] for i in range(size))
+        case(f"lrn_{size}", "LRN", 13, [images], size=size, alpha=0.5, beta=0.6, bias=2.0, want=[images / (2 + 0.5 / size * sums) ** 0.6])
     refusal("lrn_size", "LRN", 13, [x], size=0)
     for opset in (7, 10, 12, 22):
         mask = np.ones(rows.shape, np.float32 if opset == 7 else bool)

@@ -32,8 +32,9 @@ bool node_case_read(node_case_t *self, const char *folder, const char *name, cha
                     size_t why_size);
 void node_case_deinit(node_case_t *self);
 
-/* Compares an output with what the case wants: integers and bools exactly, halves with a relative
- * difference of at least 4 steps; NaN equals NaN. False, with the difference. */
+/* Compares an output with what the case wants: integers and bools exactly, others with the case's
+ * tolerances, halves with a relative one of at least 4 steps; NaN equals NaN. False, with the
+ * difference. */
 bool node_case_compare(const node_case_t *self, size_t index, const gantry_tensor_t *output,
                        char *why, size_t why_size);
 

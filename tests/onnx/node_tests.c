@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A model of the onnx package's tests gives their outputs, or is refused with a reason that tests/onnx/refused.txt lists.
+/* Promise: A model of the onnx package's tests gives their outputs, or is refused with a reason
+ * that tests/onnx/refused.txt lists.
  *
  *     node_tests FOLDER [--device cpu:0] [--only TEXT] [--refused FILE] [--quiet]
  *
- * FOLDER is one of scripts/make-onnx-cases. One line a case: ok; REFUSED, with the reason; LEFT OUT, of which the test
- * has no inputs; WRONG, with the difference; CRASHED. The cases run in a child process; after a crash another one goes on
- * with the next case. With --refused a case that is refused must be in the file, "NAME: REASON" a line, and a case of
- * the file must be refused. */
+ * FOLDER is one of scripts/make-onnx-cases. One line a case: ok; REFUSED, with the reason; LEFT
+ * OUT, of which the test has no inputs; WRONG, with the difference; CRASHED. The cases run in a
+ * child process; after a crash another one goes on with the next case. With --refused a case that
+ * is refused must be in the file, "NAME: REASON" a line, and a case of the file must be refused. */
 #define _DEFAULT_SOURCE
 
 #include <dirent.h>
