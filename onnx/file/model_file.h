@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The struct of a file that was read (onnx/graph/read.h). Owner: whoever read it. Threads: does not
+/* The struct of a file that was read (onnx/file/read.h). Owner: whoever read it. Threads: does not
  * change after it is made. */
 #ifndef GANTRY_ONNX_MODEL_FILE_H
 #define GANTRY_ONNX_MODEL_FILE_H
 
 #include "onnx/base/reader.h"
-#include "onnx/graph/read.h"
+#include "onnx/file/read.h"
 
 /* Bytes of a file: mapped, read into memory of its own, or of the caller. */
 typedef struct gantry__onnx_content_t {

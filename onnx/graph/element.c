@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "onnx/graph/element.h"
 
-#include "onnx/graph/read.h"
+#include "onnx/graph/graph.h"
 
 #define ELEMENT(number, name, bits, dtype, stored, field, least, most) \
     [number] = {#name, bits, dtype, stored, GANTRY__ONNX_IN_##field, least, most},

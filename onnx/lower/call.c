@@ -106,12 +106,14 @@ static gantry_status_t make_prepared(gantry__onnx_call_t *call, tensor *input,
     gantry_status_t status = gantry_scope_status(scope);
     if (status == GANTRY_OK && !made)
         status = gantry__fail(GANTRY_INTERNAL, "a constant was not prepared");
-    if (status == GANTRY_OK) *out_made = gantry_tensor_retain(made);
+    if (status == GANTRY_OK) status = gantry__onnx_constants_settle(scope, made, out_made);
     (void)snprintf(
         text, sizeof text, "%s",
         gantry_scope_status(scope) ? gantry_scope_message(scope) : gantry_last_message());
     (void)gantry_scope_end(scope);
-    return status == GANTRY_OK ? GANTRY_OK : gantry_fail(status, text);
+    if (status != GANTRY_OK) return gantry_fail(status, text);
+    gantry__onnx_constants_trim(call->run->constants->runtime, gantry_tensor_bytes(*out_made));
+    return GANTRY_OK;
 }
 
 tensor *gantry__onnx_prepared(gantry__onnx_call_t *call, size_t i, uint32_t key,

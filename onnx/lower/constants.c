@@ -90,6 +90,12 @@ static const gantry_tensor_t *tensor_over(gantry_scope_t *scope, gantry_dtype_t 
     return made;
 }
 
+/* Memory of a cache line's alignment. */
+#define LINE_BYTES 64
+static void *aligned_in(void *block) {
+    return (char *)block + (LINE_BYTES - (uintptr_t)block % LINE_BYTES);
+}
+
 /* Nobody writes to the memory: is_writable is false. NULL after a failure, which may be the
  * scope's. */
 static const gantry_tensor_t *tensor_in_place(gantry__onnx_constants_t *constants,
@@ -110,13 +116,14 @@ static const gantry_tensor_t *tensor_of_copy(gantry__onnx_constants_t *constants
                                              gantry_shape_t shape,
                                              const gantry__onnx_tensor_t *tensor, size_t bytes) {
     const gantry__onnx_file_t *file = constants->file->file;
-    void *data = gantry__onnx_alloc(bytes, 1);
-    if (!data) return NULL;
+    void *block = gantry__onnx_alloc(bytes + LINE_BYTES, 1);
+    if (!block) return NULL;
+    void *data = aligned_in(block);
     const gantry_status_t status = gantry__onnx_tensor_data(file, tensor, data, bytes);
     gantry__onnx_file_forget(file, tensor->raw.data, tensor->raw.size);
     if (status == GANTRY_OK)
-        return tensor_over(scope, dtype, shape, data, bytes, gantry__onnx_free, data);
-    gantry__onnx_free(data);
+        return tensor_over(scope, dtype, shape, data, bytes, gantry__onnx_free, block);
+    gantry__onnx_free(block);
     (void)gantry_scope_fail(scope, status, gantry_last_message());
     return NULL;
 }
@@ -141,6 +148,41 @@ gantry_status_t gantry__onnx_constants_read(gantry__onnx_constants_t *constants,
     if (*out_tensor) return GANTRY_OK;
     if (gantry_scope_status(scope) == GANTRY_OK) return GANTRY_RESOURCE_EXHAUSTED;
     return gantry_fail(gantry_scope_status(scope), gantry_scope_message(scope));
+}
+
+/* The least size that is worth the copy. */
+#define LEAST_SETTLED_BYTES 4096
+
+gantry_status_t gantry__onnx_constants_settle(gantry_scope_t *scope, const gantry_tensor_t *tensor,
+                                              gantry_tensor_t **out_settled) {
+    const size_t bytes = gantry_tensor_bytes(tensor);
+    gantry_tensor_memory_t memory = {.struct_size = sizeof memory};
+    if (bytes < LEAST_SETTLED_BYTES ||
+        (gantry_get_tensor_memory(tensor, &memory) == GANTRY_OK && memory.is_foreign)) {
+        *out_settled = gantry_tensor_retain(tensor);
+        return GANTRY_OK;
+    }
+    void *block = gantry__onnx_alloc(bytes + LINE_BYTES, 1);
+    if (!block) return GANTRY_RESOURCE_EXHAUSTED;
+    void *data = aligned_in(block);
+    const gantry_status_t status = gantry_tensor_read(tensor, data, bytes);
+    if (status != GANTRY_OK) {
+        gantry__onnx_free(block);
+        return status;
+    }
+    const gantry_tensor_t *made =
+        tensor_over(scope, gantry_tensor_dtype(tensor), *gantry_tensor_shape(tensor), data, bytes,
+                    gantry__onnx_free, block);
+    if (!made) return gantry_scope_status(scope);
+    *out_settled = gantry_tensor_retain(made);
+    return GANTRY_OK;
+}
+
+/* Smaller ones leave little in the pool. */
+#define LEAST_TRIMMED_BYTES (4 << 20)
+
+void gantry__onnx_constants_trim(gantry_runtime_t *runtime, size_t bytes) {
+    if (bytes >= LEAST_TRIMMED_BYTES) (void)gantry_trim_memory(runtime, "/CPU:0", 0, NULL);
 }
 
 /* ---- values ---- */

@@ -12,7 +12,7 @@
 #ifndef GANTRY_ONNX_CONSTANTS_H
 #define GANTRY_ONNX_CONSTANTS_H
 
-#include "onnx/graph/read.h"
+#include "onnx/file/read.h"
 #include "onnx/lower/plan.h"
 #include "shared/fail.h"
 #include "shared/thread.h"
@@ -50,6 +50,12 @@ gantry_status_t gantry__onnx_constants_read(gantry__onnx_constants_t *constants,
                                             gantry_scope_t *scope,
                                             const gantry__onnx_tensor_t *tensor,
                                             const gantry_tensor_t **out_tensor);
+/* Gives a tensor that is to be kept memory of its own, because the devices' pools grow in steps. The
+ * caller gets a reference. */
+gantry_status_t gantry__onnx_constants_settle(gantry_scope_t *scope, const gantry_tensor_t *tensor,
+                                              gantry_tensor_t **out_settled);
+/* Gives memory that the host's pool does not use back, after a constant of so many bytes was made. */
+void gantry__onnx_constants_trim(gantry_runtime_t *runtime, size_t bytes);
 /* A constant that is kept, of which the caller gets a reference; NULL: it is not. */
 gantry_tensor_t *gantry__onnx_constants_kept(gantry__onnx_constants_t *constants,
                                              gantry__onnx_value_t value);

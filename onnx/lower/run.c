@@ -151,17 +151,21 @@ static gantry_status_t take_inputs(gantry__onnx_run_t *run, const gantry__onnx_n
 }
 
 /* A constant may be its node's input, so that the run needs a reference before that one goes. */
-static void take_outputs(gantry__onnx_run_t *run, const gantry__onnx_call_t *call, bool is_known) {
+static gantry_status_t take_outputs(gantry__onnx_run_t *run, const gantry__onnx_call_t *call,
+                                    bool is_known) {
     for (size_t i = 0; i < call->output_count; ++i) {
         const gantry__onnx_value_t value = call->node->outputs[i];
         tensor *x = call->outputs[i];
         if (value == GANTRY__ONNX_NO_VALUE || !x) continue;
         if (run->is_constant_node) {
-            run_own(run, value, gantry_tensor_retain(x));
+            gantry_tensor_t *settled;
+            GANTRY__TRY(gantry__onnx_constants_settle(call->scope, x, &settled));
+            run_own(run, value, settled);
         } else {
             gantry__onnx_run_set(run, value, x, is_known || is_made(call, x));
         }
     }
+    return GANTRY_OK;
 }
 
 /* Constants that a node took as they are stay for later traces. Those that it only took in another
@@ -187,7 +191,7 @@ static gantry_status_t call_row(gantry__onnx_run_t *run, gantry__onnx_call_t *ca
     if (is_known) call->scope = call->host;
     gantry_status_t status = call->row->lower(call);
     if (status == GANTRY_OK) status = gantry_scope_status(call->scope);
-    if (status == GANTRY_OK) take_outputs(run, call, is_known);
+    if (status == GANTRY_OK) status = take_outputs(run, call, is_known);
     if (run->watch) run->watch(run->watch_user, call, status);
     gantry__onnx_scratch_free(run, since);
     if (status == GANTRY_OK) settle_constants(run, call);
@@ -238,7 +242,12 @@ static gantry_status_t compute_constant(gantry__onnx_run_t *run, const gantry__o
     char text[GANTRY__MESSAGE_BYTES];
     (void)snprintf(text, sizeof text, "%s", gantry_last_message());
     (void)gantry_scope_end(scope);
-    return status == GANTRY_OK ? GANTRY_OK : gantry_fail(status, text);
+    if (status != GANTRY_OK) return gantry_fail(status, text);
+    const gantry__onnx_value_t first = node->outputs[0];
+    if (first != GANTRY__ONNX_NO_VALUE && run->values[first])
+        gantry__onnx_constants_trim(run->constants->runtime,
+                                    gantry_tensor_bytes(run->values[first]));
+    return GANTRY_OK;
 }
 
 /* Reads a tensor of the file, of which the run then has a reference. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "onnx/graph/read.h"
+#include "onnx/file/read.h"
 
 #define MOST_TENSOR_BYTES ((size_t)1 << 20)
 

@@ -28,10 +28,6 @@ const gantry__onnx_graph_model_t *gantry__onnx_file_model(const gantry__onnx_fil
 /* Releases a file; NULL does no harm. */
 void gantry__onnx_file_release(gantry__onnx_file_t *file);
 
-/* Gantry's type of a tensor's elements, as the two functions below give them: gantry__onnx_dtype,
- * and for integers of 2 and 4 bits, which Gantry does not have, int8 and uint8.
- * GANTRY_DTYPE_NONE: there is none (texts, some types of 8 bits and less). */
-gantry_dtype_t gantry__onnx_stored_dtype(int32_t type);
 /* Writes all elements of a tensor, packed, little-endian and dense, whatever way the file has them;
  * integers of 2 and 4 bits are widened to 8. size must be count times the size of
  * gantry__onnx_stored_dtype. Unimplemented for a type that Gantry does not have. */
