@@ -97,6 +97,7 @@ int main(int argc, char **argv) {
         else
             (void)fprintf(stderr, "%s cannot be read, or has too few bytes\n", argv[i]);
     }
+    if (count == 0) return 1;
     gantry_onnx_model_t *model;
     gantry_runtime_t *runtime;
     const gantry_runtime_options_t options = {
@@ -105,10 +106,9 @@ int main(int argc, char **argv) {
     (void)snprintf(path, sizeof path, "%s/model.onnx", argv[1]);
     example_check(gantry_onnx_model_load(runtime, path, NULL, &model), path);
     gantry_scope_t *scope = gantry_scope_begin(runtime, device);
-    const gantry_tensor_t *scores;
-    const gantry_tensor_t *bytes =
-        gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE((int64_t)count, 2 * END), rows,
-                        count * 2 * END * sizeof *rows);
+    const gantry_tensor_t *scores,
+        *bytes = gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE((int64_t)count, 2 * END), rows,
+                                 count * 2 * END * sizeof *rows);
     example_check(gantry_onnx_model_run(model, scope, &bytes, 1, &scores, 1), "the model");
     print_types(scores, config, argv + 2, count);
     example_check(gantry_scope_end(scope), "gantry_scope_end");

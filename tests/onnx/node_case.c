@@ -37,9 +37,16 @@ static bool parse_array(node_array_t *array, const void *npy, size_t size) {
                                            array->bytes) == GANTRY_OK;
 }
 
+/* A model takes and gives integers of 2 and 4 bits as integers of 8. */
+static gantry_dtype_t type_of(const char *name) {
+    if (strcmp(name, "int4") == 0 || strcmp(name, "int2") == 0) return GANTRY_INT8;
+    if (strcmp(name, "uint4") == 0 || strcmp(name, "uint2") == 0) return GANTRY_UINT8;
+    return gantry_dtype_from_name(name);
+}
+
 static bool read_array(node_array_t *array, const char *path) {
     size_t size = 0;
-    array->dtype = gantry_dtype_from_name(array->type);
+    array->dtype = type_of(array->type);
     if (array->dtype == GANTRY_DTYPE_NONE) return true;
     void *npy = read_whole(path, &size);
     const bool good = npy && parse_array(array, npy, size);
@@ -126,19 +133,18 @@ void node_case_deinit(node_case_t *self) {
 
 /* ---- numbers ---- */
 
-/* The value of a binary number of `exponent` and `fraction` bits without its sign bit. */
-static double small_value(unsigned bits, int exponent_bits, int fraction_bits) {
-    const int bias = (1 << (exponent_bits - 1)) - 1;
-    const int exponent = (int)(bits >> fraction_bits) & ((1 << exponent_bits) - 1);
-    const double fraction = (bits & ((1u << fraction_bits) - 1)) / (double)(1 << fraction_bits);
-    if (exponent == (1 << exponent_bits) - 1) return fraction > 0 ? (double)NAN : (double)INFINITY;
-    return exponent == 0 ? ldexp(fraction, 1 - bias) : ldexp(1 + fraction, exponent - bias);
-}
-
-static double half_value(uint16_t bits, bool is_brain) {
-    const unsigned magnitude = bits & 0x7fffu;
-    const double value = is_brain ? small_value(magnitude, 8, 7) : small_value(magnitude, 5, 10);
-    return bits & 0x8000u ? -value : value;
+/* The value of a binary number of so many bits of fraction; the lowest bits of it are given. */
+static double small_value(unsigned bits, int exponent_bits, int fraction_bits, bool has_infinity) {
+    const unsigned sign = bits >> (exponent_bits + fraction_bits);
+    const unsigned exponent = (bits >> fraction_bits) & ((1u << exponent_bits) - 1);
+    const unsigned fraction = bits & ((1u << fraction_bits) - 1), top = (1u << exponent_bits) - 1;
+    const int bias = (1 << (exponent_bits - 1)) - 1 + fraction_bits;
+    double value = exponent == 0 ? ldexp(fraction, 1 - bias)
+                                 : ldexp(fraction + (1u << fraction_bits), (int)exponent - bias);
+    if (exponent == top && has_infinity) value = fraction > 0 ? (double)NAN : (double)INFINITY;
+    if (exponent == top && !has_infinity && fraction == (1u << fraction_bits) - 1)
+        value = (double)NAN;
+    return sign ? -value : value;
 }
 
 /* Whether the type is one that is compared with a tolerance; *out gets the element's value. */
@@ -146,8 +152,18 @@ static bool number_at(gantry_dtype_t dtype, const void *data, size_t at, double 
     switch (dtype) {
         case GANTRY_FLOAT32: *out = ((const float *)data)[at]; return true;
         case GANTRY_FLOAT64: *out = ((const double *)data)[at]; return true;
-        case GANTRY_FLOAT16: *out = half_value(((const uint16_t *)data)[at], false); return true;
-        case GANTRY_BFLOAT16: *out = half_value(((const uint16_t *)data)[at], true); return true;
+        case GANTRY_FLOAT16:
+            *out = small_value(((const uint16_t *)data)[at], 5, 10, true);
+            return true;
+        case GANTRY_BFLOAT16:
+            *out = small_value(((const uint16_t *)data)[at], 8, 7, true);
+            return true;
+        case GANTRY_FLOAT8_E5M2:
+            *out = small_value(((const uint8_t *)data)[at], 5, 2, true);
+            return true;
+        case GANTRY_FLOAT8_E4M3FN:
+            *out = small_value(((const uint8_t *)data)[at], 4, 3, false);
+            return true;
         default: return false;
     }
 }
