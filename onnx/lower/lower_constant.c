@@ -72,18 +72,20 @@ gantry_status_t gantry__onnx_lower_range(gantry__onnx_call_t *call) {
     const gantry_dtype_t dtype = gantry_tensor_dtype(gantry__onnx_input(call, 0));
     const gantry_tensor_t *in[3];
     gantry_dtype_t work = dtype;
-    double value = 0;
+    double values[3] = {0};
     if (gantry__onnx_is_half(dtype))
         GANTRY__TRY(gantry__onnx_attr_dtype(call, "stash_type", GANTRY_FLOAT32, &work));
     if (work != dtype && !gantry__onnx_is_floating(work))
         return gantry__onnx_invalid(call, "stash_type is %s; it is a type of floats",
                                     gantry_dtype_name(work));
     for (size_t i = 0; i < 3; ++i) {
-        GANTRY__TRY(gantry__onnx_get_double(call, i, names[i], 0, &value));
+        GANTRY__TRY(gantry__onnx_get_double(call, i, names[i], 0, &values[i]));
         GANTRY__TRY(gantry__onnx_scalar_input(call, i, names[i], &in[i]));
         in[i] = gantry__onnx_cast(call, in[i], work);
     }
-    if (value == 0) return gantry__onnx_invalid(call, "delta is 0");
+    if (values[2] == 0) return gantry__onnx_invalid(call, "delta is 0");
+    /* A range that goes the other way is empty, which Gantry refuses. */
+    if (values[2] > 0 ? values[1] < values[0] : values[1] > values[0]) in[1] = in[0];
     const gantry_tensor_t *range = NULL;
     if (in[0] && in[1] && in[2]) range = gantry_range(call->scope, in[0], in[1], in[2]);
     return gantry__onnx_give(call, gantry__onnx_cast(call, range, dtype));

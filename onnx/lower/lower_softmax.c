@@ -56,6 +56,7 @@ gantry_status_t gantry__onnx_lower_hardmax(gantry__onnx_call_t *call) {
     int64_t axis;
     GANTRY__TRY(softmax_axis(call, x, &axis));
     GANTRY__TRY(gantry__onnx_need_shape(call, x));
+    if (gantry_tensor_elements(x) == 0) return gantry__onnx_give(call, x);
     if (gantry__onnx_version(call) < 13) {
         GANTRY__TRY(flatten_from(call, &x, axis));
         axis = 1;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pools. A pool of volumes is one of planes and then one along the depth: maxima, sums and counts
  * of boxes separate. */
-#include <string.h>
-
 #include "onnx/lower/window.h"
 
 typedef const gantry_tensor_t tensor;
@@ -19,12 +17,10 @@ typedef tensor *(*pool_planes_fn)(gantry_scope_t *scope, tensor *images, int64_t
 
 static gantry_status_t read_pool(gantry__onnx_call_t *call, pool_t *pool) {
     tensor *x = gantry__onnx_input(call, 0);
-    const char *auto_pad = gantry__onnx_attr_text(call, "auto_pad", "NOTSET");
     GANTRY__TRY(gantry__onnx_read_kernel(call, x, NULL, &pool->window));
     GANTRY__TRY(gantry__onnx_read_padding(call, x, &pool->window));
     pool->options = gantry__onnx_plane_options(&pool->window);
-    pool->options.ceil_mode =
-        gantry__onnx_attr_int(call, "ceil_mode", 0) != 0 && strcmp(auto_pad, "NOTSET") == 0;
+    pool->options.ceil_mode = gantry__onnx_attr_int(call, "ceil_mode", 0) != 0;
     pool->options.count_include_pad = gantry__onnx_attr_int(call, "count_include_pad", 0) != 0;
     return pool->window.rank == 3 ? gantry__onnx_need_shape(call, x) : GANTRY_OK;
 }

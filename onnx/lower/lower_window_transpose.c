@@ -18,8 +18,6 @@ typedef struct unconv_t {
     bool is_padded;
 } unconv_t;
 
-static int64_t floor_half(int64_t value) { return value < 0 ? -((1 - value) / 2) : value / 2; }
-
 static gantry_status_t read_output_list(gantry__onnx_call_t *call, const char *name, int32_t rank,
                                         const int64_t **out_list) {
     size_t count;
@@ -32,7 +30,8 @@ static gantry_status_t read_output_list(gantry__onnx_call_t *call, const char *n
                                 (int)rank);
 }
 
-/* What is cut from the whole result. */
+/* What is cut from the whole result: pads, or what it has more than a wanted size. A larger size that
+ * output_shape wants gets zeros at its end; auto_pad wants none. */
 static gantry_status_t read_cuts(gantry__onnx_call_t *call, tensor *x, unconv_t *unconv) {
     gantry__onnx_window_t *window = &unconv->window;
     const char *auto_pad = gantry__onnx_attr_text(call, "auto_pad", "NOTSET");
@@ -51,9 +50,9 @@ static gantry_status_t read_cuts(gantry__onnx_call_t *call, tensor *x, unconv_t 
             return gantry__onnx_invalid(call, "a negative output_padding or output_shape");
         if (wanted || is_same) {
             const int64_t size = wanted ? wanted[i - first] : window->size[i] * window->strides[i];
-            const int64_t cut = whole + more - size;
-            window->begin[i] = is_upper ? floor_half(cut) : cut - floor_half(cut);
-            window->end[i] = cut - window->begin[i];
+            const int64_t over = whole + more - size, cut = over > 0 ? over : 0;
+            window->begin[i] = is_upper ? cut / 2 : cut - cut / 2;
+            window->end[i] = (wanted ? over : cut) - window->begin[i];
         }
         window->end[i] -= more;
     }

@@ -190,6 +190,8 @@ static gantry_status_t call_row(gantry__onnx_run_t *run, gantry__onnx_call_t *ca
     const bool is_known = belongs_to_host(run, call);
     if (is_known) call->scope = call->host;
     gantry_status_t status = call->row->lower(call);
+    if (run->is_out_of_memory) /* what the function made of it hides the cause */
+        status = gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "out of host memory");
     if (status == GANTRY_OK) status = gantry_scope_status(call->scope);
     if (status == GANTRY_OK) status = take_outputs(run, call, is_known);
     if (run->watch) run->watch(run->watch_user, call, status);

@@ -138,7 +138,8 @@ static void set_taps(const gantry__onnx_sampler_t *s, int32_t axis, tensor *plac
         set_tap(s, axis, taps, 0, fold_place(s, axis, gantry_rint(scope, place)));
         return;
     }
-    place = fold_place(s, axis, place);
+    /* Only the pixels of a cubic mix are moved inside, as in ONNX Runtime. */
+    if (s->mix == GANTRY__ONNX_LINEAR) place = fold_place(s, axis, place);
     tensor *first = gantry_floor(scope, place);
     set_weights(s, taps, gantry_sub(scope, place, first));
     const int32_t before = s->mix == GANTRY__ONNX_CUBIC ? 1 : 0;

@@ -167,9 +167,9 @@ static void put_nodes(const gantry_onnx_model_t *model, onnx_text_t *text,
 gantry_function_t *gantry__onnx_newest_function(gantry_onnx_model_t *model) {
     const onnx_entry_t *newest = NULL;
     gantry__mutex_lock(&model->mutex);
-    for (size_t i = 0; i < model->entry_count; ++i) {
+    for (size_t i = 0; !model->is_eager && i < model->entry_count; ++i) {
         const onnx_entry_t *entry = model->entries[i];
-        if (!entry->is_eager && (!newest || entry->last_use > newest->last_use)) newest = entry;
+        if (!newest || entry->last_use > newest->last_use) newest = entry;
     }
     gantry_function_t *function = newest ? gantry_function_retain(newest->function) : NULL;
     gantry__mutex_unlock(&model->mutex);

@@ -115,6 +115,7 @@ def softmax_cases():
         case(f"{name}_13_axis_middle", op, 13, [data], axis=1)
         case(f"{name}_13_channels", op, 13, [wide], axis=1)
         case(f"{name}_12_channels", op, 12, [wide], axis=1)
+    case("hardmax_nothing", "Hardmax", 13, [np.zeros((2, 0), np.float32)], want=[np.zeros((2, 0), np.float32)])
     refusal("softmax_axis", "Softmax", 13, [x], axis=3)
 
 
@@ -261,6 +262,7 @@ def made_cases():
     refusal("constant_of_shape_rank", "ConstantOfShape", 9, [ints(1, 1, 1, 1, 1, 1, 1, 1, 1)])
     case("range_float", "Range", 11, [np.array(1, np.float32), np.array(2, np.float32), np.array(0.3, np.float32)])
     case("range_none", "Range", 11, [np.array(5), np.array(5), np.array(1)], types=(TensorProto.INT64,))
+    case("range_backwards", "Range", 11, [np.array(5, np.int32), np.array(9, np.int32), np.array(-1, np.int32)], types=(TensorProto.INT32,))
     refusal("range_delta", "Range", 11, [np.array(5), np.array(6), np.array(0)], types=(TensorProto.INT64,))
     halves = [np.array(v, np.float16) for v in (2048, 2056, 1)]
     case("range_27_half", "Range", 27, halves, types=(TensorProto.FLOAT16,), want=[np.arange(2048, 2056, 1, np.float32).astype(np.float16)])
