@@ -90,6 +90,10 @@ static const char *place_of(const gantry_onnx_model_t *model, const gantry__onnx
         *out_reason = "no output needs it";
         return "none";
     }
+    if (plan->is_folded[position]) {
+        *out_reason = "part of the convolution before it";
+        return "folded";
+    }
     if (is_any_output(node, plan->is_constant)) {
         *out_reason = "its inputs are constants: computed once";
         return "constant";
