@@ -78,7 +78,9 @@ static void model_print_ops(const model_call_t *call, const gantry_onnx_info_t *
             model_print_row(printed++ == 0 ? "refused" : "", op.op, op.reason);
             continue;
         }
-        (void)printf("%s%s%s", printed++ > 0 ? ", " : "", op.domain, *op.domain ? "." : "");
+        (void)printf("%s", printed++ > 0 ? ", " : "");
+        function_print_text(op.domain);
+        (void)printf("%s", *op.domain ? "." : "");
         function_print_text(op.op);
         (void)printf(" %zu", op.count);
     }
