@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "onnx/graph/read.h"
+#include "onnx/file/read.h"
 #include "onnx_wire.h"
 #include "train_heap.h"
 

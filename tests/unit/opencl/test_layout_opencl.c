@@ -5,12 +5,15 @@
  * transposes a call on PoCL, with the bits that they have without the layout pass.
  * Promise: Two convolutions with bias and Relu take at most one transpose a call there, of every
  * type, with the bits that they have without the layout pass.
+ * Promise: A pool of images whose channels come first has the bits of the pool of the transposed
+ * images there.
  *
  * GANTRY_TEST_BACKENDS names other backends, for a card, and GANTRY_TEST_NETS how many nets. */
 #define _XOPEN_SOURCE 700
 
 #include "module_runtime.h"
 #include "planes_case.h"
+#include "pool_planes_case.h"
 #include "shuffle_nets.h"
 #include "test.h"
 
@@ -45,6 +48,13 @@ TEST(the_last_convolution_writes_channels_first) {
             .dtype = types[i], .channels = 6, .outputs = 2, .size = 3, .is_bare = i < 2};
         if (planes_check(runtime, "GPU:0", c) > 1) fail_msg("type %d: transposes", types[i]);
     }
+    gantry_runtime_release(runtime);
+}
+
+TEST(pools_of_planes_have_the_bits_of_pools_of_pixels) {
+    gantry_runtime_t *runtime = module_runtime_open();
+    for (size_t i = 0; i < sizeof pool_planes_types / sizeof pool_planes_types[0]; ++i)
+        pool_planes_check(runtime, "GPU:0", pool_planes_types[i], 40);
     gantry_runtime_release(runtime);
 }
 
