@@ -110,11 +110,11 @@ GANTRY_API const gantry_tensor_t *gantry_left_shift(gantry_scope_t *scope, const
 GANTRY_API const gantry_tensor_t *gantry_right_shift(gantry_scope_t *scope,
                                                      const gantry_tensor_t *x,
                                                      const gantry_tensor_t *y);
-/** Neg: -x. Takes the floating types and signed integers. */
+/** Neg: -x; of an unsigned integer 0 - x, which wraps. Takes the floating types and integers. */
 GANTRY_API const gantry_tensor_t *gantry_neg(gantry_scope_t *scope, const gantry_tensor_t *x);
-/** Abs: the absolute value. Takes the floating types and signed integers. */
+/** Abs: the absolute value. Takes the floating types and integers. */
 GANTRY_API const gantry_tensor_t *gantry_abs(gantry_scope_t *scope, const gantry_tensor_t *x);
-/** Sign: 1, 0 or -1; if signed_zero, -0 of -0. Takes the floating types and signed integers;
+/** Sign: 1, 0 or -1; if signed_zero, -0 of -0. Takes the floating types and integers;
  * gantry_op_call takes the attribute. */
 GANTRY_API const gantry_tensor_t *gantry_sign(gantry_scope_t *scope, const gantry_tensor_t *x);
 /** Square: x * x. Takes the floating types and integers. */

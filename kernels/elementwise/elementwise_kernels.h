@@ -80,17 +80,14 @@ enum {
 #define GANTRY_K_POINTER_VARIANT(name)
 #define GANTRY_K_POINTER_BINARY_VARIANT(name)
 
-/* How many rows after a choice its variant is that the attributes after T, the first one, name: a
- * type is that of T in place of uint8. */
+/* How many rows after a choice its variant is that the one or two attributes after T, the first
+ * one, name: a type is that of T in place of uint8. A core of an older version has no such
+ * attributes. */
 static inline uint32_t gantry__k_variant(const gantry_op_call_t *call) {
-    uint32_t variant = 0, bit = 1;
-
-    for (uint32_t i = 1; i < call->attr_count; ++i, bit <<= 1) {
-        const gantry_attr_t *attr = call->attrs[i];
-
-        if (attr->i != (attr->kind == GANTRY_ATTR_TYPE ? GANTRY_UINT8 : 0)) variant |= bit;
-    }
-    return variant;
+    if (call->attr_count < 2) return 0;
+    if (call->attrs[1]->kind == GANTRY_ATTR_TYPE) return call->attrs[1]->i != GANTRY_UINT8;
+    return (uint32_t)call->attrs[1]->i |
+           (call->attr_count > 2 ? (uint32_t)call->attrs[2]->i << 1 : 0);
 }
 
 /* The ops that are not an expression of one type, as a list of kernel_definition.h. */

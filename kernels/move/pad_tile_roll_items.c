@@ -77,22 +77,31 @@ static int32_t pad_tile_roll_run(gantry_op_call_t *call, uint32_t item, gantry__
     return gantry__k_run_runs(call, &launch, &remap->runs);
 }
 
-/* Offsets that leave no element of the input inside are one, which merged blocks can multiply.
- * Returns whether elements come between those of the input, which the sizes show. */
-static bool set_paddings(const gantry_op_call_t *call, gantry__remap_t *remap) {
+/* The attributes of Pad after its types; a core of an older version has none of them. */
+enum { PAD_MODE = 2, PAD_INTERIOR };
+
+/* Sets how far apart the elements of the input are. Returns whether others come between them. */
+static bool set_distances(const gantry_op_call_t *call, gantry__remap_t *remap) {
     bool is_spaced = false;
-    for (int64_t d = 0; d < remap->rank; ++d) {
-        const int64_t before = gantry__k_host_int(call->inputs[1], 2 * d),
-                      after = gantry__k_host_int(call->inputs[1], 2 * d + 1),
-                      size = remap->sizes[d], own = remap->dims[d] - before - after;
-        remap->offsets[d] = before < -own             ? own
-                            : before > remap->dims[d] ? -remap->dims[d]
-                                                      : -before;
-        if (own == size) continue;
-        remap->apart[d] = (own - 1) / (size - 1);
+    if (call->attr_count <= PAD_INTERIOR) return false;
+    const gantry_attr_t *interior = call->attrs[PAD_INTERIOR];
+    for (int64_t d = 0; d < interior->i; ++d) {
+        if (remap->sizes[d] < 2 || interior->list[d] == 0) continue;
+        remap->apart[d] = interior->list[d] + 1;
         is_spaced = true;
     }
     return is_spaced;
+}
+
+/* Offsets that leave no element of the input inside are one, which merged blocks can multiply. */
+static void set_paddings(const gantry_op_call_t *call, gantry__remap_t *remap) {
+    for (int64_t d = 0; d < remap->rank; ++d) {
+        const int64_t before = gantry__k_host_int(call->inputs[1], 2 * d),
+                      own = (remap->sizes[d] - 1) * remap->apart[d] + 1;
+        remap->offsets[d] = before < -own             ? own
+                            : before > remap->dims[d] ? -remap->dims[d]
+                                                      : -before;
+    }
 }
 
 static int64_t pad_cut(int64_t padding) { return padding < 0 ? -padding : 0; }
@@ -115,16 +124,17 @@ static int32_t run_extended(gantry_op_call_t *call, gantry__remap_t *remap, cons
 
 static int32_t compute_pad(gantry_op_call_t *call) {
     gantry__remap_t remap = pad_tile_roll_begin(call);
-    const char *mode = gantry__k_attr_text(call, "mode", "CONSTANT");
+    const char *mode = call->attr_count > PAD_MODE ? call->attrs[PAD_MODE]->s : "CONSTANT";
     if (mode[0] != 'C') return run_extended(call, &remap, mode);
-    const bool is_spaced = set_paddings(call, &remap);
+    const bool is_spaced = set_distances(call, &remap);
+    set_paddings(call, &remap);
     if (call->input_count > 2) gantry__k_host_two(call->inputs[2], remap.value);
     return pad_tile_roll_run(call, is_spaced ? ITEM_spaced : ITEM_border, &remap);
 }
 
 static int32_t compute_mirror_pad(gantry_op_call_t *call) {
     gantry__remap_t remap = pad_tile_roll_begin(call);
-    (void)set_paddings(call, &remap);
+    set_paddings(call, &remap);
     remap.edge = strcmp(gantry__k_attr_text(call, "mode", "REFLECT"), "SYMMETRIC") == 0;
     return pad_tile_roll_run(call, ITEM_mirror, &remap);
 }

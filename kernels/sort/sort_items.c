@@ -212,17 +212,21 @@ static int32_t sort_take(gantry_op_call_t *call, const gantry__k_sort_t *sort,
     return GANTRY_OK;
 }
 
-/* The rows of input 0 along the attribute `axis`, none of which may be empty, in the order that the
- * attribute `order` names. */
-static gantry__k_sort_t sort_of(const gantry_op_call_t *call) {
+static int64_t sort_items_axis(const gantry_op_call_t *call) {
+    return gantry__k_from_end(gantry__k_attr_int(call, "axis", -1), call->inputs[0]->rank);
+}
+
+/* The rows of input 0 along an axis, none of which may be empty, in the order that the last
+ * attribute names. */
+static gantry__k_sort_t sort_of(const gantry_op_call_t *call, int64_t axis) {
     const gantry_arg_t *input = call->inputs[0];
-    const int64_t axis = gantry__k_from_end(gantry__k_attr_int(call, "axis", -1), input->rank);
-    gantry__k_sort_t sort = {
-        .source = input->span,
-        .dtype = input->dtype,
-        .is_total = strcmp(gantry__k_attr_text(call, "order", ""), "TOTAL") == 0,
-        .length = 1,
-        .inner = 1};
+    const char *order =
+        call->attrs[call->attr_count - 1]->s; /* a core of an older version has none */
+    gantry__k_sort_t sort = {.source = input->span,
+                             .dtype = input->dtype,
+                             .is_total = order && strcmp(order, "TOTAL") == 0,
+                             .length = 1,
+                             .inner = 1};
 
     sort.length = sort.kept = input->dims[axis];
     for (int64_t d = axis + 1; d < input->rank; ++d) {
@@ -233,7 +237,7 @@ static gantry__k_sort_t sort_of(const gantry_op_call_t *call) {
 }
 
 static int32_t compute_sort(gantry_op_call_t *call) {
-    gantry__k_sort_t sort = sort_of(call);
+    gantry__k_sort_t sort = sort_of(call, sort_items_axis(call));
     const bool wants_indices = strcmp(call->op, "ArgSort") == 0;
 
     sort.descending = strcmp(gantry__k_attr(call, "direction")->s, "DESCENDING") == 0;
@@ -246,11 +250,11 @@ static int32_t compute_sort(gantry_op_call_t *call) {
 }
 
 static int32_t compute_top(gantry_op_call_t *call) {
-    gantry__k_sort_t sort = sort_of(call);
-    const gantry_arg_t *out = call->outputs[0];
+    const int64_t axis = sort_items_axis(call);
+    gantry__k_sort_t sort = sort_of(call, axis);
 
     sort.descending = gantry__k_attr_int(call, "largest", 1) != 0;
-    sort.kept = out->dims[gantry__k_from_end(gantry__k_attr_int(call, "axis", -1), out->rank)];
+    sort.kept = call->outputs[0]->dims[axis];
     GANTRY__TRY(gantry__sort_rows(call, &sort));
     return sort_take(call, &sort, call->outputs[0], call->outputs[1]);
 }

@@ -75,12 +75,13 @@ struct onnx_scratch_t {
 void *gantry__onnx_scratch(gantry__onnx_call_t *call, size_t count, size_t item_bytes) {
     /* rounded up, so that any type may follow */
     const size_t head = (sizeof(struct onnx_scratch_t) + 15) / 16 * 16;
-    if (item_bytes > 0 && count > (SIZE_MAX - head) / item_bytes) {
-        (void)gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "%zu items are too many", count);
+    const bool fits = item_bytes == 0 || count <= (SIZE_MAX - head) / item_bytes;
+    struct onnx_scratch_t *block =
+        gantry__onnx_alloc(fits ? head + count * item_bytes : SIZE_MAX, 1);
+    if (!block) {
+        call->run->is_out_of_memory = true;
         return NULL;
     }
-    struct onnx_scratch_t *block = gantry__onnx_alloc(head + count * item_bytes, 1);
-    if (!block) return NULL;
     block->next = call->run->scratch;
     call->run->scratch = block;
     return (char *)block + head;

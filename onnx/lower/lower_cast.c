@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Conversions. Floats become integers by truncation and saturate, and NaN becomes 0, which ONNX
- * leaves undefined; integers wrap; bool is x != 0. */
+ * leaves undefined; integers wrap; bool is x != 0. Integers of 4 and 2 bits are in integers of 8. */
 #include <gantry/ops.h>
 
 #include "onnx/lower/parts.h"
@@ -23,15 +23,52 @@ static gantry_status_t cast_to(gantry__onnx_call_t *call, gantry_dtype_t dtype) 
     return gantry__onnx_give(call, gantry__onnx_cast(call, x, dtype));
 }
 
+/* Integers of few bits. */
+typedef struct cast_few_t {
+    int32_t number;       /* ONNX's, of the type */
+    gantry_dtype_t dtype; /* that holds them */
+    int bits;
+    bool is_signed;
+} cast_few_t;
+
+static const cast_few_t *cast_find_few(int64_t number) {
+    static const cast_few_t all[] = {{21, GANTRY_UINT8, 4, false},
+                                     {22, GANTRY_INT8, 4, true},
+                                     {25, GANTRY_UINT8, 2, false},
+                                     {26, GANTRY_INT8, 2, true}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
+        if (all[i].number == number) return &all[i];
+    return NULL;
+}
+
+/* To ONNX's type with this number; dtype holds its elements. The lowest bits of an integer stay. */
+static gantry_status_t cast_to_number(gantry__onnx_call_t *call, int64_t number,
+                                      gantry_dtype_t dtype) {
+    const cast_few_t *few = cast_find_few(number);
+    if (!few) return cast_to(call, dtype);
+    const double count = 1 << few->bits;
+    const gantry_tensor_t *x = gantry__onnx_cast(call, gantry__onnx_input(call, 0), GANTRY_INT32);
+    x = gantry__onnx_op_number(call, "BitwiseAnd", x, count - 1);
+    if (few->is_signed) {
+        x = gantry__onnx_op_number(call, "BitwiseXor", x, count / 2);
+        x = gantry__onnx_op_number(call, "Sub", x, count / 2);
+    }
+    return gantry__onnx_give(call, gantry__onnx_cast(call, x, few->dtype));
+}
+
 gantry_status_t gantry__onnx_lower_cast(gantry__onnx_call_t *call) {
-    gantry_dtype_t dtype;
-    GANTRY__TRY(gantry__onnx_attr_dtype(call, "to", GANTRY_DTYPE_NONE, &dtype));
-    if (dtype == GANTRY_DTYPE_NONE) return gantry__onnx_invalid(call, "to is not given");
-    return cast_to(call, dtype);
+    const int64_t number = gantry__onnx_attr_int(call, "to", 0);
+    gantry_dtype_t dtype = GANTRY_DTYPE_NONE;
+    if (cast_find_few(number) == NULL) {
+        GANTRY__TRY(gantry__onnx_attr_dtype(call, "to", GANTRY_DTYPE_NONE, &dtype));
+        if (dtype == GANTRY_DTYPE_NONE) return gantry__onnx_invalid(call, "to is not given");
+    }
+    return cast_to_number(call, number, dtype);
 }
 
 gantry_status_t gantry__onnx_lower_cast_like(gantry__onnx_call_t *call) {
-    return cast_to(call, gantry_tensor_dtype(gantry__onnx_input(call, 1)));
+    return cast_to_number(call, gantry__onnx_input_type(call, 1),
+                          gantry_tensor_dtype(gantry__onnx_input(call, 1)));
 }
 
 gantry_status_t gantry__onnx_lower_bit_cast(gantry__onnx_call_t *call) {

@@ -5,6 +5,7 @@
 #include <gantry/control.h>
 #include <gantry/ops.h>
 
+#include "onnx/lower/lower_recurrent.h"
 #include "onnx/lower/lower_steps.h"
 
 /* ---- If ---- */
@@ -195,4 +196,71 @@ gantry_status_t gantry__onnx_lower_scan(gantry__onnx_call_t *call) {
     GANTRY__TRY(measure_scan(&steps));
     GANTRY__TRY(gantry__onnx_run_steps(&steps));
     return set_step_results(&steps);
+}
+
+/* ---- Scan of operator set 8: each element of a batch by itself ---- */
+
+/* Lengths that some elements do not have need a mask, which Scan 8 does not have here. */
+static gantry_status_t check_scan_lengths(gantry__onnx_call_t *call, int64_t count) {
+    const int64_t *lengths = NULL;
+    size_t given = 0;
+    GANTRY__TRY(gantry__onnx_get_ints(call, 0, "sequence_lens", &lengths, &given));
+    for (size_t i = 0; i < given; ++i)
+        if (lengths[i] != count)
+            return gantry__onnx_unsupported(call, "sequences of different lengths");
+    return GANTRY_OK;
+}
+
+/* Steps of one element of the batch; its results go to column `element` of results. */
+static gantry_status_t scan_element(const gantry__onnx_steps_t *whole, int64_t element,
+                                    int64_t batch, const gantry_tensor_t **results) {
+    gantry__onnx_call_t *call = whole->call;
+    gantry__onnx_steps_t steps = *whole;
+    const size_t inputs = steps.carried_count + steps.input_count;
+    const gantry_tensor_t **rows = gantry__onnx_scratch(call, inputs + 1, sizeof *rows);
+    if (!rows) return GANTRY_RESOURCE_EXHAUSTED;
+    for (size_t i = 0; i < inputs; ++i)
+        rows[i] = gantry__onnx_row_of(call->scope, gantry__onnx_input(call, i + 1), element);
+    GANTRY__TRY(gantry_scope_status(call->scope));
+    GANTRY__TRY(reserve_steps(&steps, 1));
+    for (size_t i = 0; i < steps.carried_count; ++i) steps.carried[i] = rows[i];
+    steps.inputs = rows + steps.carried_count;
+    GANTRY__TRY(measure_scan(&steps));
+    GANTRY__TRY(check_scan_lengths(call, steps.count));
+    GANTRY__TRY(gantry__onnx_run_steps(&steps));
+    for (size_t i = 0; i < steps.carried_count; ++i)
+        results[(int64_t)i * batch + element] = steps.carried[i];
+    for (size_t i = 0; i < steps.output_count; ++i)
+        results[(int64_t)(steps.carried_count + i) * batch + element] = steps.outputs[i];
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__onnx_lower_scan_batch(gantry__onnx_call_t *call) {
+    const int64_t inputs = gantry__onnx_attr_int(call, "num_scan_inputs", 0);
+    if (inputs < 1 || (uint64_t)inputs + 1 > call->input_count)
+        return gantry__onnx_invalid(call, "num_scan_inputs is %lld of %zu inputs",
+                                    (long long)inputs, call->input_count);
+    gantry__onnx_steps_t steps = {.call = call, .input_count = (size_t)inputs};
+    steps.carried_count = call->input_count - 1 - steps.input_count;
+    GANTRY__TRY(find_body(&steps, call->input_count - 1, steps.carried_count));
+    GANTRY__TRY(read_scan_list(call, "directions", steps.input_count, &steps.input_reversed));
+    for (size_t i = 1; i < call->input_count; ++i) {
+        const gantry_tensor_t *x = gantry__onnx_input(call, i);
+        if (!x || gantry_tensor_shape(x)->rank == 0)
+            return gantry__onnx_invalid(call, "input %zu has no batch", i);
+        GANTRY__TRY(gantry__onnx_need_shape(call, x));
+    }
+    const int64_t batch = gantry_tensor_shape(gantry__onnx_input(call, 1))->dims[0];
+    const size_t count = steps.carried_count + steps.output_count;
+    const gantry_tensor_t **results =
+        gantry__onnx_scratch(call, count * (size_t)batch + 1, sizeof *results);
+    if (!results) return GANTRY_RESOURCE_EXHAUSTED;
+    if (batch == 0) return gantry__onnx_unsupported(call, "a batch without elements");
+    for (int64_t i = 0; i < batch; ++i) GANTRY__TRY(scan_element(&steps, i, batch, results));
+    for (size_t i = 0; i < count; ++i)
+        if (gantry__onnx_wants(call, i))
+            GANTRY__TRY(gantry__onnx_set(
+                call, i,
+                gantry__onnx_stack(call, results + i * (size_t)batch, (size_t)batch, 0, false)));
+    return GANTRY_OK;
 }

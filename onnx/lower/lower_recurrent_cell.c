@@ -204,7 +204,10 @@ static void run_lstm(const cell_t *cell, const gantry_tensor_t *product,
     const gantry_tensor_t *candidate = activate_gate(cell, 1, take_gates(cell, gates, 3, 1));
     *memory = add_if(scope, mul_if(scope, forget, *memory), gantry_mul(scope, in, candidate));
     const gantry_tensor_t *out = lstm_gate(cell, gates, 1, *memory);
-    *state = gantry_mul(scope, out, activate_gate(cell, 2, *memory));
+    /* ONNX Runtime clips the gates, and not the cell. */
+    const gantry_tensor_t *shown =
+        gantry__onnx_activate(cell->node->call, scope, &cell->direction->activations[2], *memory);
+    *state = gantry_mul(scope, out, shown);
 }
 
 /* The first, or the last, gates' columns of a GRU's recurrent weights. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Convolutions. Images of three spatial dimensions are convolved plane by plane: the result at a
  * depth is the sum over the filter's depths of a convolution of planes. */
+#include "onnx/lower/fold.h"
 #include "onnx/lower/window.h"
 
 typedef const gantry_tensor_t tensor;
@@ -20,6 +21,7 @@ static tensor *volume_filter(gantry__onnx_call_t *call, gantry_scope_t *scope, t
     const int64_t rows = shape->rank > 3 ? d[shape->rank - 2] : one;
     const int64_t columns = d[shape->rank - 1];
     const int64_t groups = gantry__onnx_attr_int(call, "group", 1);
+    w = gantry__onnx_folded_filter(call, scope, w, 0);
     if (is_depthwise)
         return gantry_transpose(
             scope,
@@ -126,7 +128,7 @@ static gantry_status_t conv_volumes(gantry__onnx_call_t *call, const conv_parts_
                                    plane_filter(call, filter, k));
         sum = sum ? gantry_add(call->scope, sum, part) : part;
     }
-    sum = gantry__onnx_add_bias(call, sum, gantry__onnx_input(call, 2));
+    sum = gantry__onnx_add_bias(call, sum, gantry__onnx_folded_bias(call));
     if (!sum) return gantry__onnx_give(call, NULL);
     const int64_t *d = gantry_tensor_shape(sum)->dims;
     sum = gantry_reshape(call->scope, sum, GANTRY_SHAPE(batch, count, d[1], d[2], d[3]));
@@ -143,6 +145,6 @@ gantry_status_t gantry__onnx_lower_conv(gantry__onnx_call_t *call) {
                          : gantry__onnx_prepared(call, 1, PLAIN_FILTER, make_filter);
     tensor *x = gantry__onnx_to_planes(call, gantry__onnx_input(call, 0), &conv.window);
     tensor *y = gantry__onnx_add_bias(call, conv_planes(call, &conv, x, filter),
-                                      gantry__onnx_input(call, 2));
+                                      gantry__onnx_folded_bias(call));
     return gantry__onnx_give(call, gantry__onnx_from_planes(call, y, &conv.window));
 }

@@ -2,6 +2,7 @@
 /* Transposed convolutions, and what else puts windows back into images: MaxUnpool and Col2Im. */
 #include <string.h>
 
+#include "onnx/lower/fold.h"
 #include "onnx/lower/window.h"
 
 typedef const gantry_tensor_t tensor;
@@ -103,7 +104,7 @@ static gantry_status_t read_unconv(gantry__onnx_call_t *call, unconv_t *unconv) 
 static tensor *make_unconv_filter(gantry__onnx_call_t *call, gantry_scope_t *scope, tensor *w) {
     const gantry_shape_t *shape = gantry_tensor_shape(w);
     const int64_t *d = shape->dims;
-    (void)call;
+    w = gantry__onnx_folded_filter(call, scope, w, 1);
     return gantry_transpose(
         scope,
         gantry_reshape(scope, w,
@@ -197,7 +198,7 @@ gantry_status_t gantry__onnx_lower_conv_transpose(gantry__onnx_call_t *call) {
     unconv_t unconv;
     GANTRY__TRY(read_unconv(call, &unconv));
     tensor *filter = gantry__onnx_prepared(call, 1, 0, make_unconv_filter);
-    tensor *bias = gantry__onnx_input(call, 2);
+    tensor *bias = gantry__onnx_folded_bias(call);
     if (unconv.window.rank == 3) {
         tensor *y = add_cut_zeros(call, &unconv, unconv_volumes(call, &unconv, filter), 0, 2);
         tensor *shift = volume_bias(call, bias);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "onnx/base/memory.h"
+#include "onnx/lower/fold.h"
 #include "shared/fail.h"
 
 /* ---- graphs ---- */
@@ -201,7 +202,7 @@ gantry_status_t gantry__onnx_plan_init(gantry__onnx_plan_t *plan,
         GANTRY__TRY(find_rows(plan, &plan->graphs[g]));
     }
     find_constants(plan);
-    return GANTRY_OK;
+    return gantry__onnx_find_folds(plan);
 }
 
 void gantry__onnx_plan_deinit(gantry__onnx_plan_t *plan) {
@@ -211,5 +212,7 @@ void gantry__onnx_plan_deinit(gantry__onnx_plan_t *plan) {
     gantry__onnx_free(plan->rows);
     gantry__onnx_free(plan->is_needed);
     gantry__onnx_free(plan->is_constant);
+    gantry__onnx_free(plan->is_folded);
+    gantry__onnx_free(plan->next_folded);
     *plan = (gantry__onnx_plan_t){0};
 }

@@ -31,6 +31,8 @@ typedef struct gantry__onnx_plan_t {
     const gantry__onnx_row_t **rows; /* By node; NULL: refused, or nobody needs the node. */
     uint8_t *is_needed;              /* By value. */
     uint8_t *is_constant;            /* By value. */
+    uint8_t *is_folded;              /* By node: a convolution before it does its work. */
+    uint32_t *next_folded; /* By node: 1 and the position of the node that is folded into it. */
     gantry__onnx_refusal_t *refusals;
     size_t refusal_count, refusal_capacity;
 } gantry__onnx_plan_t;

@@ -7,6 +7,7 @@
 #include <gantry/gantry.h>
 
 #include "onnx/base/memory.h"
+#include "onnx/lower/fold.h"
 #include "shared/printable.h"
 
 /* Results of known inputs are computed on the host up to so many elements. */
@@ -190,6 +191,8 @@ static gantry_status_t call_row(gantry__onnx_run_t *run, gantry__onnx_call_t *ca
     const bool is_known = belongs_to_host(run, call);
     if (is_known) call->scope = call->host;
     gantry_status_t status = call->row->lower(call);
+    if (run->is_out_of_memory) /* what the function made of it hides the cause */
+        status = gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "out of host memory");
     if (status == GANTRY_OK) status = gantry_scope_status(call->scope);
     if (status == GANTRY_OK) status = take_outputs(run, call, is_known);
     if (run->watch) run->watch(run->watch_user, call, status);
@@ -349,6 +352,16 @@ static gantry_status_t fail_refused(gantry__onnx_run_t *run, const gantry__onnx_
     return gantry__fail(GANTRY_INTERNAL, "%s: a node has no row", plan->model->path);
 }
 
+/* The result of nodes that are folded into this one is its own. */
+static void hand_on_folded(gantry__onnx_run_t *run, size_t position,
+                           const gantry__onnx_node_t *node) {
+    const gantry__onnx_value_t value = gantry__onnx_fold_result(&run->constants->plan, position);
+    if (value == GANTRY__ONNX_NO_VALUE) return;
+    tensor *x = run->values[node->outputs[0]];
+    const bool is_known = (run->flags[node->outputs[0]] & GANTRY__ONNX_KNOWN) != 0;
+    gantry__onnx_run_set(run, value, x, is_known);
+}
+
 gantry_status_t gantry__onnx_run_graph(gantry__onnx_run_t *run, gantry_scope_t *scope,
                                        const gantry__onnx_graph_t *graph) {
     const gantry__onnx_plan_t *plan = &run->constants->plan;
@@ -356,11 +369,12 @@ gantry_status_t gantry__onnx_run_graph(gantry__onnx_run_t *run, gantry_scope_t *
     const gantry__onnx_row_t *const *rows = (const gantry__onnx_row_t *const *)plan->rows + first;
     for (size_t n = 0; n < graph->node_count; ++n) {
         const gantry__onnx_node_t *node = &graph->nodes[n];
-        if (is_left_out(plan, node)) continue;
+        if (is_left_out(plan, node) || plan->is_folded[first + n]) continue;
         if (!rows[n]) return fail_refused(run, node);
         if (!run->is_eager) name_next(scope, node->name);
         run->first_node = first;
         GANTRY__TRY(run_node(run, scope, node, rows[n]));
+        hand_on_folded(run, first + n, node);
     }
     run->first_node = outer;
     return GANTRY_OK;

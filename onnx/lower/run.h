@@ -28,6 +28,7 @@ struct gantry__onnx_run_t {
     size_t first_node;              /* Of the graph that is lowered, in the plan's list. */
     bool is_constant_node;          /* A node of constants is computed now. */
     bool is_reported;               /* The failure names its node. */
+    bool is_out_of_memory;          /* gantry__onnx_scratch has returned NULL. */
     gantry_status_t status;         /* Of the last gantry__onnx_run_get. */
     /* NEEDS_VALUE: the node, its input, and where the tensor's elements were asked for. NULL: the
      * run has not failed so. */

@@ -90,6 +90,10 @@ static const char *place_of(const gantry_onnx_model_t *model, const gantry__onnx
         *out_reason = "no output needs it";
         return "none";
     }
+    if (plan->is_folded[position]) {
+        *out_reason = "part of the convolution before it";
+        return "folded";
+    }
     if (is_any_output(node, plan->is_constant)) {
         *out_reason = "its inputs are constants: computed once";
         return "constant";
@@ -167,9 +171,9 @@ static void put_nodes(const gantry_onnx_model_t *model, onnx_text_t *text,
 gantry_function_t *gantry__onnx_newest_function(gantry_onnx_model_t *model) {
     const onnx_entry_t *newest = NULL;
     gantry__mutex_lock(&model->mutex);
-    for (size_t i = 0; i < model->entry_count; ++i) {
+    for (size_t i = 0; !model->is_eager && i < model->entry_count; ++i) {
         const onnx_entry_t *entry = model->entries[i];
-        if (!entry->is_eager && (!newest || entry->last_use > newest->last_use)) newest = entry;
+        if (!newest || entry->last_use > newest->last_use) newest = entry;
     }
     gantry_function_t *function = newest ? gantry_function_retain(newest->function) : NULL;
     gantry__mutex_unlock(&model->mutex);

@@ -81,23 +81,31 @@ static gantry_status_t check_counts(const gantry__infer_t *call) {
 
 /* ---- attributes ---- */
 
-/* Returns the places of the attributes without a default that are no types. */
+/* In place: a copy would be stored twice. */
+static inline void fill_default(gantry_attr_t *attr, const gantry__op_attr_t *def, int64_t i) {
+    attr->struct_size = sizeof *attr;
+    attr->kind = def->kind;
+    attr->name = def->name;
+    attr->i = i;
+    attr->f = 0;
+    attr->s = NULL;
+    attr->list = NULL;
+}
+
+/* Types, which come first, stay open. Returns the places of the other attributes that have no
+ * default. */
 static uint32_t fill_defaults(gantry__infer_t *call) {
-    const gantry__op_attr_t *def = call->op->attrs;
+    const gantry__op_attr_t *def = call->op->attrs, *const end = def + call->op->attr_count;
+    gantry_attr_t *attr = call->attrs;
     uint32_t required = 0;
-    for (uint32_t i = 0; i < call->op->attr_count; ++i, ++def) {
-        const bool is_type = def->kind == GANTRY_ATTR_TYPE,
-                   is_float = def->kind == GANTRY_ATTR_FLOAT,
-                   is_text = def->kind == GANTRY_ATTR_STRING;
-        gantry_attr_t *attr = &call->attrs[i];
-        attr->struct_size = sizeof *attr;
-        attr->kind = def->kind;
-        attr->name = def->name;
-        attr->i = is_type ? GANTRY_DTYPE_NONE : def->i;
-        attr->f = is_float ? def->f : 0;
-        attr->s = is_text ? def->s : NULL;
-        attr->list = NULL;
-        required |= (uint32_t)(def->required && !is_type) << i;
+    for (; def < end && def->kind == GANTRY_ATTR_TYPE; ++def, ++attr)
+        fill_default(attr, def, GANTRY_DTYPE_NONE);
+    for (uint32_t bit = UINT32_C(1) << (attr - call->attrs); def < end; ++def, ++attr, bit <<= 1) {
+        fill_default(attr, def, def->i);
+        if (def->required) required |= bit;
+        if (def->kind <= GANTRY_ATTR_INT) continue; /* most are bools */
+        if (def->kind == GANTRY_ATTR_STRING) attr->s = def->s;
+        if (def->kind == GANTRY_ATTR_FLOAT) attr->f = def->f;
     }
     return required;
 }
@@ -360,17 +368,17 @@ gantry_status_t gantry__op_infer(gantry__infer_t *call, const gantry_attr_value_
     if (required & ~seen) return fail_required(call, required & ~seen);
     call->given = seen;
     if (!call->shapes) return GANTRY_OK;
-    if (call->input_count == op->input_count) {
-        for (uint32_t i = 0; i < call->input_count; ++i)
-            GANTRY__TRY(settle_input(call, i, &op->inputs[i]));
-    } else {
-        for (uint32_t i = 0; i < call->input_count; ++i) {
-            GANTRY__TRY(settle_input(call, i, gantry__op_input_arg(op, call->input_count, i)));
-        }
+    uint32_t flags = 0;
+    for (uint32_t i = 0; i < call->input_count; ++i) {
+        const gantry__op_arg_t *arg = call->input_count == op->input_count
+                                          ? &op->inputs[i]
+                                          : gantry__op_input_arg(op, call->input_count, i);
+        flags |= arg->flags;
+        GANTRY__TRY(settle_input(call, i, arg));
     }
     GANTRY__TRY(gantry__op_count_outputs(call));
     GANTRY__TRY(settle_rest(call));
-    if (has_list(op)) GANTRY__TRY(set_list_length(call, seen));
+    if (flags & GANTRY__ARG_LIST) GANTRY__TRY(set_list_length(call, seen));
     gantry_status_t status = op->infer(call);
     if (status != GANTRY_OK) return gantry__fail_prefix(status, "%s: ", op->name);
     if (call->is_open) call->piece_first = -1;

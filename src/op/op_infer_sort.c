@@ -5,24 +5,28 @@
 #include "op/op_infer.h"
 #include "ops/type_rows.h"
 
-/* Checks the attributes `axis` and `order` of a sort of elements of this shape. */
-static gantry_status_t check_axis_and_order(const gantry__infer_t *call,
-                                            const gantry_shape_t *values) {
+/* Checks the attributes `axis` and `order` of a sort of elements of this shape. *out_axis counts
+ * from the first one. */
+static gantry_status_t read_axis_and_order(const gantry__infer_t *call,
+                                           const gantry_shape_t *values, int64_t *out_axis) {
     static const char *const orders[] = {"NUMERIC", "TOTAL"};
-    const int64_t axis = gantry__infer_attr(call, "axis")->i;
+    const int64_t axis = call->given == 0 ? -1 : gantry__infer_attr(call, "axis")->i;
     size_t order;
+    *out_axis = axis < 0 ? axis + values->rank : axis;
     if (axis < -values->rank || axis >= values->rank) {
         return gantry__refuse("axis %" PRId64 " is out of range [%d, %d) of shape %s", axis,
                               -(int)values->rank, (int)values->rank,
                               gantry__shape_text(values).text);
     }
+    if (call->given == 0) return GANTRY_OK; /* the order is the default */
     return gantry__infer_choice(call, "order", orders, 2, &order);
 }
 
 gantry_status_t gantry__infer_sort(gantry__infer_t *call) {
     const gantry_shape_t *values = call->shapes[0];
     const char *direction = gantry__infer_attr(call, "direction")->s;
-    GANTRY__TRY(check_axis_and_order(call, values));
+    int64_t axis;
+    GANTRY__TRY(read_axis_and_order(call, values, &axis));
     if (strcmp(direction, "ASCENDING") != 0 && strcmp(direction, "DESCENDING") != 0) {
         return gantry__refuse(
             "Argument `direction` should be one of ASCENDING, DESCENDING. Received: direction=%s",
@@ -47,6 +51,7 @@ static gantry_status_t check_directions(const gantry__infer_t *call, int64_t key
 
 gantry_status_t gantry__infer_sort_by_keys(gantry__infer_t *call) {
     const int64_t keys = gantry__infer_attr(call, "num_keys")->i;
+    int64_t axis;
     if (keys < 1 || keys > call->input_count) {
         return gantry__refuse("num_keys is %" PRId64
                               "; 1 to %u, the number of operands, is accepted",
@@ -65,7 +70,7 @@ gantry_status_t gantry__infer_sort_by_keys(gantry__infer_t *call) {
                               (unsigned)i, gantry__shape_text(call->shapes[i]).text,
                               gantry__shape_text(call->shapes[0]).text);
     }
-    GANTRY__TRY(check_axis_and_order(call, &call->out_shapes[0]));
+    GANTRY__TRY(read_axis_and_order(call, &call->out_shapes[0], &axis));
     return check_directions(call, keys);
 }
 
@@ -81,16 +86,14 @@ static gantry_status_t read_k(gantry__infer_t *call, uint32_t input, const char 
 
 gantry_status_t gantry__infer_top_k(gantry__infer_t *call) {
     const gantry_shape_t *input = call->shapes[0];
-    int64_t k;
+    int64_t k, at;
     bool is_open;
     GANTRY__TRY(read_k(call, 1, "scalar", &k, &is_open));
     if (k < 0) return gantry__refuse("Need k >= 0, got %" PRId64, k);
     if (input->rank < 1) {
         return gantry__refuse("input must be >= 1-D, got shape %s", gantry__shape_text(input).text);
     }
-    GANTRY__TRY(check_axis_and_order(call, input));
-    const int64_t axis = gantry__infer_attr(call, "axis")->i,
-                  at = axis < 0 ? axis + input->rank : axis;
+    GANTRY__TRY(read_axis_and_order(call, input, &at));
     if (input->dims[at] < k && input->dims[at] >= 0) {
         return gantry__refuse("input must have at least k %s. Had %" PRId64 ", needed %" PRId64,
                               at == input->rank - 1 ? "columns" : "elements along the axis",

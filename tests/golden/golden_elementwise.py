@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from golden_case import (ALL_TYPES, BF16, BOOL, EXACT, F16, F32, F64, FLOATING, FLOATS, HALVES, I32, I64, INTEGERS, INTS,
-                         MOVED_TYPES, NUMBERS, NUMERIC, NUMERIC_BOOL, SIGNED_NUMERIC, VALUE, Recorder, cycled,
+                         MOVED_TYPES, NUMBERS, NUMERIC, NUMERIC_BOOL, SIGNED_NUMERIC, UNSIGNED, VALUE, Recorder, cycled,
                          random_values, rng_for)
 from golden_shapes import (BAD_BROADCASTS, BROADCASTS, EMPTY_BROADCASTS, EMPTY_SHAPES, FEW_BROADCASTS, LARGE_SIZES,
                            SHAPES, SIZES, text)
@@ -147,6 +147,8 @@ def unary(op):
             low = (-87.4, -90.0, -100.0, -103.9, -104.5) if dtype == F32 else (-708.5, -720.0, -740.0, -745.1, -746.0)
             r.add(f"{name}_denormal_results", [np.array(low, dtype=dtype)], tolerance=tol, numpy_only=True)
     further_unary(r, op, function, all_types(op, types), tolerance, **extra)
+    if op in ("Neg", "Abs"):
+        further_unary(r, op, function, UNSIGNED, tolerance, numpy_only=True)   # TensorFlow has none
     return r
 
 

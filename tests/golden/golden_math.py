@@ -185,7 +185,7 @@ def round_even(x):
 
 # op: (reference, types, comparison); Round of integers is the identity, which TensorFlow's kernel is not
 PLAIN = {
-    "Sign": (np.sign, SIGNED_NUMERIC, VALUE), "Reciprocal": (lambda x: x.dtype.type(1) / x, FLOATING, EXACT),
+    "Sign": (np.sign, NUMERIC, VALUE), "Reciprocal": (lambda x: x.dtype.type(1) / x, FLOATING, EXACT),
     "Invert": (np.invert, INTEGERS, EXACT), "Floor": (np.floor, FLOATING, VALUE), "Ceil": (np.ceil, FLOATING, VALUE),
     "Round": (round_even, SIGNED_NUMERIC, VALUE), "Rint": (np.rint, FLOATING, VALUE),
     "Relu6": (lambda x: np.minimum(np.maximum(x, x.dtype.type(0)), x.dtype.type(6)), NUMERIC, VALUE),
@@ -199,7 +199,7 @@ def plain(op):
     function, types, tolerance = PLAIN[op]
     function = through_float32(function)
     r = Recorder(op, reference=lambda inputs, attrs: function(inputs[0]))
-    tf_has = {"Rint": FLOATS, "Reciprocal": ()}.get(op, types)
+    tf_has = {"Rint": FLOATS, "Reciprocal": (), "Sign": SIGNED_NUMERIC}.get(op, types)
     for dtype in (F32, F64, I32, I64):
         if dtype not in types:
             continue

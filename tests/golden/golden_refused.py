@@ -46,6 +46,7 @@ TAKEN = (("BooleanMask", "Shapes () and"),                  # an axis of -1
          (r"(Max|Min|Maximum|Minimum|(Unsorted)?Segment(Max|Min)|Sort|ArgSort|TopK)$", "'T' of bool"),
          ("MaxPoolWithArgmax", "tensor_in must not be empty"),
          ("ResizeNearestNeighbor", "Value for attr 'T'"),   # every type
+         (r"(Abs|Neg|Sign)$", "'T' of uint8"),
          (r"(Sort|ArgSort)$", "TensorFlow has no order"),
          ("UnsortedSegment", "is out of range [0, 0)"))     # an op with an empty result reads no ids
 

@@ -146,7 +146,7 @@ def extremes(op, r):
 
 
 def signs(op, r):
-    for dtype in SIGNED_NUMERIC:
+    for dtype in NUMERIC:
         x = zeros(dtype) if dtype in FLOATING else few(dtype)
         y = np.where(x == 0, x, np.sign(x)).astype(dtype)
         ours(r, f"{dtype.name}_signed_zero", [x], y, {"signed_zero": True})

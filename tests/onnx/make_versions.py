@@ -407,6 +407,49 @@ def norm_cases():
     refusal("loss_labels", "SoftmaxCrossEntropyLoss", 13, [scores, labels[0]])
 
 
+# ---- chains that are folded into a convolution ----
+def chain(name, filters, steps, attrs=None, op="Conv", bias=None, images=(2, 4, 5, 5), also=None, opset=15, rank=4):
+    """A convolution, and the steps after it: (op, constants). also: the index of a step whose input is an output, too."""
+    x, w = floats(*images), floats(*filters)
+    tensors, names = [tensor_of("w", w)], ["x", "w"]
+    if bias is not None:
+        tensors.append(tensor_of("bias", bias))
+        names.append("bias")
+    nodes, value = [helper.make_node(op, names, ["v0"], name="conv", **(attrs or {}))], "v0"
+    for i, (step, constants, *swapped) in enumerate(steps):
+        own = [f"c{i}_{k}" for k in range(len(constants))]
+        tensors += [tensor_of(name_, array) for name_, array in zip(own, constants)]
+        inputs = [*own, value] if swapped else [value, *own]
+        nodes.append(helper.make_node(step, inputs, [f"v{i + 1}"], name=f"step{i}"))
+        value = f"v{i + 1}"
+    outs = [value] + ([f"v{also}"] if also is not None else [])
+    results = [helper.make_tensor_value_info(out, TensorProto.FLOAT, None) for out in outs]
+    graph = helper.make_graph(nodes, "graph", [helper.make_tensor_value_info("x", TensorProto.FLOAT, x.shape)], results, tensors)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=IR[opset])
+    add(name, model, [x], outputs_of(model, ["x"], [x], "ort"), 1e-4, 1e-5)
+
+
+def fold_cases():
+    def norm(channels):
+        return ("BatchNormalization", [floats(channels), floats(channels, low=-2), floats(channels, low=-1), floats(channels, low=0.5)])
+    each = floats(3).reshape(3, 1, 1)
+    chain("fold_norm", (3, 4, 3, 3), [norm(3)])
+    chain("fold_norm_bias", (3, 4, 3, 3), [norm(3), ("Relu", [])], bias=floats(3))
+    chain("fold_norm_9", (3, 4, 1, 1), [norm(3)], opset=9)
+    chain("fold_all", (3, 4, 3, 3), [("Mul", [each]), ("Add", [np.array(0.5, np.float32), ], True), norm(3), ("Mul", [each.reshape(1, 3, 1, 1)], True), ("Add", [each])])
+    chain("fold_depthwise", (8, 1, 3, 3), [norm(8)], {"group": 4, "pads": [1, 1, 1, 1]})
+    chain("fold_groups", (6, 2, 3, 3), [norm(6), ("Add", [np.ones((1, 6, 1, 1), np.float32)])], {"group": 2})
+    chain("fold_transposed", (4, 3, 3, 3), [norm(3), ("Mul", [each])], {"strides": [2, 2], "output_padding": [1, 1]}, "ConvTranspose", floats(3))
+    chain("fold_transposed_groups", (4, 2, 3, 3), [norm(4)], {"group": 2}, "ConvTranspose")
+    chain("fold_one_dimension", (3, 4, 3), [norm(3), ("Mul", [floats(3, 1)])], images=(2, 4, 7))
+    chain("fold_volume", (3, 4, 2, 2, 2), [norm(3)], images=(1, 4, 3, 3, 3), bias=floats(3))
+    chain("fold_not_rows", (3, 4, 3, 3), [("Mul", [floats(3)]), ("Add", [floats(3, 1)])])
+    chain("fold_not_wider", (3, 4, 3, 3), [("Add", [floats(2, 3, 1, 1)])], images=(1, 4, 5, 5))
+    chain("fold_not_more_dimensions", (3, 4, 3, 3), [("Mul", [floats(1, 1, 3, 1, 1)])])
+    chain("fold_not_read_twice", (3, 4, 3, 3), [norm(3), ("Add", [each])], also=1)
+    chain("fold_not_an_output", (3, 4, 3, 3), [norm(3)], also=0)
+
+
 def write_files(case_of):
     return make_onnx_cases.files_of(case_of)
 
@@ -439,7 +482,7 @@ def main():
     given = parser.parse_args()
     if not given.folder and not given.pack:
         parser.error("a folder or --pack is needed")
-    for make in (softmax_cases, clip_cases, arithmetic_cases, activation_cases, cast_cases, made_cases, reduce_cases, norm_cases):
+    for make in (softmax_cases, clip_cases, arithmetic_cases, activation_cases, cast_cases, made_cases, reduce_cases, norm_cases, fold_cases):
         make()
     if given.folder:
         write_folder(given.folder)

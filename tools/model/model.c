@@ -37,7 +37,6 @@ static int model_load_and_act(model_call_t *call) {
         strcmp(call->action, "info") == 0 || strcmp(call->action, "explain") == 0;
     const gantry_onnx_options_t options = {
         .struct_size = sizeof options,
-        .device = call->device,
         .follows_links = gantry_command_has(call->values, "follow-links"),
         .keeps_refused = describes};
     const double begin = model_seconds();

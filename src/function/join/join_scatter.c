@@ -387,7 +387,7 @@ static gantry_status_t scatter_check_indices(join_scatter_t *scatter, const gant
     return GANTRY_OK;
 }
 
-static gantry_status_t scatter_measure(join_scatter_t *scatter, const gantry_shape_t *x) {
+static void scatter_measure(join_scatter_t *scatter, const gantry_shape_t *x) {
     const gantry_shape_t *indices = &scatter->indices->shape;
     const int64_t split = scatter->names_elements ? x->rank : scatter->depth;
     scatter->places = scatter_product(x, 0, split);
@@ -396,13 +396,24 @@ static gantry_status_t scatter_measure(join_scatter_t *scatter, const gantry_sha
         scatter_product(indices, 0, scatter->names_elements ? indices->rank : indices->rank - 1);
     const bool is_long = scatter->places < 0 || scatter->places >= INT32_MAX;
     scatter->dtype = is_long ? GANTRY_INT64 : scatter->indices->dtype;
-    if (scatter->width >= 0 || (scatter->places >= 0 && scatter->updates >= 0)) return GANTRY_OK;
-    return gantry__fail(GANTRY_UNIMPLEMENTED,
-                        "sizes of places or updates, and of what a row of indices names, depend on "
-                        "data; only one of these kinds is accepted");
 }
 
 /* ---- the call ---- */
+
+/* x as [rows][width]: the first `split` sizes, and the others. */
+static tensor *scatter_rows(const join_scatter_t *scatter, tensor *x, int64_t rows, int64_t split) {
+    gantry_scope_t *scope = scatter->join.scope;
+    const bool is_known = rows >= 0 && scatter->width >= 0;
+    if (is_known || rows > 0 || scatter->width > 0)
+        return gantry_reshape(scope, x, GANTRY_SHAPE(rows, scatter->width));
+    tensor *const sizes[] = {scatter_size(scatter, x, 0, split),
+                             scatter_size(scatter, x, split, x->shape.rank)};
+    tensor *made = NULL;
+    size_t count = 1;
+    (void)gantry_op_call(scope, "Reshape", (tensor *[]){x, gantry_pack(scope, sizes, 2, 0)}, 2,
+                         NULL, 0, &made, &count);
+    return made;
+}
 
 /* Lanes of updates, the first of each place, take their places in x. */
 static tensor *scatter_write(const join_scatter_t *scatter, tensor *x, tensor *sorted,
@@ -435,6 +446,8 @@ static gantry_status_t scatter_all(join_scatter_t *scatter, tensor *const *opera
                                    tensor *const *updates, tensor **out) {
     gantry_scope_t *scope = scatter->join.scope;
     const uint32_t count = scatter->join.count;
+    const int64_t split = scatter->names_elements ? operands[0]->shape.rank : scatter->depth,
+                  outer = updates[0]->shape.rank - (operands[0]->shape.rank - split);
     const bool by_place =
         scatter->places >= 0 && (scatter->updates < 0 || scatter->places <= scatter->updates);
     tensor *values[COUNTERS + 2 * GANTRY_MAX_JOINED], **x = values + COUNTERS, *counts, *order;
@@ -444,10 +457,9 @@ static gantry_status_t scatter_all(join_scatter_t *scatter, tensor *const *opera
     GANTRY__TRY(gantry__join_status(&scatter->join));
     scatter_count(scatter, counts, sorted, by_place, values);
     for (uint32_t i = 0; i < count; ++i) {
-        out[i] = gantry_reshape(scope, operands[i], GANTRY_SHAPE(scatter->places, scatter->width));
+        out[i] = scatter_rows(scatter, operands[i], scatter->places, split);
         x[i] = by_place ? out[i] : gantry_gather(scope, out[i], scatter_good(scatter, sorted), 0);
-        tensor *rows =
-            gantry_reshape(scope, updates[i], GANTRY_SHAPE(scatter->updates, scatter->width));
+        tensor *rows = scatter_rows(scatter, updates[i], scatter->updates, outer);
         x[count + i] = gantry_gather(scope, rows, order, 0);
     }
     GANTRY__TRY(gantry__join_status(&scatter->join));
@@ -470,7 +482,7 @@ static gantry_status_t scatter_joined_by(join_scatter_t *scatter, tensor *const 
     GANTRY__TRY(scatter_check_updates(scatter, operands, updates));
     scatter->policy = options.bad_indices_policy ? options.bad_indices_policy : "";
     GANTRY__TRY(scatter_check_policy(scatter->policy));
-    GANTRY__TRY(scatter_measure(scatter, &operands[0]->shape));
+    scatter_measure(scatter, &operands[0]->shape);
     scatter->drops = strcmp(scatter->policy, "IGNORE") == 0;
     GANTRY__TRY(scatter_wait_for_updates(scatter, operands[0], updates));
     gantry__join_copy(&scatter->join, operands, out);

@@ -93,11 +93,6 @@ static gantry_status_t tree_reshape(const gantry__join_t *join, tensor **x, int3
                                     int32_t old, const int64_t *sizes, int32_t count) {
     const gantry_shape_t from = x[0]->shape;
     gantry_shape_t to = {.rank = from.rank - old + count};
-    if (to.rank > GANTRY_MAX_RANK)
-        return gantry__refuse(
-            "there are %d axes with the joined one, of which several others have open sizes; to "
-            "join more than %d elements, at most %d are accepted",
-            from.rank, CHUNK, GANTRY_MAX_RANK - (count - old));
     for (int32_t d = 0; d < axis; ++d) to.dims[d] = from.dims[d];
     for (int32_t d = 0; d < count; ++d) to.dims[axis + d] = sizes[d];
     for (int32_t d = axis + old; d < from.rank; ++d) to.dims[d - old + count] = from.dims[d];

@@ -122,6 +122,7 @@ typedef struct gantry__saved_t {
     gantry__saved_weight_t *weights;
     gantry__draws_t **streams;
     uint32_t op_count, weight_count, stream_count;
+    uint32_t format;            /* that of the metadata, and then of the graph: 1 or 2 */
     gantry__saved_body_t body;  /* of the function */
     const unsigned char *nodes; /* where its nodes begin */
     gantry_metadata_t *metadata;

@@ -100,7 +100,7 @@ static const char *saved_load_text_of(const loading_t *loading, const char *key)
 }
 
 /* A newer file is refused by its metadata, whatever else it has. */
-static gantry_status_t check_format(const loading_t *loading) {
+static gantry_status_t saved_load_read_format(const loading_t *loading, uint32_t *out_format) {
     const char *kind = saved_load_text_of(loading, "format"),
                *format = saved_load_text_of(loading, "gantry_format");
     const char *version = saved_load_text_of(loading, "gantry_version");
@@ -113,7 +113,8 @@ static gantry_status_t check_format(const loading_t *loading) {
             " is accepted",
             label.text);
     if (!format) return gantry__fail(GANTRY_DATA_LOSS, "its metadata has no gantry_format");
-    if (strcmp(format, "1") == 0 || strcmp(format, "2") == 0) return GANTRY_OK;
+    *out_format = strcmp(format, "1") == 0 ? 1 : strcmp(format, "2") == 0 ? 2 : 0;
+    if (*out_format != 0) return GANTRY_OK;
     return gantry__fail(
         GANTRY_UNIMPLEMENTED,
         "its gantry_format is \"%s\", and Gantry %s wrote it; this library, Gantry %s, reads formats 1 to %d",
@@ -270,7 +271,7 @@ static gantry_status_t load_graph(loading_t *loading, gantry__saved_t *saved) {
 
 static gantry_status_t load_scoped(loading_t *loading, const char *device, gantry__saved_t *saved) {
     GANTRY__TRY(load_header(loading));
-    GANTRY__TRY(check_format(loading));
+    GANTRY__TRY(saved_load_read_format(loading, &saved->format));
     GANTRY__TRY(gantry__runtime_initialize(loading->runtime, "gantry_function_load"));
     loading->scope = gantry_scope_begin(loading->runtime, device);
     loading->host = device ? NULL : gantry_scope_begin(loading->runtime, "CPU:0");

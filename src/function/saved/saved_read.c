@@ -177,6 +177,10 @@ static gantry_status_t take_node(saved_reader_t *reader, gantry_graph_t *graph) 
         flags >= 2 * GANTRY__SAVED_REFUSES_GRADIENT ||
         (flags & GANTRY__SAVED_REFUSES_GRADIENT && kind != GANTRY_GRAPH_OP))
         return gantry__saved_fail(&reader->cursor, "a node is of an unknown kind");
+    if (kind == GANTRY_GRAPH_JOIN && reader->saved->format < 2)
+        return gantry__saved_fail(
+            &reader->cursor,
+            "a node joins elements by a body; a graph of format 2 has such nodes, and this one is of format 1");
     item.kind = (gantry_graph_kind_t)kind;
     item.node.refuses_gradient = flags & GANTRY__SAVED_REFUSES_GRADIENT;
     GANTRY__TRY(take_relations(reader, flags, &item.node));

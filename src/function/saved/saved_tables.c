@@ -213,7 +213,12 @@ static gantry_status_t take_format(saved_tables_t *reader) {
     if (memcmp(magic, GANTRY__SAVED_MAGIC, sizeof magic) != 0)
         return gantry__saved_fail(&reader->cursor, "it does not begin with " GANTRY__SAVED_MAGIC);
     GANTRY__TRY(gantry__saved_take_u32(&reader->cursor, &format));
-    if (format >= 1 && format <= GANTRY_SAVED_FORMAT) return GANTRY_OK;
+    if (format == reader->saved->format) return GANTRY_OK;
+    if (format >= 1 && format <= GANTRY_SAVED_FORMAT)
+        return gantry__fail(
+            GANTRY_DATA_LOSS,
+            "the format of its graph is %u, and that of its metadata %u; the same is accepted",
+            (unsigned)format, (unsigned)reader->saved->format);
     return gantry__fail(format == 0 ? GANTRY_DATA_LOSS : GANTRY_UNIMPLEMENTED,
                         "its format is %u; this library, Gantry %s, reads formats 1 to %d",
                         (unsigned)format, gantry_version(), GANTRY_SAVED_FORMAT);

@@ -2,8 +2,8 @@
 /* Promise: A body joins elements of every type that its ops take, of one or several operands.
  * Promise: A body of a reduction may have tensors from outside, constants, branches and other
  * reductions in it, and set an output to an input, or to one tensor twice.
- * Promise: Open sizes of kept axes are joined in a function; an open size of a reduced axis, and
- * more axes than the joins of open sizes take, are refused with their number.
+ * Promise: Open sizes of kept axes, however many, are joined in a function as known ones are, also
+ * with sizes of 0; an open size of a reduced axis is refused with its number.
  * Promise: A joined reduction in a function takes memory for a part of its operands.
  * Promise: Wrong use of reductions and windows with a body is an error that names the call, the
  * value and what is accepted, at once and in a trace; the outputs are NULL.
@@ -276,8 +276,6 @@ TEST(open_sizes_of_kept_axes_are_joined) {
     static const int32_t fourth[] = {4};
     const gantry_reduce_body_options_t deep = {
         .struct_size = sizeof deep, .axes = fourth, .axis_count = 1};
-    const gantry_reduce_body_options_t deep_kept = {
-        .struct_size = sizeof deep_kept, .axes = fourth, .axis_count = 1, .keep_dims = true};
     const gantry_reduce_options_t as_deep = {
         .struct_size = sizeof as_deep, .axes = fourth, .axis_count = 1};
     assert_int_equal(call_open(&f, s, GANTRY_SHAPE(OPEN, 1, 2, 1, 9000, 1, 1, 2),
@@ -285,11 +283,64 @@ TEST(open_sizes_of_kept_axes_are_joined) {
                      GANTRY_OK);
     expect_refusal(call_open(&f, s, GANTRY_SHAPE(OPEN, 70), GANTRY_SHAPE(3, 70), &first, &over),
                    GANTRY_UNIMPLEMENTED, "the size of axis 0 is open; a size that is known");
-    const gantry_shape_t many = GANTRY_SHAPE(OPEN, OPEN, 1, 1, 9000, 1, 1),
-                         given = GANTRY_SHAPE(2, 2, 1, 1, 9000, 1, 1);
-    expect_refusal(call_open(&f, s, many, given, &deep_kept, &as_deep), GANTRY_INVALID_ARGUMENT,
-                   "there are 7 axes with the joined one, of which several others have open "
-                   "sizes; to join more than 4096 elements, at most 6 are accepted");
+    expect_ended_well(s);
+    runtime_fixture_close(&f);
+}
+
+typedef struct several_open_t {
+    gantry_shape_t open, given;
+    int32_t axes[3];
+    size_t axis_count;
+} several_open_t;
+
+#define RANK_3(a, b, c) \
+    {                   \
+        3, { a, b, c, } \
+    }
+#define RANK_4(a, b, c, d) \
+    {                      \
+        4, { a, b, c, d, } \
+    }
+
+static const several_open_t several_open[] = {
+    {RANK_3(OPEN, 70, OPEN), RANK_3(3, 70, 2), {1}, 1},
+    {RANK_4(OPEN, 30, OPEN, 50), RANK_4(2, 30, 3, 50), {1, 3}, 2},
+    {RANK_4(5, OPEN, 30, OPEN), RANK_4(5, 2, 30, 3), {2, 0}, 2},
+    {{7, {OPEN, OPEN, 1, 1, 9000, 1, 1}}, {7, {2, 2, 1, 1, 9000, 1, 1}}, {4}, 1},
+    {{8, {OPEN, 1, OPEN, 1, 9, 1, 1, 5}}, {8, {2, 1, 3, 1, 9, 1, 1, 5}}, {4, 1, 7}, 3},
+    {RANK_3(OPEN, 9, OPEN), RANK_3(2, 9, 0), {1}, 1},
+    {RANK_3(OPEN, 9, 0), RANK_3(2, 9, 0), {1}, 1},
+    {RANK_3(OPEN, 0, 7), RANK_3(2, 0, 7), {1}, 1},
+    {RANK_4(OPEN, 0, OPEN, 7), RANK_4(2, 0, 3, 7), {1, 3}, 2},
+};
+
+/* Traced with open sizes, and with known ones. */
+static void expect_as_known(runtime_fixture_t *f, gantry_scope_t *s, const several_open_t *at,
+                            bool keep_dims, bool in_order) {
+    const gantry_reduce_body_options_t options = {.struct_size = sizeof options,
+                                                  .axes = at->axes,
+                                                  .axis_count = at->axis_count,
+                                                  .keep_dims = keep_dims,
+                                                  .in_order = in_order};
+    const join_call_t call = {.body = join_add, .count = 1, .reduce = &options};
+    const gantry_input_spec_t specs[] = {{NULL, GANTRY_FLOAT32, at->open}, SCALAR_SPEC};
+    tensor *in[] = {join_numbers(s, GANTRY_FLOAT32, at->given), gantry_scalar_f32(s, 0.3f)};
+    tensor *known, *out;
+    gantry_function_t *function =
+        function_fixture_trace(f->runtime, join_run, (void *)&call, specs, 2, 1, NULL);
+    join_in_function(s, join_run, &call, in, 2, 1, -1, &known);
+    function_fixture_call(s, function, in, 2, &out, 1);
+    join_expect_equal(s, out, known);
+    gantry_function_release(function);
+}
+
+TEST(several_open_sizes_are_joined_as_known_ones) {
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *s = runtime_fixture_scope(&f, "CPU:0");
+    for (size_t i = 0; i < sizeof several_open / sizeof several_open[0]; ++i)
+        for (int options = 0; options < 4; ++options)
+            expect_as_known(&f, s, &several_open[i], options & 1, options & 2);
     expect_ended_well(s);
     runtime_fixture_close(&f);
 }

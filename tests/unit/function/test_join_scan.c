@@ -321,6 +321,32 @@ TEST(unlike_sizes_that_were_open_are_refused) {
     runtime_fixture_close(&f);
 }
 
+TEST(scatters_take_any_open_sizes) {
+    static const gantry_shape_t given[][3] = {{S2(5, 3), S2(7, 1), S2(7, 3)},
+                                              {S2(5, 3), S2(4, 1), S2(4, 3)},
+                                              {S2(5, 0), S2(0, 1), S2(0, 0)},
+                                              {S2(5, 3), S2(0, 1), S2(0, 3)}},
+                                open[] = {S2(OPEN, OPEN), S2(OPEN, 1), S2(OPEN, OPEN)};
+    const int32_t places[] = {3, 1, 3, 0, 3, 1, 4};
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *s = runtime_fixture_scope(&f, "CPU:0");
+    for (size_t i = 0; i < sizeof given / sizeof given[0]; ++i) {
+        const gantry_shape_t *at = given[i];
+        tensor *in[] = {
+            join_numbers(s, GANTRY_FLOAT32, at[0]),
+            gantry_constant(s, GANTRY_INT32, at[1], places, (size_t)at[1].dims[0] * sizeof *places),
+            join_numbers(s, GANTRY_FLOAT32, at[2])};
+        tensor *known, *out;
+        join_run_scatter(s, in, &known, (void *)&by_rows);
+        if (call_with_shapes(s, join_run_scatter, (void *)&by_rows, open, in, 3, &out) != GANTRY_OK)
+            fail_msg("%zu: %s", i, gantry_last_message());
+        join_expect_equal(s, out, known);
+    }
+    expect_ended_well(s);
+    runtime_fixture_close(&f);
+}
+
 /* ---- bad input ---- */
 
 JOIN_BODY(widen) {

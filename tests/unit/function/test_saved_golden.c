@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The saved function that Gantry 0.1 wrote, as the format's description says it, loads and
  * computes what it did: tests/golden/make_saved_function.py.
- * Promise: So does one of format 2, with a node whose elements a body joins. */
+ * Promise: So does one of format 2, with a node whose elements a body joins.
+ * Promise: A file of format 1 with such a node is refused, and one whose metadata and graph are of
+ * unlike formats. */
 #define _XOPEN_SOURCE 700
 
 #include "function_fixture.h"
+#include "saved_file.h"
 #include "test.h"
+
+#define JOINED GANTRY_TEST_SOURCE_DIR "/tests/golden/saved_joined_0_1.safetensors"
 
 static void call_golden(gantry_scope_t *scope, gantry_function_t *function, float factor,
                         const gantry_tensor_t **outputs) {
@@ -72,9 +77,7 @@ TEST(joined_golden_file_loads) {
     const float numbers[] = {1, 2, 3, 4, 5, 6};
     runtime_fixture_open(&f, 0);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
-    if (gantry_function_load(f.runtime,
-                             GANTRY_TEST_SOURCE_DIR "/tests/golden/saved_joined_0_1.safetensors",
-                             NULL, &function) != GANTRY_OK)
+    if (gantry_function_load(f.runtime, JOINED, NULL, &function) != GANTRY_OK)
         fail_msg("%s", gantry_last_message());
     const gantry_tensor_t *inputs[] = {
         gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3), numbers, sizeof numbers),
@@ -84,6 +87,36 @@ TEST(joined_golden_file_loads) {
     EXPECT_F32(outputs[0], 3, 60);
     gantry_function_release(function);
     expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+/* Loads the golden file with these formats of its metadata and of its graph. */
+static gantry_status_t load_formats(gantry_runtime_t *runtime, char metadata, unsigned char graph) {
+    saved_file_t file, golden = {.path = JOINED};
+    gantry_function_t *function = NULL;
+    saved_file_init(&file);
+    saved_file_read(&golden);
+    golden.bytes[saved_file_find(&golden, "gantry_format\":\"2", 17) + 16] =
+        (unsigned char)metadata;
+    golden.bytes[saved_file_find(&golden, "GTRYGRPH\2", 9) + 8] = graph;
+    saved_file_write(&file, golden.bytes, golden.size);
+    const gantry_status_t status = gantry_function_load(runtime, file.path, NULL, &function);
+    gantry_function_release(function);
+    saved_file_deinit(&file);
+    free(golden.bytes);
+    return status;
+}
+
+TEST(joins_need_format_2) {
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    expect_refusal(load_formats(f.runtime, '1', 2), GANTRY_DATA_LOSS,
+                   "the format of its graph is 2, and that of its metadata 1");
+    expect_refusal(load_formats(f.runtime, '2', 1), GANTRY_DATA_LOSS,
+                   "the format of its graph is 1, and that of its metadata 2");
+    expect_refusal(load_formats(f.runtime, '1', 1), GANTRY_DATA_LOSS,
+                   "a graph of format 2 has such nodes, and this one is of format 1");
+    assert_int_equal(load_formats(f.runtime, '2', 2), GANTRY_OK);
     runtime_fixture_close(&f);
 }
 

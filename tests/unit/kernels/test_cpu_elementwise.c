@@ -199,7 +199,7 @@ static uint64_t int_result(size_t op, int64_t x, int64_t y, int is_unsigned) {
         if (IS(Div)) return a / b;
         if (IS(Maximum)) return a > b ? a : b;
         if (IS(Minimum)) return a < b ? a : b;
-        if (IS(Relu)) return a;
+        if (IS(Abs) || IS(Relu)) return a;
     }
 
     const uint64_t a = (uint64_t)x;

@@ -14,8 +14,9 @@ typedef const gantry_tensor_t tensor;
 static gantry_runtime_t *onnx_runtime;
 
 static inline int onnx_open(void **state) {
-    const gantry_runtime_options_t options = {
-        .struct_size = sizeof options, .backend_path = GANTRY_TEST_MODULES, .cpu_threads = 2};
+    const gantry_runtime_options_t options = {.struct_size = sizeof options,
+                                              .backend_path = GANTRY_TEST_MODULES "/../gantry",
+                                              .cpu_threads = 2};
     (void)state;
     return gantry_runtime_create(&options, &onnx_runtime) != GANTRY_OK;
 }
@@ -45,7 +46,7 @@ static inline onnx_loaded_t onnx_begin_with(onnx_wire_t *graph,
 }
 
 static inline onnx_loaded_t onnx_begin(onnx_wire_t *graph) {
-    return onnx_begin_with(graph, NULL, NULL);
+    return onnx_begin_with(graph, NULL, "/CPU:0");
 }
 
 /* A scope that failed was read by the test. */
