@@ -14,7 +14,7 @@ import os
 import sys
 
 import numpy as np
-from onnx import TensorProto
+from onnx import TensorProto, helper, numpy_helper
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 spec = importlib.util.spec_from_file_location("make_versions", os.path.join(HERE, "make_versions.py"))
@@ -552,6 +552,45 @@ def trap_cases():
     refusal("col2im_blocks", "Col2Im", 18, [numbers([1, 5, 4]), ints([4, 4]), ints([2, 2])], constants=(1, 2))
 
 
+def net(name, nodes, inputs, outputs, opset=17, constants=(), refused=False):
+    """A case of several nodes; inputs and constants: arrays by name; outputs: types by name."""
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(nodes, "graph", [value(k, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape) for k, v in inputs.items()],
+                              [value(k, t, None) for k, t in outputs.items()], [numpy_helper.from_array(v, k) for k, v in dict(constants).items()])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=versions.IR[opset])
+    want = [np.zeros(1, np.float32)] * len(outputs) if refused else versions.outputs_of(model, list(inputs), list(inputs.values()), "ort")
+    versions.add(("refused_" if refused else "") + name, model, list(inputs.values()), want, 1e-5, 1e-6)
+
+
+def sequence_cases():
+    node, x, y = helper.make_node, numbers([2, 3]), numbers([2, 3])
+    at = {"first": np.asarray(0, np.int64), "last": np.asarray(-1, np.int64), "one": np.asarray(1, np.int64)}
+    make = node("SequenceConstruct", ["x", "y"], ["s"])
+    net("sequence_at", [make, node("SequenceAt", ["s", "last"], ["z"])], {"x": x, "y": y}, {"z": FLOAT}, constants=at)
+    net("sequence_insert_erase", [make, node("SequenceInsert", ["s", "y", "first"], ["a"]), node("SequenceErase", ["a", "last"], ["b"]),
+                                  node("ConcatFromSequence", ["b"], ["z"], axis=-1), node("SequenceLength", ["a"], ["n"])],
+        {"x": x, "y": y}, {"z": FLOAT, "n": INT64}, constants=at)
+    net("sequence_stack", [make, node("SequenceInsert", ["s", "y"], ["a"]), node("ConcatFromSequence", ["a"], ["z"], axis=1, new_axis=1)],
+        {"x": x, "y": y}, {"z": FLOAT})
+    net("sequence_empty", [node("SequenceEmpty", [], ["e"]), node("SequenceInsert", ["e", "x"], ["s"]), node("SequenceErase", ["s"], ["f"]),
+                           node("SequenceLength", ["f"], ["n"]), node("SequenceAt", ["s", "first"], ["z"])],
+        {"x": x}, {"z": FLOAT, "n": INT64}, constants=at)
+    for split, keep in ((None, 0), (None, 1), (np.asarray(2, np.int64), 1), (ints([1, 2]), 0)):
+        names, tensors = (["x"], {}) if split is None else (["x", "parts"], {"parts": split})
+        net(f"sequence_split_{keep}_{0 if split is None else split.ndim + 1}",
+            [node("SplitToSequence", names, ["s"], axis=1, keepdims=keep), node("SequenceAt", ["s", "one"], ["z"]), node("SequenceLength", ["s"], ["n"])],
+            {"x": x}, {"z": FLOAT, "n": INT64}, constants=at | tensors)
+    body = helper.make_graph([node("Mul", ["a", "b"], ["c"]), node("Shape", ["c"], ["d"])], "body",
+                             [helper.make_tensor_value_info(k, FLOAT, None) for k in "ab"],
+                             [helper.make_tensor_value_info("c", FLOAT, None), helper.make_tensor_value_info("d", INT64, None)])
+    net("sequence_map", [make, node("SequenceMap", ["s", "y"], ["t", "u"], body=body), node("SequenceAt", ["t", "first"], ["z"]),
+                         node("ConcatFromSequence", ["u"], ["n"], axis=0)], {"x": x, "y": y}, {"z": FLOAT, "n": INT64}, constants=at)
+    net("sequence_as_tensor", [make, node("Relu", ["s"], ["z"])], {"x": x, "y": y}, {"z": FLOAT}, refused=True)
+    net("sequence_position", [make, node("SequenceAt", ["s", "p"], ["z"])], {"x": x, "y": y}, {"z": FLOAT}, constants={"p": np.asarray(2, np.int64)},
+        refused=True)
+    net("sequence_of_tensor", [node("SequenceAt", ["x", "first"], ["z"])], {"x": x}, {"z": FLOAT}, constants=at, refused=True)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", nargs="?")
@@ -565,6 +604,7 @@ def main():
     refused = add_cases(options.count, options.only)
     if not options.only:
         trap_cases()
+        sequence_cases()
     if options.verbose:
         for (op, error), times in sorted(refused.items()):
             print(times, op, error.replace("\n", " "), file=sys.stderr)
