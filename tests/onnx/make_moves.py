@@ -591,6 +591,59 @@ def sequence_cases():
     net("sequence_of_tensor", [node("SequenceAt", ["x", "first"], ["z"])], {"x": x}, {"z": FLOAT}, constants=at, refused=True)
 
 
+def open_cases():
+    """Sizes that depend on data, and what follows them."""
+    node, x = helper.make_node, numbers([6, 4])
+    mask, k = R.rand(6) < 0.7, {"one": ints([1]), "zero": ints([0]), "rest": ints([-1, 2]), "copy": ints([0, -1]), "axis": ints([1])}
+    rows = node("Compress", ["x", "mask"], ["r"], axis=0)
+    for name, nodes in {
+        "reshape": [node("Reshape", ["r", "rest"], ["z"])],
+        "reshape_copy": [node("Unsqueeze", ["r", "one"], ["u"]), node("Reshape", ["u", "copy"], ["z"])],
+        "flatten": [node("Flatten", ["r"], ["z"], axis=0)],
+        "flatten_rows": [node("Unsqueeze", ["r", "one"], ["u"]), node("Flatten", ["u"], ["z"])],
+        "unsqueeze_squeeze": [node("Unsqueeze", ["r", "axis"], ["u"]), node("Squeeze", ["u", "axis"], ["z"])],
+        "squeeze_all": [node("Unsqueeze", ["r", "axis"], ["u"]), node("Squeeze", ["u"], ["z"])],
+        "transpose": [node("Transpose", ["r"], ["z"])],
+        "concat": [node("Concat", ["r", "x", "r"], ["z"], axis=0)],
+        "slice": [node("Slice", ["r", "one", "far", "zero", "two"], ["z"])],
+        "slice_back": [node("Slice", ["r", "last", "low", "zero", "last"], ["z"])],
+        "slice_columns": [node("Slice", ["r", "one", "far", "one"], ["z"])],
+        "split_columns": [node("Split", ["r", "halves"], ["a", "b"], axis=1), node("Sub", ["a", "b"], ["z"])],
+        "pad": [node("Pad", ["r", "pads"], ["z"])],
+        "tile": [node("Tile", ["r", "twos"], ["z"])],
+        "expand": [node("Expand", ["r", "ones"], ["z"])],
+        "gather_last": [node("Gather", ["r", "last"], ["z"], axis=0)],
+        "scatter": [node("ScatterND", ["r", "place", "row"], ["z"])],
+        "shape": [node("Shape", ["r"], ["s"]), node("Cast", ["s"], ["z"], to=FLOAT)],
+        "size": [node("Size", ["r"], ["s"]), node("Cast", ["s"], ["z"], to=FLOAT)],
+        "of_shape": [node("Shape", ["r"], ["s"]), node("ConstantOfShape", ["s"], ["z"])],
+        "mat_mul": [node("Transpose", ["x"], ["t"]), node("MatMul", ["r", "t"], ["z"])],
+        "mat_mul_rows": [node("Unsqueeze", ["r", "one"], ["u"]), node("Transpose", ["x"], ["t"]), node("MatMul", ["u", "t"], ["z"])],
+        "gemm": [node("Gemm", ["r", "x"], ["z"], transB=1)],
+        "einsum": [node("Einsum", ["r", "x"], ["z"], equation="ij,kj->ki")],
+        "top_k": [node("TopK", ["r", "one"], ["z", "i"], axis=1)],
+        "top_k_rows": [node("TopK", ["r", "one"], ["z", "i"], axis=0)],
+        "one_hot": [node("ArgMax", ["r"], ["i"], axis=1, keepdims=0), node("OneHot", ["i", "four", "pair"], ["z"])],
+        "trilu": [node("Trilu", ["r"], ["z"])],
+        "resize": [node("Unsqueeze", ["r", "zero"], ["u"]), node("Unsqueeze", ["u", "zero"], ["v"]), node("Resize", ["v", "", "scales"], ["z"])],
+        "conv": [node("Unsqueeze", ["r", "one"], ["u"]), node("Conv", ["u", "filter"], ["z"], pads=[1, 1])],
+        "conv_long": [node("Unsqueeze", ["r", "zero"], ["u"]), node("Transpose", ["u"], ["t"], perm=[0, 2, 1]), node("Conv", ["t", "wide"], ["z"], auto_pad="SAME_LOWER")],
+        "pool": [node("Unsqueeze", ["r", "one"], ["u"]), node("AveragePool", ["u"], ["z"], kernel_shape=[2])],
+    }.items():
+        more = {"far": ints([2**63 - 1]), "low": ints([-(2**63)]), "two": ints([2]), "last": ints([-1]), "halves": ints([2, 2]), "four": ints([4]),
+                "pads": ints([1, 0, -1, 2]), "twos": ints([2, 2]), "ones": ints([3, 1, 1]), "place": ints([[-1]]), "row": numbers([1, 4]),
+                "pair": np.float32([0, 1]), "scales": np.float32([1, 1, 2, 2]), "filter": numbers([2, 1, 3]), "wide": numbers([2, 4, 2])}
+        used = {name for each in nodes for name in each.input}
+        net(f"open_{name}", [rows] + nodes, {"x": x, "mask": mask}, {"z": FLOAT}, constants={n: v for n, v in (k | more).items() if n in used})
+    net("open_non_zero", [node("Abs", ["x"], ["a"]), node("Greater", ["a", "two"], ["g"]), node("NonZero", ["g"], ["n"]), node("Transpose", ["n"], ["t"]),
+                          node("GatherND", ["x", "t"], ["z"])], {"x": x}, {"z": FLOAT}, constants={"two": np.float32(2)})
+    boxes = R.uniform(0, 1, (1, 6, 4)).astype(np.float32)
+    net("open_boxes", [node("NonMaxSuppression", ["b", "s", "most", "over"], ["n"]), node("Gather", ["n", "col"], ["i"], axis=1),
+                       node("Squeeze", ["i", "axis"], ["j"]), node("Gather", ["b", "j"], ["z"], axis=1)],
+        {"b": boxes, "s": R.rand(1, 2, 6).astype(np.float32)}, {"z": FLOAT},
+        constants={"most": ints([3]), "over": np.float32([0.3]), "col": ints([2]), "axis": ints([1])})
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", nargs="?")
@@ -605,6 +658,7 @@ def main():
     if not options.only:
         trap_cases()
         sequence_cases()
+        open_cases()
     if options.verbose:
         for (op, error), times in sorted(refused.items()):
             print(times, op, error.replace("\n", " "), file=sys.stderr)
