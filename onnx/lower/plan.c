@@ -183,9 +183,16 @@ static bool grows(const gantry__onnx_plan_t *plan, const gantry__onnx_node_t *no
     return false;
 }
 
+/* Lists are no tensors. */
+static bool makes_list(const gantry__onnx_node_t *node) {
+    return strncmp(node->op, "Sequence", 8) == 0 || strncmp(node->op, "Optional", 8) == 0 ||
+           strcmp(node->op, "SplitToSequence") == 0;
+}
+
 static bool is_constant_node(const gantry__onnx_plan_t *plan, const gantry__onnx_node_t *node,
                              const gantry__onnx_row_t *row) {
-    if (!row || gantry__onnx_row_attr(row, "seed") || grows(plan, node)) return false;
+    if (!row || gantry__onnx_row_attr(row, "seed") || grows(plan, node) || makes_list(node))
+        return false;
     for (size_t i = 0; i < node->attr_count; ++i) {
         if (node->attrs[i].kind == GANTRY__ONNX_GRAPH || node->attrs[i].kind == GANTRY__ONNX_GRAPHS)
             return false;
