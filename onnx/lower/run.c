@@ -357,14 +357,13 @@ static bool is_left_out(const gantry__onnx_plan_t *plan, const gantry__onnx_node
     return true;
 }
 
-static gantry_status_t fail_refused(gantry__onnx_run_t *run, const gantry__onnx_node_t *node) {
+static gantry_status_t fail_refused(gantry__onnx_run_t *run, const gantry__onnx_node_t *node,
+                                    size_t position) {
     const gantry__onnx_plan_t *plan = &run->constants->plan;
-    for (size_t i = 0; i < plan->refusal_count; ++i) {
-        if (plan->refusals[i].node != node) continue;
-        (void)gantry_fail(plan->refusals[i].status, plan->refusals[i].reason);
-        return name_node(run, node, plan->refusals[i].status);
-    }
-    return gantry__fail(GANTRY_INTERNAL, "%s: a node has no row", plan->model->path);
+    const gantry__onnx_refusal_t *refusal = gantry__onnx_plan_refusal(plan, position);
+    if (!refusal) return gantry__fail(GANTRY_INTERNAL, "%s: a node has no row", plan->model->path);
+    (void)gantry_fail(refusal->status, refusal->reason);
+    return name_node(run, node, refusal->status);
 }
 
 /* The result of nodes that are folded into this one is its own. */
@@ -385,7 +384,7 @@ gantry_status_t gantry__onnx_run_graph(gantry__onnx_run_t *run, gantry_scope_t *
     for (size_t n = 0; n < graph->node_count; ++n) {
         const gantry__onnx_node_t *node = &graph->nodes[n];
         if (is_left_out(plan, node) || plan->is_folded[first + n]) continue;
-        if (!rows[n]) return fail_refused(run, node);
+        if (!rows[n]) return fail_refused(run, node, first + n);
         if (!run->is_eager) name_next(scope, node->name);
         run->first_node = first;
         GANTRY__TRY(run_node(run, scope, node, rows[n]));
