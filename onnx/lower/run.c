@@ -160,7 +160,7 @@ static gantry_status_t take_outputs(gantry__onnx_run_t *run, const gantry__onnx_
         if (value == GANTRY__ONNX_NO_VALUE || !x) continue;
         if (run->is_constant_node) {
             gantry_tensor_t *settled;
-            GANTRY__TRY(gantry__onnx_constants_settle(call->scope, x, &settled));
+            GANTRY__TRY(gantry__onnx_constants_settle(run->constants, call->scope, x, &settled));
             run_own(run, value, settled);
         } else {
             gantry__onnx_run_set(run, value, x, is_known || is_made(call, x));
