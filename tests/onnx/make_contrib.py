@@ -498,6 +498,38 @@ def group_cases():
     contrib("gqa_lengths_rotary", "GroupQueryAttention", [*given, cos, sin], names, constants=(6,), num_heads=heads, kv_num_heads=few, do_rotary=1)
 
 
+# ---- what must be refused ----
+def refusal(name, op, version, inputs, outputs=1, constants=(), domain="", **attrs):
+    case(f"refused_{name}", op, version, inputs, outputs, constants, domain, want=[np.zeros(1, np.float32)] * outputs, **attrs)
+
+
+def refused_cases():
+    x, w, r = floats(4, 2, 3), floats(1, 16, 3), floats(1, 16, 4)
+    refusal("direction", "LSTM", 14, [x, w, r], direction="sideways", hidden_size=4)
+    refusal("activation", "LSTM", 14, [x, w, r], activations=["Sigmoid", "Tanh", "Cosh"], hidden_size=4)
+    refusal("activation_count", "LSTM", 14, [x, w, r], activations=["Sigmoid"], hidden_size=4)
+    refusal("hidden_size", "LSTM", 14, [x, w, r], hidden_size=5)
+    refusal("lengths", "LSTM", 14, [x, w, r, None, np.array([5, 1], np.int32)], constants=(4,), hidden_size=4)
+    refusal("weights", "GRU", 14, [x, w, r], hidden_size=4)
+    refusal("rank", "RNN", 14, [x[0], w, r], hidden_size=4)
+    refusal("scale_axis", "QuantizeLinear", 13, [floats(2, 3), np.ones(2, np.float32), np.zeros(2, np.uint8)])
+    refusal("scale_blocks", "DequantizeLinear", 21, [whole(2, 4), floats(2, 3)], axis=1, block_size=2)
+    refusal("block_size", "DequantizeLinear", 19, [whole(2, 4), floats(2, 2)], axis=1, block_size=2)
+    refusal("attention_past", "Attention", 23, [floats(1, 2, 3, 4)] * 3 + [None, floats(1, 2, 3, 4)])
+    refusal("attention_heads", "Attention", 23, [floats(1, 3, 8)] * 3, q_num_heads=3, kv_num_heads=2)
+    refusal("attention_mode", "Attention", 23, [floats(1, 2, 3, 4)] * 3, 4, qk_matmul_output_mode=4)
+    refusal("update_rule", "LinearAttention", 27, [floats(1, 3, 8)] * 3, 2, q_num_heads=2, kv_num_heads=2, update_rule="best")
+    refusal("dft_axis", "DFT", 17, [floats(2, 3, 2)], axis=2)
+    refusal("dft_onesided", "DFT", 17, [floats(2, 3, 2)], onesided=1)
+    refusal("dft_long", "DFT", 17, [floats(1, 5000, 2)])
+    refusal("frames", "STFT", 17, [floats(1, 8, 1), np.int64(2), None, np.int64(9)], constants=(1, 3))
+    refusal("bits", "MatMulNBits", 17, [floats(2, 16), whole(3, 1, 6), floats(3)], domain=MICROSOFT, K=16, N=3, bits=3, block_size=16)
+    refusal("fused", "FusedConv", 17, [floats(1, 3, 6, 5), floats(4, 3, 3, 3)], domain=MICROSOFT, activation="Cosh")
+    refusal("head_sink", "GroupQueryAttention", 17, [floats(1, 1, 16)] * 3 + [None, None, np.array([0], np.int32), np.array([1], np.int32)] +
+            [None] * 4 + [floats(2)], domain=MICROSOFT, num_heads=2, kv_num_heads=2)
+    refusal("beam", "BeamSearch", 17, [np.zeros((1, 1), np.int32)], domain=MICROSOFT)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?")
@@ -506,7 +538,7 @@ def main():
     if not given.folder and not given.pack:
         parser.error("a folder or --pack is needed")
     for make in (if_cases, loop_cases, scan_cases, recurrent_cases, quantize_cases, product_cases, signal_cases, fused_cases, norm_cases, bit_cases,
-                 quantized_contrib_cases, attention_cases):
+                 quantized_contrib_cases, attention_cases, refused_cases):
         make()
     if given.folder:
         base.write_folder(given.folder)
