@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes cases of ops that move, choose, pool and multiply elements, for operator sets 7 to 24: random ones, and traps.
+"""Writes cases of ops that move, choose, pool and multiply elements, for operator sets 7 to 28: random ones, and traps.
 
     make_moves.py FOLDER [--seed N] [--count N] [--only OP]     a folder for each case, as scripts/make-onnx-cases
     make_moves.py --pack FILE.tar.gz                            the same in one file: moves.tar.gz
 
 A case is one node with random sizes, attributes and versions. Arguments such as axes are constants of the model or
-inputs. The outputs are those of ONNX Runtime; a draw that it refuses is drawn again. Needs onnx, onnxruntime and numpy.
+inputs. The outputs are those of ONNX Runtime; a draw that it refuses is drawn again. Those of Col2Im, which it has wrong
+for other than two spatial dimensions, are of onnx.reference. Needs onnx, onnxruntime and numpy.
 """
 import argparse
 import importlib.util
@@ -31,8 +32,7 @@ def pick(*values):
 
 def version(least, *more):
     """A version at which the op changes, or one after it."""
-    known = [v for v in (least, *more) if v <= 24]
-    return min(24, pick(*known) + pick(0, 0, 1))
+    return min(28, pick(least, *more) + pick(0, 0, 1, 3))
 
 
 def sizes(rank, low=1, high=5):
@@ -447,8 +447,10 @@ def draw_nms():
 
 
 def draw_sample():
-    opset, shape = version(16, 20, 22), [pick(1, 2), pick(1, 2)] + sizes(2, 2, 4)
-    grid = R.uniform(-1.4, 1.4, [shape[0]] + sizes(2, 1, 3) + [2]).astype(np.float32)
+    opset = version(16, 20, 22)
+    rank = pick(2, 2, 3) if opset >= 20 else 2
+    shape = [pick(1, 2), pick(1, 2)] + sizes(rank, 2, 4)
+    grid = R.uniform(-1.4, 1.4, [shape[0]] + sizes(rank, 1, 3) + [rank]).astype(np.float32)
     mode = pick("nearest", *(("bilinear", "bicubic") if opset < 20 else ("linear", "cubic")))
     return Draw("GridSample", opset, [numbers(shape), grid], mode=mode, padding_mode=pick("zeros", "border", "reflection"), align_corners=pick(0, 1))
 
@@ -478,6 +480,48 @@ def draw_rest():
     return Draw(op, version(18), [numbers(shape), ints(sizes(len(axes), 1, 7))], known=(1,), axes=axes)
 
 
+def draw_col2im():
+    rank, n, c = pick(1, 2, 3), pick(1, 2), pick(1, 2)
+    image, block, strides, dilations = sizes(rank, 3, 6), sizes(rank, 1, 2), sizes(rank, 1, 2), sizes(rank, 1, 2)
+    pads = sizes(2 * rank, 0, 1)
+    windows = [(image[i] + pads[i] + pads[i + rank] - dilations[i] * (block[i] - 1) - 1) // strides[i] + 1 for i in range(rank)]
+    return Draw("Col2Im", version(18), [numbers([n, c * int(np.prod(block)), int(np.prod(windows))]), ints(image), ints(block)], known=(1, 2),
+                strides=strides, dilations=dilations, pads=pads)
+
+
+def draw_deform():
+    opset, group, offset_group, n = version(19, 22), pick(1, 2), pick(1, 2), pick(1, 2)
+    c, m, image, kernel, strides, dilations, pads = 2 * pick(1, 2), 2 * pick(1, 2), sizes(2, 4, 6), sizes(2, 1, 3), sizes(2, 1, 2), sizes(2, 1, 2), sizes(4, 0, 1)
+    out = [(image[i] + pads[i] + pads[i + 2] - dilations[i] * (kernel[i] - 1) - 1) // strides[i] + 1 for i in range(2)]
+    taps = kernel[0] * kernel[1]
+    inputs = [numbers([n, c] + image), numbers([m, c // group] + kernel), R.uniform(-2, 2, [n, 2 * taps * offset_group] + out).astype(np.float32)]
+    if R.rand() < 0.7:
+        inputs.append(numbers([m]) if R.rand() < 0.7 else None)
+        if R.rand() < 0.7:
+            inputs.append(R.rand(*[n, taps * offset_group] + out).astype(np.float32))
+        elif inputs[-1] is None:
+            inputs.pop()
+    return Draw("DeformConv", opset, inputs, known=(1,), group=group, offset_group=offset_group, strides=strides, dilations=dilations, pads=pads)
+
+
+def draw_unpool():
+    shape, kernel = [pick(1, 2), pick(1, 2)] + sizes(pick(1, 2), 1, 3), None
+    rank = len(shape) - 2
+    kernel, strides = sizes(rank, 2, 3), sizes(rank, 2, 3)
+    whole = shape[:2] + [(shape[2 + i] - 1) * strides[i] + kernel[i] for i in range(rank)]
+    places = R.permutation(int(np.prod(whole)))[: int(np.prod(shape))].reshape(shape)
+    return Draw("MaxUnpool", version(9, 11, 22), [numbers(shape), ints(places)], kernel_shape=kernel, strides=strides)
+
+
+def draw_tensor_scatter():
+    shape, axis = sizes(pick(3, 4), 2, 5), pick(1, -2)
+    part, mode = list(shape), pick("linear", "circular")
+    part[axis] = int(R.randint(1, shape[axis] + 1))
+    last = shape[axis] - (part[axis] if mode == "linear" else 1)
+    inputs = [numbers(shape), numbers(part)] + ([ints(R.randint(0, last + 1, shape[0]))] if R.rand() < 0.8 else [])
+    return Draw("TensorScatter", 24, inputs, axis=axis, mode=mode)
+
+
 DRAWS = {name[5:]: draw for name, draw in list(globals().items()) if name.startswith("draw_")}
 
 
@@ -489,7 +533,7 @@ def add_cases(count, only):
             draw = DRAWS[name]()
             try:
                 versions.case(f"moves_{i:04d}_{draw.op}_{draw.opset}", draw.op, draw.opset, draw.inputs, draw.outputs, draw.constants,
-                              types=draw.types, rtol=1e-4, atol=1e-5, **draw.attrs)
+                              by="reference" if draw.op == "Col2Im" else "ort", types=draw.types, rtol=1e-4, atol=1e-5, **draw.attrs)
                 break
             except Exception as error:
                 refused.setdefault((draw.op, str(error)[:160]), 0)
