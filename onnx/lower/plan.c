@@ -152,10 +152,31 @@ static gantry_status_t find_rows(gantry__onnx_plan_t *plan, const onnx_plan_grap
 
 /* ---- constants ---- */
 
+/* The most elements of a constant that is only a shape and a number in the file. */
+#define MOST_FILLED (1 << 25)
+#define ONNX_INT64 7
+
+/* Whether ConstantOfShape makes so many elements, or nobody knows how many. */
+static bool fills_much(const gantry__onnx_plan_t *plan, const gantry__onnx_node_t *node) {
+    const gantry__onnx_tensor_t *shape = plan->model->values[node->inputs[0]].tensor;
+    double product = 1;
+    if (!shape || shape->type != ONNX_INT64 || shape->count < 0 ||
+        (shape->data != GANTRY__ONNX_RAW && shape->data != GANTRY__ONNX_NUMBERS) ||
+        shape->raw.size / sizeof(int64_t) < (uint64_t)shape->count)
+        return true;
+    for (int64_t i = 0; i < shape->count; ++i) {
+        int64_t size;
+        memcpy(&size, shape->raw.data + (size_t)i * sizeof size, sizeof size);
+        product *= (double)size;
+    }
+    return product > MOST_FILLED;
+}
+
 /* Results that may be much larger than their inputs are made in the trace. */
-static bool grows(const gantry__onnx_node_t *node) {
-    static const char *const ops[] = {"ConstantOfShape", "Expand", "Range",  "Tile",
-                                      "OneHot",          "Pad",    "Resize", "Upsample"};
+static bool grows(const gantry__onnx_plan_t *plan, const gantry__onnx_node_t *node) {
+    static const char *const ops[] = {"Expand", "Range",  "Tile",    "OneHot",
+                                      "Pad",    "Resize", "Upsample"};
+    if (strcmp(node->op, "ConstantOfShape") == 0) return fills_much(plan, node);
     for (size_t i = 0; i < sizeof ops / sizeof *ops; ++i) {
         if (strcmp(ops[i], node->op) == 0) return true;
     }
@@ -164,7 +185,7 @@ static bool grows(const gantry__onnx_node_t *node) {
 
 static bool is_constant_node(const gantry__onnx_plan_t *plan, const gantry__onnx_node_t *node,
                              const gantry__onnx_row_t *row) {
-    if (!row || gantry__onnx_row_attr(row, "seed") || grows(node)) return false;
+    if (!row || gantry__onnx_row_attr(row, "seed") || grows(plan, node)) return false;
     for (size_t i = 0; i < node->attr_count; ++i) {
         if (node->attrs[i].kind == GANTRY__ONNX_GRAPH || node->attrs[i].kind == GANTRY__ONNX_GRAPHS)
             return false;

@@ -81,13 +81,28 @@ gantry_status_t gantry_onnx_model_get_op(const gantry_onnx_model_t *model, size_
 
 /* ---- the file ---- */
 
-static uint64_t weight_bytes(const gantry__onnx_graph_model_t *model) {
+static uint64_t bytes_of_tensor(const gantry__onnx_tensor_t *tensor) {
+    if (!tensor) return 0;
+    return (uint64_t)tensor->count * gantry_dtype_size(gantry__onnx_stored_dtype(tensor->type));
+}
+
+static uint64_t bytes_of_attributes(const gantry__onnx_node_t *node) {
     uint64_t bytes = 0;
-    for (size_t v = 0; v < model->value_count; ++v) {
-        const gantry__onnx_tensor_t *tensor = model->values[v].tensor;
-        if (tensor)
-            bytes += (uint64_t)tensor->count *
-                     gantry_dtype_size(gantry__onnx_stored_dtype(tensor->type));
+    for (size_t i = 0; i < node->attr_count; ++i) {
+        for (size_t k = 0; node->attrs[i].tensors && k < node->attrs[i].count; ++k)
+            bytes += bytes_of_tensor(node->attrs[i].tensors[k]);
+    }
+    return bytes;
+}
+
+/* Of initializers, and of tensors that are attributes. */
+static uint64_t weight_bytes(const gantry__onnx_plan_t *plan) {
+    uint64_t bytes = 0;
+    for (size_t v = 0; v < plan->model->value_count; ++v)
+        bytes += bytes_of_tensor(plan->model->values[v].tensor);
+    for (size_t g = 0; g < plan->graph_count; ++g) {
+        for (size_t n = 0; n < plan->graphs[g].graph->node_count; ++n)
+            bytes += bytes_of_attributes(&plan->graphs[g].graph->nodes[n]);
     }
     return bytes;
 }
@@ -108,7 +123,7 @@ gantry_status_t gantry_onnx_model_get_info(const gantry_onnx_model_t *model,
                                      .opset_count = file->opset_count,
                                      .op_count = model->op_count,
                                      .metadata_count = file->property_count,
-                                     .weight_bytes = weight_bytes(file)};
+                                     .weight_bytes = weight_bytes(&model->constants.plan)};
     return gantry__struct_fill(out_info, &info, sizeof info, call);
 }
 
