@@ -63,7 +63,10 @@ static gantry_status_t run_checked(gantry_onnx_model_t *model, gantry_scope_t *s
     if (!places) return GANTRY_RESOURCE_EXHAUSTED;
     onnx_passed_t passed = {places, places + graph->input_count, 0};
     const gantry_status_t status = call_until_passed(model, scope, inputs, &passed);
-    for (size_t i = 0; status == GANTRY_OK && i < output_count; ++i) outputs[i] = passed.outputs[i];
+    for (size_t i = 0; status == GANTRY_OK && i < output_count; ++i) {
+        outputs[i] = passed.outputs[i];
+        gantry__onnx_constants_note_device(&model->constants, gantry_tensor_device(outputs[i]));
+    }
     gantry__onnx_free(places);
     return status;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: When any allocation of libgantry_onnx fails, loading and running end with
  * ResourceExhausted, nothing leaks, and the next try works.
- * Promise: A filter is in memory once: in the order of axes in which it is used. */
+ * Promise: A filter is in memory once: in the order of axes in which it is used; traces for a
+ * device other than the host share it. */
 #define _GNU_SOURCE
 
+#include "need_opencl.h"
 #include "onnx_net.h"
 #include "train_heap.h"
 
@@ -48,30 +50,54 @@ TEST(a_model_works_after_a_run_without_memory) {
 
 /* ---- memory ---- */
 
-/* A convolution of weights of 2 MiB, whose file is not aligned. */
-TEST(a_filter_is_in_memory_once) {
-    enum { CHANNELS = 256, BYTES = CHANNELS * CHANNELS * 9 * 4 };
+#define CHANNELS 256
+#define FILTER_BYTES (CHANNELS * CHANNELS * 9 * 4)
+
+/* A convolution of weights of 2.25 MiB, whose file is not aligned, of images of several sizes. */
+static onnx_loaded_t begin_large(const char *device) {
     onnx_wire_t graph = {0};
-    float *w = calloc(1, BYTES);
+    float *w = calloc(1, FILTER_BYTES);
     onnx_put_node(&graph, "Conv", "x w", "y", NULL);
     onnx_put_floats(&graph, "w", (const int64_t[]){CHANNELS, CHANNELS, 3, 3}, 4, w);
     onnx_put_value(&graph, ONNX_INPUT, "x", ONNX_FLOAT, "batch,256,h,w");
     onnx_put_value(&graph, ONNX_OUTPUT, "y", ONNX_FLOAT, "batch,256,?,?");
     free(w);
-    train_heap_reset(-1);
-    onnx_loaded_t m = onnx_begin(&graph);
+    return onnx_begin_with(&graph, NULL, device);
+}
+
+static gantry_memory_info_t run_large(onnx_loaded_t *m, int64_t size, const char *device) {
+    float *values = calloc((size_t)(CHANNELS * size * size), 4);
+    gantry_memory_info_t info = {.struct_size = sizeof info};
+    tensor *x = onnx_floats(m->scope, GANTRY_SHAPE(1, CHANNELS, size, size), values);
+    (void)onnx_run(m, &x, 1);
+    free(values);
+    assert_int_equal(gantry_get_memory_info(onnx_runtime, device, &info), GANTRY_OK);
+    return info;
+}
+
+TEST(a_filter_is_in_memory_once) {
+    onnx_loaded_t m = begin_large("/CPU:0");
     for (int64_t size = 3; size < 6; ++size) {
-        float *values = calloc((size_t)(CHANNELS * size * size), 4);
-        gantry_memory_info_t info = {.struct_size = sizeof info};
-        tensor *x = onnx_floats(m.scope, GANTRY_SHAPE(1, CHANNELS, size, size), values);
-        (void)onnx_run(&m, &x, 1);
-        free(values);
-        assert_int_equal(gantry_get_memory_info(onnx_runtime, "CPU:0", &info), GANTRY_OK);
-        if (info.foreign_bytes < BYTES || info.foreign_bytes > BYTES + BYTES / 8)
-            fail_msg("%llu bytes of constants, wanted %d", (unsigned long long)info.foreign_bytes,
-                     BYTES);
+        const uint64_t bytes = run_large(&m, size, "CPU:0").foreign_bytes;
+        if (bytes < FILTER_BYTES || bytes > FILTER_BYTES + FILTER_BYTES / 8)
+            fail_msg("%llu bytes of constants, wanted %d", (unsigned long long)bytes, FILTER_BYTES);
     }
     onnx_end(&m);
 }
 
-int main(void) { return test_main_with(make_net, free_net, NULL, NULL); }
+/* The first trace has a copy of its own. */
+TEST(traces_for_a_device_share_their_constants) {
+    need_opencl();
+    onnx_loaded_t m = begin_large("/GPU:0");
+    uint64_t bytes = 0;
+    for (int64_t size = 3; size < 9; ++size) bytes = run_large(&m, size, "GPU:0").current_bytes;
+    if (bytes > 3 * FILTER_BYTES)
+        fail_msg("%llu bytes for 6 traces of %d", (unsigned long long)bytes, FILTER_BYTES);
+    onnx_end(&m);
+}
+
+int main(void) {
+    (void)setenv("GANTRY_OPENCL_CPU", "gpu", 1);
+    (void)setenv("POCL_DEVICES", "pthread", 1);
+    return test_main_with(make_net, free_net, NULL, NULL);
+}
