@@ -7,6 +7,11 @@ if(GANTRY_TRAIN)
           RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/gantry_train DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 endif()
+if(GANTRY_ONNX)
+  install(TARGETS gantry_onnx EXPORT GantryTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+          RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/gantry_onnx DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+endif()
 set(GANTRY_FIND_MPI FALSE) # a program that links the static library links MPI itself
 if(TARGET gantry_train_mpi)
   install(TARGETS gantry_train_mpi EXPORT GantryTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
@@ -46,6 +51,10 @@ install(FILES ${PROJECT_BINARY_DIR}/gantry.pc DESTINATION ${CMAKE_INSTALL_LIBDIR
 if(GANTRY_TRAIN)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/gantry_train.pc.in ${PROJECT_BINARY_DIR}/gantry_train.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/gantry_train.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()
+if(GANTRY_ONNX)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/gantry_onnx.pc.in ${PROJECT_BINARY_DIR}/gantry_onnx.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/gantry_onnx.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()
 if(TARGET gantry_train_mpi)
   set(GANTRY_PC_MPI "")

@@ -49,6 +49,9 @@ typedef struct gantry_onnx_options_t {
     bool follows_links;
     /** Options of its functions: traces, threads, memory budget, passes. NULL: none. */
     const gantry_function_options_t *function;
+    /** Loads a model of which nodes are refused: gantry_onnx_model_get_op and
+     * gantry_onnx_model_explain say why, and a run fails with the first reason. */
+    bool keeps_refused;
 } gantry_onnx_options_t;
 
 /** Loads the model of a file. options may be NULL. NotFound; InvalidArgument with the file, the

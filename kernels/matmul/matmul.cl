@@ -17,8 +17,10 @@
  *
  * It must follow matmul_plan.cl.
  *
+ * With planes the rows are places of images, c_column of each, and C is [images, columns, places].
+ *
  * Options: GANTRY_T; GANTRY_MATMUL_EACH 1, 4 or 8; GANTRY_EPILOGUE 1 for a bias, 2 for a Relu, 3
- * for both; GANTRY_SERIAL 1 for the form of CPUs, 0 for those of GPUs. */
+ * for both; GANTRY_PLANES for planes; GANTRY_SERIAL 1 for the form of CPUs, 0 for those of GPUs. */
 
 #if GANTRY_T_IS_HALF
 #define LOAD(x) GANTRY_WIDEN(x)
@@ -38,10 +40,25 @@
 #define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
 #endif
 
+#ifdef GANTRY_PLANES
+GANTRY_FN GANTRY_LONG plane_offset(const matmul_t *plan, GANTRY_LONG row, GANTRY_LONG column) {
+    const GANTRY_LONG image = gantry__divide_position(row, plan->c_column);
+
+    return image * plan->c_batch + column * plan->c_column + row - image * plan->c_column;
+}
+#define OFFSET(row, column) plane_offset(&plan, row, column)
+#else
+#define OFFSET(row, column) ((row)*plan.c_row + (column)*plan.c_column)
+#endif
+
 #if GANTRY_EPILOGUE & 1
 #define BIAS_SPAN GANTRY_SPAN_IN(bias),
+#ifdef GANTRY_PLANES
+#define BIAS(batch, column) GANTRY_IN(T, bias)[column]
+#else
 /* With a bias, a batch is the groups of a row. */
 #define BIAS(batch, column) GANTRY_IN(T, bias)[(batch)*plan.c_batch + (column)*plan.c_column]
+#endif
 #else
 #define BIAS_SPAN
 #define BIAS(batch, column) ((T)0)
@@ -80,8 +97,12 @@ GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
     GANTRY_GLOBAL const T *y = GANTRY_IN(T, b) + batch_offset(&plan, plan.b_batch, batch);
     GANTRY_GLOBAL T *z = GANTRY_OUT(T, c) + batch * plan.c_batch;
     const int item = (int)GANTRY_LOCAL_ID(0);
+#ifdef GANTRY_PLANES /* neighbouring work-items write neighbouring elements */
+    const int down = item % 16, across = item / 16;
+#else
     const int down = item / 16;
     const int across = item % 16;
+#endif
     U sums[GANTRY_MATMUL_EACH * GANTRY_MATMUL_EACH];
     GANTRY_UNROLLED for (int i = 0; i < GANTRY_MATMUL_EACH * GANTRY_MATMUL_EACH; ++i) {
         sums[i] = 0;
@@ -117,7 +138,7 @@ GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
             GANTRY_LONG to_row = row + down + 16 * i;
             GANTRY_LONG to_column = column + across + 16 * j;
             if (to_row < plan.m && to_column < plan.n) {
-                z[to_row * plan.c_row + to_column * plan.c_column] =
+                z[OFFSET(to_row, to_column)] =
                     finished(sums[i * GANTRY_MATMUL_EACH + j], BIAS(batch, to_column));
             }
         }
@@ -142,8 +163,7 @@ GANTRY_KERNEL matmul_item(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
         sum = MULTIPLY_ADD(LOAD(x[deep * plan.a_column]), LOAD(y[deep * plan.b_row]), sum);
     }
     GANTRY_OUT(T, c)
-    [batch * plan.c_batch + row * plan.c_row + column * plan.c_column] =
-        finished(sum, BIAS(batch, column));
+    [batch * plan.c_batch + OFFSET(row, column)] = finished(sum, BIAS(batch, column));
 }
 
 #else
@@ -208,8 +228,7 @@ GANTRY_KERNEL matmul_rows(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
         GANTRY_IN(T, a) + batch_offset(&plan, plan.a_batch, batch) + row * plan.a_row;
     GANTRY_GLOBAL const T *y =
         GANTRY_IN(T, b) + batch_offset(&plan, plan.b_batch, batch) + column * plan.b_column;
-    GANTRY_GLOBAL T *z =
-        GANTRY_OUT(T, c) + batch * plan.c_batch + row * plan.c_row + column * plan.c_column;
+    GANTRY_GLOBAL T *z = GANTRY_OUT(T, c) + batch * plan.c_batch;
     for (int i = 0; i < ROWS * COLUMNS; ++i) {
         sums[i] = 0;
     }
@@ -232,7 +251,7 @@ GANTRY_KERNEL matmul_rows(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
     }
     for (int i = 0; i < rows; ++i) {
         for (int j = 0; j < columns; ++j) {
-            z[i * plan.c_row + j * plan.c_column] =
+            z[OFFSET(row + i, column + j)] =
                 finished(sums[i * COLUMNS + j], BIAS(batch, column + j));
         }
     }

@@ -67,6 +67,7 @@ static form_t matmul_device_choose_form(const gantry_op_call_t *call, gantry__ma
 static int32_t matmul_device_find_kernel(gantry_op_call_t *call, const form_t *form,
                                          gantry_backend_kernel_t **out_kernel) {
     gantry__k_options_t options = gantry__k_options_of_type(call, call->outputs[0]->dtype);
+    if (gantry__epilogue_area(call) > 0) gantry__k_define(&options, "PLANES", 1);
     gantry__k_define(&options, "MATMUL_EACH", (uint32_t)form->each);
     gantry__k_define(&options, "EPILOGUE", form->epilogue);
     return call->services->kernel(call, &matmul_source, options.text, form->name, out_kernel);
@@ -122,18 +123,30 @@ static int32_t matmul_device_compute(gantry_op_call_t *call) {
     return launch_without_program(call, &shape);
 }
 
+/* The product's shape; with planes, c_column is what an image has of places, and c_batch of
+ * elements. */
+static void read_fused_shape(const gantry_op_call_t *call, gantry__matmul_shape_t *out_shape) {
+    const int64_t area = gantry__epilogue_area(call);
+    gantry__matmul_shape_of(call, out_shape);
+    if (area == 0) return;
+    out_shape->c_column = area;
+    out_shape->c_batch = out_shape->n * area;
+    out_shape->batches = 1;
+    out_shape->batch_rank = 0;
+}
+
 static int32_t matmul_device_takes_fused(const gantry_op_call_t *call) {
     gantry__epilogue_t epilogue;
     gantry__matmul_shape_t shape;
-    gantry__matmul_shape_of(call, &shape);
-    return shape.k > 0 && gantry__epilogue_read(call, &epilogue);
+    read_fused_shape(call, &shape);
+    return shape.k > 0 && gantry__epilogue_read_any(call, &epilogue);
 }
 
 static int32_t matmul_device_compute_fused(gantry_op_call_t *call) {
     gantry__epilogue_t epilogue;
     gantry__matmul_shape_t shape;
-    (void)gantry__epilogue_read(call, &epilogue);
-    gantry__matmul_shape_of(call, &shape);
+    (void)gantry__epilogue_read_any(call, &epilogue);
+    read_fused_shape(call, &shape);
     return launch_product(call, &shape, &epilogue);
 }
 

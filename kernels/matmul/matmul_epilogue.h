@@ -13,12 +13,25 @@ typedef struct gantry__epilogue_t {
     bool has_relu;
 } gantry__epilogue_t;
 
+/* The places of an image, whose results have their channels first (attribute "places"); 0: the
+ * result is the product, row by row. */
+static inline int64_t gantry__epilogue_area(const gantry_op_call_t *call) {
+    const gantry_attr_t *places = gantry__k_attr(call, "places");
+    return places && places->i == 2 ? places->list[0] * places->list[1] : 0;
+}
+
+/* Whether the result of a product or a convolution has its channels first. */
+static inline bool gantry__epilogue_is_first(const gantry_op_call_t *call) {
+    const gantry_attr_t *format = gantry__k_attr(call, "output_format");
+    return gantry__epilogue_area(call) > 0 || (format && format->s && format->s[1] == 'C');
+}
+
 /* Whether the instruction is the sum of the product, input 0, and a vector along its rows, input
  * 1. */
 static inline bool gantry__epilogue_is_bias(const gantry_op_call_t *call,
                                             const gantry__k_instruction_t *in) {
     const gantry_arg_t *c = call->outputs[0], *bias = call->inputs[2];
-    const int64_t columns = c->dims[c->rank - 1];
+    const int64_t columns = c->dims[gantry__epilogue_is_first(call) ? 1 : c->rank - 1];
     return in->id == GANTRY_K_ROW_Add && in->operands[0] + in->operands[1] == 1 &&
            in->operands[0] * in->operands[1] == 0 && bias->element_count == columns &&
            (columns == 1 || bias->dims[bias->rank - 1] == columns);
@@ -26,8 +39,8 @@ static inline bool gantry__epilogue_is_bias(const gantry_op_call_t *call,
 
 /* Reads the program of a call of MatMul, BatchMatMul or _FusedMatMul. Returns false for another
  * program. */
-static inline bool gantry__epilogue_read(const gantry_op_call_t *call,
-                                         gantry__epilogue_t *out_epilogue) {
+static inline bool gantry__epilogue_read_any(const gantry_op_call_t *call,
+                                             gantry__epilogue_t *out_epilogue) {
     const gantry_attr_t *program = gantry__k_attr(call, "program");
     *out_epilogue = (gantry__epilogue_t){.has_relu = false};
     if (!program) return true;
@@ -47,6 +60,13 @@ static inline bool gantry__epilogue_read(const gantry_op_call_t *call,
                done + 1 == count;
     }
     return done == count;
+}
+
+/* The same for kernels that write the product row by row: false, too, if its channels come first.
+ */
+static inline bool gantry__epilogue_read(const gantry_op_call_t *call,
+                                         gantry__epilogue_t *out_epilogue) {
+    return gantry__epilogue_read_any(call, out_epilogue) && gantry__epilogue_area(call) == 0;
 }
 
 #endif

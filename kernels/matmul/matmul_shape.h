@@ -33,7 +33,8 @@ typedef struct gantry__matmul_shape_t {
     int64_t b_batch[GANTRY_MATMUL_BATCH_RANK];
 } gantry__matmul_shape_t;
 
-/* Reads the attributes transpose_a, transpose_b of MatMul or adj_x, adj_y of BatchMatMul. */
+/* Reads the attributes transpose_a, transpose_b of MatMul or adj_x, adj_y of BatchMatMul. The
+ * result must have the product's rows. */
 void gantry__matmul_shape_of(const gantry_op_call_t *call, gantry__matmul_shape_t *out_shape);
 
 /* The same of _GroupedMatMul or _FusedGroupedMatMul. */

@@ -8,6 +8,7 @@
  * Cost: each element is read and written once. A thread gets at least GRAIN_BYTES. */
 #include "kernels/common/cpu_copy.h"
 #include "kernels/common/cpu_kernels.h"
+#include "kernels/move/move_cpu.h"
 #include "kernels/move/move_shape.h"
 
 #include <string.h>
@@ -110,6 +111,21 @@ static void move_cpu_run_copy(const gantry_op_call_t *call, const gantry__move_c
         gantry__cpu_parallel_for(call->device, copy->count, GRAIN_BYTES / size,
                                  loops[gantry__k_size_row(size)], &job);
     }
+}
+
+void gantry__cpu_move_to_planes(const gantry_op_call_t *call, const void *rows) {
+    const gantry_arg_t *out = call->outputs[0];
+    const int64_t images = out->dims[0], channels = out->dims[1],
+                  area = out->dims[2] * out->dims[3];
+    gantry__move_copy_t copy = {
+        .count = out->element_count,
+        .plan = {.rank = 3,
+                 .operands = 2,
+                 .dims = {images, channels, area},
+                 .strides = {{channels * area, 1, channels}, {channels * area, area, 1}}}};
+    if (copy.count == 0) return;
+    gantry__k_plan_collapse(&copy.plan);
+    move_cpu_run_copy(call, &copy, rows);
 }
 
 static int32_t cpu_compute_one(gantry_op_call_t *call) {

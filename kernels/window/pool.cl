@@ -8,7 +8,10 @@
  *              is first stays, and later ones are ignored, as in max_pool_grad
  *
  * Each column of a window is reduced from top to bottom, and then the columns from left to right:
- * so places of one row share their columns. Elements in the padding are left out. */
+ * so places of one row share their columns. Elements in the padding are left out.
+ *
+ * Where channels come first, an item of a processor is a band of rows of one plane: lines of
+ * reduced columns, which have START in the padding, and then the places over them. */
 #ifdef GANTRY_ITEM_TEXT
 
 #if GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF
@@ -268,6 +271,188 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(pool_apart)(GANTRY_GLOBAL const T *x, GANTR
     }
 }
 
+/* ---- planes ---- */
+
+/* to[k] is the reduction of `taps` elements, `apart` from each other, from element k * step on; for
+ * `some` of them at a time, the last of which overlap those before. */
+#define GANTRY_JOIN_SOME(is_mean, step, some, widen)                                           \
+    for (int at = 0; at < count; at += (some)) {                                               \
+        at = at + (some) > count ? count - (some) : at;                                        \
+        if (taps == 3) {                                                                       \
+            for (int k = at; k < at + (some); ++k) {                                           \
+                const C one = GANTRY_POOL_JOIN(is_mean, start, widen(from[k * (step)]));       \
+                const C two = GANTRY_POOL_JOIN(is_mean, one, widen(from[k * (step) + apart])); \
+                to[k] = GANTRY_POOL_JOIN(is_mean, two, widen(from[k * (step) + 2 * apart]));   \
+            }                                                                                  \
+        } else if (taps == 2) {                                                                \
+            for (int k = at; k < at + (some); ++k) {                                           \
+                const C one = GANTRY_POOL_JOIN(is_mean, start, widen(from[k * (step)]));       \
+                to[k] = GANTRY_POOL_JOIN(is_mean, one, widen(from[k * (step) + apart]));       \
+            }                                                                                  \
+        } else {                                                                               \
+            C all[some];                                                                       \
+                                                                                               \
+            for (int e = 0; e < (some); ++e) {                                                 \
+                all[e] = start;                                                                \
+            }                                                                                  \
+            for (GANTRY_LONG l = 0; l < taps; ++l) {                                           \
+                for (int e = 0; e < (some); ++e) {                                             \
+                    const C value = widen(from[(at + e) * (step) + l * apart]);                \
+                    all[e] = GANTRY_POOL_JOIN(is_mean, all[e], value);                         \
+                }                                                                              \
+            }                                                                                  \
+            for (int e = 0; e < (some); ++e) {                                                 \
+                to[at + e] = all[e];                                                           \
+            }                                                                                  \
+        }                                                                                      \
+    }
+#define GANTRY_JOIN_TAPS(is_mean, step, widen)    \
+    if (count >= 8) {                             \
+        GANTRY_JOIN_SOME(is_mean, step, 8, widen) \
+    } else if (count >= 4) {                      \
+        GANTRY_JOIN_SOME(is_mean, step, 4, widen) \
+    } else {                                      \
+        GANTRY_JOIN_SOME(is_mean, step, 1, widen) \
+    }
+#define GANTRY_DEFINE_JOIN_TAPS(name, SPACE, E, widen)                                             \
+    GANTRY_SHARED_FN void GANTRY_ITEM_FN(name)(                                                    \
+        C * GANTRY_APART to, SPACE const E *from, const GANTRY_LONG apart, const GANTRY_LONG taps, \
+        const GANTRY_LONG step, const int count, const int is_mean) {                              \
+        const C start = GANTRY_POOL_START(is_mean);                                                \
+                                                                                                   \
+        if (GANTRY_POOL_HAS_MEAN && is_mean) {                                                     \
+            if (step == 1) {                                                                       \
+                GANTRY_JOIN_TAPS(1, 1, widen)                                                      \
+            } else if (step == 2) {                                                                \
+                GANTRY_JOIN_TAPS(1, 2, widen)                                                      \
+            } else {                                                                               \
+                GANTRY_JOIN_TAPS(1, step, widen)                                                   \
+            }                                                                                      \
+        } else if (step == 1) {                                                                    \
+            GANTRY_JOIN_TAPS(0, 1, widen)                                                          \
+        } else if (step == 2) {                                                                    \
+            GANTRY_JOIN_TAPS(0, 2, widen)                                                          \
+        } else {                                                                                   \
+            GANTRY_JOIN_TAPS(0, step, widen)                                                       \
+        }                                                                                          \
+    }
+GANTRY_DEFINE_JOIN_TAPS(join_taps, , C, GANTRY_POOL_SAME)
+#if defined(__OPENCL_VERSION__) || GANTRY_T_IS_HALF
+GANTRY_DEFINE_JOIN_TAPS(join_row_taps, GANTRY_GLOBAL, T, GANTRY_WIDEN)
+#define GANTRY_JOIN_ROW_TAPS GANTRY_ITEM_FN(join_row_taps)
+#else
+#define GANTRY_JOIN_ROW_TAPS GANTRY_ITEM_FN(join_taps)
+#endif
+
+#define GANTRY_STORE_SOME(some, value)               \
+    for (int k = 0; k < count; k += (some)) {        \
+        k = k + (some) > count ? count - (some) : k; \
+        for (int e = k; e < k + (some); ++e) {       \
+            out[e] = GANTRY_NARROW(value);           \
+        }                                            \
+    }
+/* Stores a row of results; each is divided by rows * wide[k], which must be less than 2^24. */
+GANTRY_SHARED_FN void GANTRY_ITEM_FN(store_places)(GANTRY_GLOBAL T *out, const C *all,
+                                                   const C *wide, const C rows, const int count,
+                                                   const int is_mean) {
+    if (!is_mean) {
+        GANTRY_STORE_SOME(1, all[e])
+    } else if (count >= 8) {
+        GANTRY_STORE_SOME(8, (C)(all[e] / (C)(rows * wide[e])))
+    } else {
+        GANTRY_STORE_SOME(1, (C)(all[e] / (C)(rows * wide[e])))
+    }
+}
+
+#if defined(__OPENCL_VERSION__) || GANTRY_T_IS_HALF
+#define GANTRY_POOL_TO(is_mean, out, all) (all)
+#define GANTRY_POOL_IS_STORED(is_mean) 0
+#else
+#define GANTRY_POOL_TO(is_mean, out, all) ((is_mean) ? (all) : (out))
+#define GANTRY_POOL_IS_STORED(is_mean) (!(is_mean))
+#endif
+
+/* `count` places from `place` on, of rows [top, bottom) of one plane. What is stored for some rows
+ * is read when all of them are, because a load must wait for a store that it overlaps. */
+GANTRY_ITEM void GANTRY_ITEM_FN(pool_rows)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
+                                           GANTRY_PARAMETERS(gantry__windows_t) p,
+                                           const GANTRY_LONG image, const GANTRY_LONG top,
+                                           const GANTRY_LONG bottom, const GANTRY_LONG place,
+                                           const int span, const int count, const int is_mean) {
+    const GANTRY_LONG left = place * p->step_x - p->left, apart = p->spread_y * p->width;
+    const int first = left >= 0      ? 0
+                      : -left < span ? (int)-left
+                                     : span,
+              inside = p->width - left < span ? (int)(p->width - left) : span,
+              end = inside > first ? inside : first;
+    C lines[GANTRY_POOL_LINE], all[GANTRY_POOL_LINE], wide[GANTRY_POOL_LINE];
+    gantry__reach_t rows;
+
+    out += (image * p->out_height + top) * p->out_width + place;
+    for (GANTRY_LONG y = top; y < bottom; ++y) {
+        const GANTRY_LONG above = y * p->step_y - p->top;
+        C *line = lines + (y - top) * span;
+
+        gantry__find_elements(above, p->spread_y, p->rows, p->height, &rows);
+        if (first > 0) GANTRY_ITEM_FN(pool_clear)(line, first, is_mean);
+        if (end < span) GANTRY_ITEM_FN(pool_clear)(line + end, span - end, is_mean);
+        GANTRY_JOIN_ROW_TAPS(
+            line + first,
+            x + (image * p->height + above) * p->width + rows.first * apart + left + first, apart,
+            rows.end - rows.first, 1, end - first, is_mean);
+    }
+    for (GANTRY_LONG y = 0; y < bottom - top; ++y) {
+        GANTRY_ITEM_FN(join_taps)
+        (GANTRY_POOL_TO(is_mean, out + y * p->out_width, all + y * count), lines + y * span,
+         p->spread_x, p->columns, p->step_x, count, is_mean);
+    }
+    for (int k = 0; is_mean && k < count; ++k) {
+        wide[k] = (C)gantry__pool_counted_columns(p, left + k * p->step_x);
+    }
+    for (GANTRY_LONG y = top; !GANTRY_POOL_IS_STORED(is_mean) && y < bottom; ++y) {
+        const C counted = is_mean ? (C)gantry__pool_counted_rows(p, y * p->step_y - p->top) : (C)0;
+
+        GANTRY_ITEM_FN(store_places)
+        (out + (y - top) * p->out_width, all + (y - top) * count, wide, counted, count, is_mean);
+    }
+}
+
+GANTRY_ITEM void GANTRY_ITEM_FN(pool_planes)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
+                                             GANTRY_PARAMETERS(gantry__windows_t) p,
+                                             const GANTRY_LONG i, const int is_mean) {
+    const GANTRY_LONG reach = (p->columns - 1) * p->spread_x + 1, spare = GANTRY_POOL_LINE - reach,
+                      most = spare < 0 || p->rows > GANTRY_POOL_MOST_ROWS
+                                 ? 0
+                                 : gantry__divide_position(spare, p->step_x) + 1;
+    gantry__band_t band;
+    gantry__stretch_t s;
+
+    gantry__find_band(p, i, &band);
+    for (GANTRY_LONG place = band.first; most > 0 && place < band.end; place += most) {
+        const GANTRY_LONG left = band.end - place, count = left < most ? left : most,
+                          span = (count - 1) * p->step_x + reach,
+                          rows = gantry__divide_position(GANTRY_POOL_LINE, span);
+
+        for (GANTRY_LONG y = band.top; y < band.bottom; y += rows) {
+            const GANTRY_LONG bottom = band.bottom - y < rows ? band.bottom : y + rows;
+
+            GANTRY_ITEM_FN(pool_rows)
+            (x, out, p, band.image, y, bottom, place, (int)span, (int)count, is_mean);
+        }
+    }
+    for (GANTRY_LONG y = band.top; most == 0 && y < band.bottom; ++y) {
+        gantry__find_places(p, band.image, y, band.first, band.end, &s);
+        GANTRY_ITEM_FN(pool_apart)(x, out, p, &s, is_mean);
+    }
+}
+#undef GANTRY_STORE_SOME
+#undef GANTRY_POOL_TO
+#undef GANTRY_POOL_IS_STORED
+#undef GANTRY_JOIN_SOME
+#undef GANTRY_JOIN_TAPS
+#undef GANTRY_DEFINE_JOIN_TAPS
+#undef GANTRY_JOIN_ROW_TAPS
+
 GANTRY_ITEM void GANTRY_ITEM_FN(pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
                                       GANTRY_PARAMETERS(gantry__windows_t) p, const GANTRY_LONG i,
                                       const int is_mean) {
@@ -275,6 +460,10 @@ GANTRY_ITEM void GANTRY_ITEM_FN(pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T 
     gantry__pool_block_t b;
     C all[GANTRY_POOL_LINE];
 
+    if (p->planes != 0) {
+        GANTRY_ITEM_FN(pool_planes)(x, out, p, i, is_mean);
+        return;
+    }
     gantry__find_stretch(p, i, &s);
     if (gantry__has_gaps(p)) {
         GANTRY_ITEM_FN(pool_apart)(x, out, p, &s, is_mean);

@@ -21,7 +21,8 @@ typedef struct gantry__windows_t {
     GANTRY_LONG depth;
     /* on processors: stretches of places (gantry__stretch_t) */
     gantry__runs_t runs;
-    /* depthwise on processors: an item covers the stretches of this many rows of places */
+    /* on processors, of depthwise and of pools with planes: an item covers the stretches of this
+     * many rows of places */
     GANTRY_LONG band;
     /* for max_pool_grad: whether the result is 0 where the image is not positive */
     GANTRY_LONG is_gated;
@@ -119,7 +120,7 @@ typedef struct gantry__stretch_t {
     GANTRY_LONG image, place; /* the image, and the first place, counted over all images */
     GANTRY_LONG top, left;    /* the beginning of that place's window */
     gantry__reach_t rows;     /* rows of the windows inside the image */
-    int count;                /* Makes the stretch of places [first, end) of row y. */
+    int count;                /* places */
 } gantry__stretch_t;
 
 /* The stretch of places [first, end) of row y. */
@@ -142,25 +143,71 @@ GANTRY_FN void gantry__find_stretch(const gantry__windows_t *p, GANTRY_LONG i,
     gantry__find_places(p, image, line - image * p->out_height, first, end, stretch);
 }
 
+/* The bands of rows of stretches. */
+typedef struct gantry__band_t {
+    GANTRY_LONG image;
+    GANTRY_LONG top, bottom; /* rows of places, without `bottom` */
+    GANTRY_LONG first, end;  /* places of a row */
+} gantry__band_t;
+
+GANTRY_FN void gantry__find_band(const gantry__windows_t *p, GANTRY_LONG i, gantry__band_t *band) {
+    GANTRY_FIND_RUN(p->runs)
+    const GANTRY_LONG bands = gantry__divide_position(p->out_height + p->band - 1, p->band);
+
+    band->image = gantry__divide_position(line, bands);
+    band->top = (line - band->image * bands) * p->band;
+    band->bottom = band->top + p->band < p->out_height ? band->top + p->band : p->out_height;
+    band->first = first;
+    band->end = end;
+}
+
 /* Whether the windows' elements are apart. */
 GANTRY_FN int gantry__has_gaps(const gantry__windows_t *p) {
     return p->spread_y != 1 || p->spread_x != 1;
 }
 
+/* gantry__find_reach, for windows of which most are inside. */
+GANTRY_FN void gantry__find_elements(GANTRY_LONG place, GANTRY_LONG spread, GANTRY_LONG elements,
+                                     GANTRY_LONG size, gantry__reach_t *inside) {
+    if (place >= 0 && place + (elements - 1) * spread < size) {
+        inside->first = 0;
+        inside->end = elements;
+    } else {
+        gantry__find_reach(place, spread, elements, size, inside);
+    }
+}
+
 /* Finds the columns inside the image, usually all, of a window that begins at `left`. */
 GANTRY_FN void gantry__find_columns(const gantry__windows_t *p, GANTRY_LONG left,
                                     gantry__reach_t *inside) {
-    if (left >= 0 && left + (p->columns - 1) * p->spread_x < p->width) {
-        inside->first = 0;
-        inside->end = p->columns;
-    } else {
-        gantry__find_reach(left, p->spread_x, p->columns, p->width, inside);
-    }
+    gantry__find_elements(left, p->spread_x, p->columns, p->width, inside);
+}
+
+/* How many rows count, of windows that begin at `above`; and how many columns of those that begin
+ * at `left`. */
+GANTRY_FN GANTRY_LONG gantry__pool_counted_rows(const gantry__windows_t *p, GANTRY_LONG above) {
+    const int is_counted = p->counted_height > 0;
+    gantry__reach_t rows;
+
+    gantry__find_elements(is_counted ? above + p->top : above, p->spread_y, p->rows,
+                          is_counted ? p->counted_height : p->height, &rows);
+    return rows.end - rows.first;
+}
+
+GANTRY_FN GANTRY_LONG gantry__pool_counted_columns(const gantry__windows_t *p, GANTRY_LONG left) {
+    const int is_counted = p->counted_width > 0;
+    gantry__reach_t columns;
+
+    gantry__find_elements(is_counted ? left + p->left : left, p->spread_x, p->columns,
+                          is_counted ? p->counted_width : p->width, &columns);
+    return columns.end - columns.first;
 }
 
 /* A block of a pool on processors: places of a stretch, and channels, as far as their reduced
  * columns fit one line. */
 #define GANTRY_POOL_LINE 1024
+/* of a window over a plane: floats have the number of its elements */
+#define GANTRY_POOL_MOST_ROWS 16384
 /* the most channels of a block; a block of one place, which shares no columns, may have more: */
 #define GANTRY_POOL_CHANNELS 64
 #define GANTRY_POOL_LONE_CHANNELS (GANTRY_POOL_LINE / 2)

@@ -512,20 +512,18 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
                                            GANTRY_GLOBAL T *out,
                                            GANTRY_PARAMETERS(gantry__windows_t) p,
                                            const GANTRY_LONG i) {
-    GANTRY_FIND_RUN(p->runs)
-    const GANTRY_LONG bands = gantry__divide_position(p->out_height + p->band - 1, p->band);
-    const GANTRY_LONG image = gantry__divide_position(line, bands),
-                      top = (line - image * bands) * p->band;
-    const GANTRY_LONG bottom = top + p->band < p->out_height ? top + p->band : p->out_height;
+    gantry__band_t b;
     const GANTRY_LONG all = (p->planes != 0 ? p->planes : p->channels) * p->depth,
                       each = p->planes != 0 ? 1 : all;
     gantry__stretch_t s;
     C weights[GANTRY_LINE_ROOM(sizeof(C))];
     gantry__lines_t lines;
 
+    gantry__find_band(p, i, &b);
 #if GANTRY_T_IS(f32) && !defined(__OPENCL_VERSION__)
-    if (p->planes != 0 && GANTRY_CPU_NAME(planes_depthwise)(x, filter, out, p, image, first,
-                                                            end - first, top, bottom, all)) {
+    if (p->planes != 0 &&
+        GANTRY_CPU_NAME(planes_depthwise)(x, filter, out, p, b.image, b.first, b.end - b.first,
+                                          b.top, b.bottom, all)) {
         return;
     }
 #endif
@@ -537,8 +535,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
                   ? each - GANTRY_FEW_SUMS
                   : own;
         lines.filters = each - own < lines.filters ? (int)(each - own) : lines.filters;
-        for (GANTRY_LONG y = top; y < bottom; ++y) {
-            gantry__find_places(p, image, y, first, end, &s);
+        for (GANTRY_LONG y = b.top; y < b.bottom; ++y) {
+            gantry__find_places(p, b.image, y, b.first, b.end, &s);
             if (lines.is_direct) {
                 GANTRY_DEPTHWISE_DIRECT(x, filter, out, p, &s, lines.filters, own, each);
             } else {

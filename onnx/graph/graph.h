@@ -11,16 +11,12 @@
 
 #include <gantry/gantry.h>
 
+#include "onnx/base/bytes.h"
+
 /* A value's number. */
 typedef uint32_t gantry__onnx_value_t;
 /* An input or output that a node leaves out (""). */
 #define GANTRY__ONNX_NO_VALUE UINT32_MAX
-
-/* Bytes of the file, or of the caller. */
-typedef struct gantry__onnx_bytes_t {
-    const uint8_t *data;
-    size_t size;
-} gantry__onnx_bytes_t;
 
 /* Where a tensor has its elements. */
 typedef enum gantry__onnx_data_t {
@@ -183,6 +179,10 @@ const gantry__onnx_attr_t *gantry__onnx_find_attr(const gantry__onnx_node_t *nod
 /* Gantry's type of an ONNX number; GANTRY_DTYPE_NONE: there is none. *out_name, which may be NULL,
  * is ONNX's name: "FLOAT", or "type 99". */
 gantry_dtype_t gantry__onnx_dtype(int32_t type, const char **out_name);
+/* Gantry's type of a tensor's elements, as onnx/file/read.h gives them: gantry__onnx_dtype,
+ * and for integers of 2 and 4 bits, which Gantry does not have, int8 and uint8.
+ * GANTRY_DTYPE_NONE: there is none (texts, some types of 8 bits and less). */
+gantry_dtype_t gantry__onnx_stored_dtype(int32_t type);
 /* Writes "node 'Conv_12' (Conv, opset 12)", or "node 12 of the graph (...)" without a name. */
 void gantry__onnx_describe_node(const gantry__onnx_node_t *node, char *text, size_t size);
 

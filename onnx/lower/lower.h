@@ -17,10 +17,10 @@
 #define GANTRY_ONNX_LOWER_H
 
 #include "onnx/graph/graph.h"
+#include "onnx/table/rows.h"
 #include "shared/fail.h"
 
-/* The most inputs and outputs of a node that a call holds; nodes with more have lists that begin
- * at call->inputs all the same. */
+/* What is being lowered: the model's values so far, its constants. */
 typedef struct gantry__onnx_run_t gantry__onnx_run_t;
 
 /* A node that is being lowered. */
@@ -30,14 +30,17 @@ typedef struct gantry__onnx_call_t {
      * returns may be an input of ops in scope, and an output. */
     gantry_scope_t *host;
     const gantry__onnx_node_t *node;
+    const gantry__onnx_row_t *row;
     size_t input_count, output_count;
     const gantry_tensor_t *const *inputs; /* NULL: left out. */
     const gantry_tensor_t **outputs;      /* To be set; those that are not wanted may stay NULL. */
     gantry__onnx_run_t *run;
+    /* For the library's own use: the inputs that were taken in a prepared form, as bits, and the
+     * last tensors that were made of numbers. */
+    uint64_t prepared;
+    const gantry_tensor_t *made[4];
+    size_t made_count;
 } gantry__onnx_call_t;
-
-/* Lowers a node. Returns OK, or the status of what failed, with the thread's last message. */
-typedef gantry_status_t (*gantry__onnx_lower_fn)(gantry__onnx_call_t *call);
 
 /* ---- inputs and outputs ---- */
 
@@ -80,6 +83,12 @@ gantry_status_t gantry__onnx_get_double(gantry__onnx_call_t *call, size_t i, con
                                         double fallback, double *out_value);
 /* Fails as NEEDS_VALUE if a size of the tensor is open (-1). */
 gantry_status_t gantry__onnx_need_shape(gantry__onnx_call_t *call, const gantry_tensor_t *tensor);
+
+/* The same where no input is to be bound: the model runs op by op. what: "the steps of the loop". */
+gantry_status_t gantry__onnx_need_values(gantry__onnx_call_t *call, const char *what);
+/* ONNX's number of an input's element type as the file has it, also of integers of 2 and 4 bits; 0:
+ * it says none. */
+int32_t gantry__onnx_input_type(const gantry__onnx_call_t *call, size_t i);
 
 /* Numbers as tensors of the host scope. */
 const gantry_tensor_t *gantry__onnx_make_ints(gantry__onnx_call_t *call, gantry_dtype_t dtype,

@@ -2,27 +2,39 @@
 /* The table of ops: one row for an op of a domain and a range of versions. The rows are in
  * table/rows_*.def, a file for each subject:
  *
- *     ROW(domain, op, from, to, least_inputs, most_inputs, most_outputs, function)
- *     ROW("", Conv, 1, 28, 2, 3, 1, conv)
+ *     ROW(domain, op, from, to, least_inputs, most_inputs, most_outputs, function, attributes)
+ *     ROW("", Conv, 1, 28, 2, 3, 1, conv, "s:auto_pad I:dilations i:group I:kernel_shape I:pads I:strides")
  *
  * to is the last version whose meaning the function has; function is the part of the name after
- * gantry__onnx_lower_. MANY: any number. A row without a function is a refusal:
+ * gantry__onnx_lower_. MANY: any number. attributes are all that the op has in these versions, each
+ * with the letter of its kind in front: f float, i int, s text, t tensor, g graph, x sparse tensor,
+ * p type; capital letters are lists of them. An attribute that is not among them, or of another
+ * kind, is refused before the function is called. An op with an attribute "seed" draws, and is
+ * computed in each run.
+ *
+ * An op that is one op of Gantry without attributes, of so many inputs and one output:
+ *
+ *     PLAIN(domain, op, from, to, inputs, gantry_op)
+ *
+ * A row without a function is a refusal:
  *
  *     NO_ROW(domain, op, reason)
- *
- * Attributes and their kinds are checked by the function that reads them, except those that no
- * function reads, which table/attributes.def names, so that a misspelt one is refused.
  *
  * Threads: constant. */
 #ifndef GANTRY_ONNX_ROWS_H
 #define GANTRY_ONNX_ROWS_H
 
-#include "onnx/lower/lower.h"
+#include <stddef.h>
+
+#include <gantry/status.h>
+
+#include "onnx/base/limits.h"
 
 #define GANTRY__ONNX_MANY UINT32_MAX
-/* The newest operator set of ai.onnx that the library knows, and the oldest. */
-#define GANTRY__ONNX_NEWEST_OPSET 28
-#define GANTRY__ONNX_OLDEST_OPSET 7
+
+struct gantry__onnx_call_t;
+/* Lowers a node. Returns OK, or the status of what failed, with the thread's last message. */
+typedef gantry_status_t (*gantry__onnx_lower_fn)(struct gantry__onnx_call_t *call);
 
 /* A row. */
 typedef struct gantry__onnx_row_t {
@@ -30,14 +42,32 @@ typedef struct gantry__onnx_row_t {
     int32_t from, to;
     uint32_t least_inputs, most_inputs, most_outputs;
     gantry__onnx_lower_fn lower; /* NULL: refused, with reason. */
-    const char *reason;
+    const char *attributes;
+    const char *plain;  /* Of PLAIN: Gantry's op. */
+    const char *reason; /* Of NO_ROW. */
 } gantry__onnx_row_t;
 
-/* The row of a node; NULL with a failure that names the op and says why: an op that no row names,
- * a version that no row has, a refusal. */
+/* The row of a node; NULL with a failure that says why: an op that no row names, a version that no
+ * row has, a refusal. "" and "ai.onnx" are one domain. */
 const gantry__onnx_row_t *gantry__onnx_find_row(const char *domain, const char *op,
                                                 int64_t version);
 /* All rows, for lists. */
 const gantry__onnx_row_t *gantry__onnx_rows(size_t *out_count);
+/* The letter of the attribute's kind; 0: the row does not have it. */
+char gantry__onnx_row_attr(const gantry__onnx_row_t *row, const char *name);
+/* The letters by gantry__onnx_attr_kind_t: "?fistgFISTGxXpP". */
+extern const char gantry__onnx_attr_letters[];
+
+/* The functions that rows name. */
+#define ROW(domain, op, from, to, least_inputs, most_inputs, most_outputs, function, attributes) \
+    gantry_status_t gantry__onnx_lower_##function(struct gantry__onnx_call_t *call);
+#define PLAIN(domain, op, from, to, inputs, gantry_op)
+#define NO_ROW(domain, op, reason)
+#include "onnx/table/rows.def"
+#undef ROW
+#undef PLAIN
+#undef NO_ROW
+/* That of all PLAIN rows. */
+gantry_status_t gantry__onnx_lower_plain(struct gantry__onnx_call_t *call);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* _FusedElementwise, _FusedRows, and products with such a program: check the program, which kernels
  * trust, and infer the outputs. */
+#include <inttypes.h>
+
 #include "op/op_infer_window.h"
 #include "op/fused_program.h"
 #include "op/op_infer.h"
@@ -206,8 +208,31 @@ static gantry_status_t infer_with_program(gantry__infer_t *call, gantry__infer_f
     return check_over_product(call, &shape, dtype);
 }
 
+/* The result of [rows, columns] with its columns first, for rows that are the places of images. */
+static gantry_status_t infer_planes(gantry__infer_t *call, const gantry_attr_t *places) {
+    const int64_t *dims = call->out_shapes[0].dims, rows = dims[0];
+    int64_t area = 0;
+    if (places->i != 2 || places->list[0] <= 0 || places->list[1] <= 0 ||
+        __builtin_mul_overflow(places->list[0], places->list[1], &area) ||
+        (rows >= 0 && rows % area != 0)) {
+        return gantry__refuse(
+            "attribute 'places' has %" PRId64 " numbers of product %" PRId64
+            "; accepted are a height and a width, above 0, of images whose places are the %" PRId64
+            " rows",
+            places->i, area, rows);
+    }
+    call->out_shapes[0] =
+        GANTRY_SHAPE(rows < 0 ? -1 : rows / area, dims[1], places->list[0], places->list[1]);
+    return GANTRY_OK;
+}
+
 gantry_status_t gantry__infer_fused_mat_mul(gantry__infer_t *call) {
-    return infer_with_program(call, gantry__infer_mat_mul);
+    const gantry_attr_t *places = gantry__infer_attr(call, "places");
+    if (places->i == 0) return infer_with_program(call, gantry__infer_mat_mul);
+    const bool is_alone = call->input_count == 2 && gantry__infer_attr(call, "program")->i == 0;
+    GANTRY__TRY(is_alone ? gantry__infer_mat_mul(call)
+                         : infer_with_program(call, gantry__infer_mat_mul));
+    return infer_planes(call, places);
 }
 
 /* The rows of the product have the columns of all groups. */

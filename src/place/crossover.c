@@ -130,7 +130,9 @@ double gantry__operations_of(const gantry__op_def_t *op, const gantry_shape_t *a
     if (op->id != GANTRY__OP_ID_MatMul && op->id != GANTRY__OP_ID_BatchMatMul &&
         op->id != GANTRY__OP_ID__FusedMatMul)
         return 0;
-    const double product = matrix_elements(out);
+    const double product = op->id == GANTRY__OP_ID_BatchMatMul
+                               ? matrix_elements(out)
+                               : (double)gantry_shape_elements(out); /* of any order of axes */
     if (!(product > 0)) return 0;
     return 2 * (double)gantry_shape_elements(out) *
            sqrt(matrix_elements(a) * matrix_elements(b) / product);

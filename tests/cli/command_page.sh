@@ -24,6 +24,7 @@ awk '/^\$ / {
 }' "$work/shown" >"$work/session.sh"
 mkdir "$work/home" "$work/here"
 cp "${page%/*}/../tests/golden/saved_function_0_1.safetensors" "$work/here/model.safetensors" # for `gantry function`
+cp "${page%/*}"/../tests/onnx/net.onnx "${page%/*}"/../tests/onnx/refused.onnx "$work/here" # for `gantry model`
 cd "$work/here"
 opencl=,opencl code=0
 "$bin/tests/with_opencl" device true >"$work/why" || code=$?

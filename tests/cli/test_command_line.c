@@ -203,6 +203,10 @@ TEST(every_command_speaks_json) {
         "function info f.safetensors",
         "function run f.safetensors",
         "function explain f.safetensors",
+        "model info net.onnx",
+        "model run net.onnx",
+        "model explain net.onnx",
+        "model bench net.onnx --seconds 0.01",
         "trace t.json",
         "bench --device cpu:0 --seconds 0.01",
         "tune --device cpu:0 --what cpu.matmul.float32.small --seconds 0.01 --dry-run"};
@@ -215,6 +219,7 @@ TEST(every_command_speaks_json) {
                "printf '\\0\\0\\0\\0'; } >x.npy");
     expect_run(0, "cp \"$(dirname '" GANTRY_COMMAND_PAGE
                   "')\"/../tests/golden/saved_function_0_1.safetensors f.safetensors");
+    expect_run(0, "cp \"$(dirname '" GANTRY_COMMAND_PAGE "')\"/../tests/onnx/net.onnx .");
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; ++i) {
         char line[256];
         (void)snprintf(line, sizeof line,

@@ -21,7 +21,7 @@ function(compile compiler standard source what)
 endfunction()
 
 file(MAKE_DIRECTORY ${WORK})
-file(GLOB headers RELATIVE ${INCLUDE} ${INCLUDE}/gantry/*.h ${INCLUDE}/gantry_train/*.h)
+file(GLOB headers RELATIVE ${INCLUDE} ${INCLUDE}/gantry/*.h ${INCLUDE}/gantry_train/*.h ${INCLUDE}/gantry_onnx/*.h)
 if(LANGUAGE STREQUAL "c++")
   list(APPEND headers gantry/gantry.hpp gantry_train/train.hpp)
 endif()

@@ -53,7 +53,7 @@ done
 for file in tools/greet/greet tools/command/command; do
     "$CC" -std=c11 -Wall -Werror -Itools -Iinclude -I. -Isrc -c -o "$(basename "$file").o" "$file.c"
 done
-"$CC" -o gantry greet.o command.o "$@" "$build/lib/libgantry_train_internal.a" "$build/lib/libgantry_internal.a" -lcjson -lz -ldl -lm -lpthread
+"$CC" -o gantry greet.o command.o "$@" "$build/lib/libgantry_onnx_internal.a" "$build/lib/libgantry_train_internal.a" "$build/lib/libgantry_internal.a" -lcjson -lz -ldl -lm -lpthread
 [ "$(./gantry greet)" = hello ] && [ "$(./gantry greet --json)" = '"hello"' ] || fail "the command prints something else"
 for words in --help "greet --help" __man "__complete bash"; do
     ./gantry $words >output 2>&1 || { cat output; fail "gantry $words ends with a failure"; }

@@ -17,7 +17,7 @@ cat >"$work/bin/cmake" <<END
 #!/bin/sh
 if [ "\$1" = --build ]; then
     mkdir -p "\$2/bin/tests"
-    for program in gantry gpu_guide memory_control cpu_vs_gpu functions language_id custom_loop keras_linear text_classifier digits char_transformer tests/test_types; do
+    for program in gantry gpu_guide memory_control cpu_vs_gpu functions language_id custom_loop keras_linear text_classifier digits char_transformer file_types speech tests/test_types; do
         printf '#!/bin/sh\nexit 0\n' >"\$2/bin/\$program"
         chmod +x "\$2/bin/\$program"
     done

@@ -8,7 +8,7 @@ set -eu
 command -v doxygen >/dev/null 2>&1 || { echo "SKIP: doxygen is not installed, so the reference is not checked"; exit 77; }
 rm -rf "$2"
 mkdir -p "$2/include" "$2/reference"
-cp -r "$1/include/gantry" "$1/include/gantry_train" "$2/include/"
+cp -r "$1/include/gantry" "$1/include/gantry_train" "$1/include/gantry_onnx" "$2/include/"
 headers=$2/include
 
 reference() {

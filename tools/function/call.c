@@ -17,8 +17,8 @@ typedef struct function_values_t {
 
 /* ---- inputs ---- */
 
-static const gantry_tensor_t *function_call_draw(gantry_scope_t *scope, gantry_dtype_t dtype,
-                                                 gantry_shape_t shape, int64_t seed) {
+const gantry_tensor_t *function_draw(gantry_scope_t *scope, gantry_dtype_t dtype,
+                                     gantry_shape_t shape, int64_t seed) {
     const bool is_floating = GANTRY_DTYPE_BIT(dtype) & GANTRY_DTYPES_FLOATING;
     const gantry_tensor_t *numbers = gantry_random_uniform(scope, shape, GANTRY_FLOAT32, &seed);
     if (dtype == GANTRY_BOOL) return gantry_greater(scope, numbers, gantry_scalar_f32(scope, 0.5f));
@@ -33,8 +33,7 @@ static const gantry_tensor_t *fill(const function_call_t *call, gantry_scope_t *
         if (shape.dims[k] < 0) shape.dims[k] = (int64_t)call->size;
     }
     switch (call->fill) {
-        case FUNCTION_FILL_RANDOM:
-            return function_call_draw(scope, value->dtype, shape, (int64_t)seed);
+        case FUNCTION_FILL_RANDOM: return function_draw(scope, value->dtype, shape, (int64_t)seed);
         case FUNCTION_FILL_ONES: return gantry_ones(scope, value->dtype, shape);
         default: return gantry_zeros(scope, value->dtype, shape);
     }

@@ -32,6 +32,10 @@ const char *function_value_name(const gantry_function_value_t *value, size_t ind
  * printable, line ends included. */
 void function_print_text(const char *text);
 
+/* Random numbers of any type: from [0, 1), or [0, 10) for integers. NULL after a failure. */
+const gantry_tensor_t *function_draw(gantry_scope_t *scope, gantry_dtype_t dtype,
+                                     gantry_shape_t shape, int64_t seed);
+
 /* Reads the values "NAME=FILE" of --input or --output: files, of `count` entries that must be NULL,
  * gets each file at the number of its value. Returns the exit code, after a message. */
 int function_read_files(const function_call_t *call, const char *option, size_t count,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The host's side of opencl_cpu_conv.cl: ConvolveImages on processors, and _FusedConvolveImages
- * with a bias, a Relu, or both. */
+ * with a bias, a Relu, or both; their results may have their channels first. */
 #include <stdio.h>
 
 #include "opencl/opencl_backend.h"
@@ -11,6 +11,7 @@
 
 #include "kernels/window/window_lines.cl"
 
+#define PLANE_PLACES 64 /* of a block that is moved to planes at once; as in opencl_cpu_conv.cl */
 #define PACKED_BYTES (INT64_C(512) << 10) /* of the filter at once: it stays in the second cache */
 
 /* Must have the same fields as problem_t of the device text. */
@@ -33,19 +34,21 @@ static int64_t opencl_cpu_conv_least(int64_t a, int64_t b) { return a < b ? a : 
 static problem_t opencl_cpu_conv_make_problem(const gantry_op_call_t *call,
                                               const gantry__opencl_tile_t *tile) {
     static const gantry__window_names_t names = {"strides", "dilations", NULL};
-    const gantry_arg_t *images = call->inputs[0], *filter = call->inputs[1],
-                       *out = call->outputs[0];
+    const gantry_arg_t *images = call->inputs[0], *filter = call->inputs[1];
+    int64_t dims[4];
+    const gantry_arg_t out = gantry__window_result_arg(call, dims);
     const int64_t n = filter->dims[3];
-    problem_t q = {.m = out->element_count / n,
+    problem_t q = {.m = out.element_count / n,
                    .n = n,
                    .k = filter->element_count / n,
                    .without_padding = gantry__window_is_without_padding(call)};
     const int64_t panels = (n + tile->nr - 1) / tile->nr;
-    const int64_t fit = PACKED_BYTES / (q.k * tile->nr * (int64_t)gantry__k_size(out->dtype));
-    gantry__window_fill(call, &names, images, out, filter->dims[0], filter->dims[1], &q.window);
+    const int64_t fit = PACKED_BYTES / (q.k * tile->nr * (int64_t)gantry__k_size(out.dtype));
+    gantry__window_fill(call, &names, images, &out, filter->dims[0], filter->dims[1], &q.window);
     q.group = gantry__k_keeps_rows(call) ? q.window.out_height * q.window.out_width : q.m;
     q.nc = opencl_cpu_conv_least(panels, fit > 0 ? fit : 1) * tile->nr;
     q.slot = q.nc * q.k + GANTRY_PANEL_STRIPS + GANTRY_PANEL_ZEROS;
+    if (out.dims == dims) q.slot += q.nc * PLANE_PLACES;
     return q;
 }
 
@@ -81,12 +84,13 @@ static int32_t convolve_on_processor(gantry_op_call_t *call, const gantry__epilo
     const bool is_few = gantry__has_few_outputs(call->inputs[1]->dims[3], call->inputs[0]->dims[3],
                                                 (int64_t)gantry__k_size(dtype));
     char tile_options[GANTRY__OPENCL_EPILOGUE_OPTION_BYTES],
-        options[sizeof tile_options + sizeof " -DGANTRY_FEW=0"];
+        options[sizeof tile_options + sizeof " -DGANTRY_FEW=0 -DGANTRY_PLANES=0"];
     if (!is_few) opencl_cpu_conv_make_narrow(&tile, call->inputs[1]->dims[3]);
     const problem_t q = opencl_cpu_conv_make_problem(call, &tile);
     const double work = (double)q.m * (double)q.n * (double)q.k;
     gantry__opencl_epilogue_options(&tile, dtype, epilogue, tile_options);
-    (void)snprintf(options, sizeof options, "%s -DGANTRY_FEW=%d", tile_options, is_few);
+    (void)snprintf(options, sizeof options, "%s -DGANTRY_FEW=%d%s", tile_options, is_few,
+                   gantry__window_is_planar(call, "output_format") ? " -DGANTRY_PLANES=1" : "");
     gantry_backend_kernel_t *kernel = NULL;
     GANTRY__TRY(call->services->kernel(call, &source, options, "opencl_cpu_conv", &kernel));
     return opencl_cpu_conv_launch(call, &q, gantry__opencl_tile_items(call->device_info, work),
@@ -99,11 +103,13 @@ static int32_t opencl_cpu_conv_compute(gantry_op_call_t *call) {
     return convolve_on_processor(call, &none);
 }
 
-/* The lines of window_lines.cl need the channels last. */
+/* The lines of window_lines.cl need the channels last. Places that are summed again for the padding
+ * must be in the result. */
 static int32_t opencl_cpu_conv_supports(const gantry_op_call_t *call) {
     return gantry__opencl_suits_processor(call) &&
            !gantry__window_is_planar(call, "input_format") &&
-           !gantry__window_is_planar(call, "output_format");
+           !(gantry__window_is_planar(call, "output_format") &&
+             gantry__window_is_without_padding(call));
 }
 
 /* Without padding, sums that have a NaN are computed again, which must come before the epilogue. */

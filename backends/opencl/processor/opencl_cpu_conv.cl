@@ -7,7 +7,10 @@
  * the images one element each per step of the sum, and broadcast. With few outputs (option
  * GANTRY_FEW, window_lines.cl) the filter's columns are packed as rows along the sum, and FEW_LINES
  * places' lines are multiplied with FEW of them at a time. Every element is summed in one order,
- * whichever item does it. */
+ * whichever item does it.
+ *
+ * With GANTRY_PLANES the channels of c come first: some panels are finished in a block of scratch,
+ * as rows of nc columns, and then moved. */
 
 /* Must have the same fields as problem_t of opencl_cpu_conv.c. */
 typedef struct {
@@ -21,6 +24,12 @@ typedef struct {
      * sums do not depend on its neighbours'. */
     long group;
 } problem_t;
+
+#ifdef GANTRY_PLANES
+#define C_ROW(q) ((q)->nc)
+#else
+#define C_ROW(q) ((q)->n)
+#endif
 
 #if !GANTRY_FEW
 #define CHAIN 0 /* none */
@@ -78,8 +87,8 @@ static void convolve_panel(const problem_t *q, __global const T *images,
                            long rows, long columns, long k, T *chains, __global const T *bias,
                            int is_last) {
     for (long j = 0; j < columns; j += NR) {
-        lines_tile(images, zeros, pieces, count, packed + j * q->k + k * NR, c + i * q->n + j, q->n,
-                   rows, columns - j, k == 0 PANEL_EPILOGUE(j));
+        lines_tile(images, zeros, pieces, count, packed + j * q->k + k * NR, c + i * C_ROW(q) + j,
+                   C_ROW(q), rows, columns - j, k == 0 PANEL_EPILOGUE(j));
     }
 }
 
@@ -175,7 +184,7 @@ static void convolve_panel(const problem_t *q, __global const T *images,
         for (long j = 0; j < columns; ++j) {
             const T sum = add_chains(LOAD_CHAINS(0, chains + (i * FEW + j) * CHAIN));
 
-            c[(first + i) * q->n + j] = finished(sum, bias + j);
+            c[(first + i) * C_ROW(q) + j] = finished(sum, bias + j);
         }
     }
 }
@@ -233,7 +242,43 @@ static void fill_strips(const gantry__windows_t *w, const gantry__panel_t *panel
     }
 }
 
+#ifdef GANTRY_PLANES
+#define PLANE_PLACES 64
+
+/* Moves `count` rows of a block to planes, which are `area` apart. */
+static void turn_block(__global T *to, long area, __global const T *block, long row, long count,
+                       long columns) {
+    for (long j = 0; j < columns; j += 4) {
+        long i = 0;
+
+        for (; j + 4 <= columns && i + 4 <= count; i += 4) {
+            transpose_quad(to + j * area + i, area, block + i * row + j, row);
+        }
+        for (; i < count; ++i) {
+            for (long k = j; k < columns && k < j + 4; ++k) {
+                to[k * area + i] = block[i * row + k];
+            }
+        }
+    }
+}
+
+/* Moves places [first, end) to the planes of their images; c must begin with the first column's. */
+static void give_planes(const problem_t *q, __global const T *block, __global T *c, long first,
+                        long end, long columns) {
+    const long area = q->window.out_height * q->window.out_width;
+
+    for (long next; first < end; first = next) {
+        const long image = first / area;
+
+        next = min(end, (image + 1) * area);
+        turn_block(c + image * q->n * area + first - image * area, area, block, q->nc, next - first,
+                   columns);
+        block += (next - first) * q->nc;
+    }
+}
+#else
 GANTRY_DEFINE_SUM_AGAIN(T, __global, sum_again)
+#endif
 
 /* Computes panels [begin, end) of places by `columns` columns of the filter, which must be packed;
  * filter, c and bias must begin with the first of them. */
@@ -244,6 +289,10 @@ BODY_FN void convolve(const problem_t *q, __global const T *images, __global con
     gantry__lines_piece_t pieces[GANTRY_PANEL_PIECES], inside[GANTRY_PANEL_PIECES];
     T chains[GANTRY_FEW ? MR * GANTRY_FEW_COLUMNS * CHAIN : 1];
     const long inside_count = gantry__find_inside_pieces(&q->window, q->k, inside);
+#ifdef GANTRY_PLANES
+    __global T *const block = strips - q->nc * PLANE_PLACES;
+    long done = -1; /* the first place of the block; -1: not begun */
+#endif
 
     for (long number = begin; number < end; ++number) {
         const long each = (q->group + MR - 1) / MR,
@@ -256,6 +305,14 @@ BODY_FN void convolve(const problem_t *q, __global const T *images, __global con
         const int has_strips = !is_inside && gantry__has_strips(&q->window, &panel);
         __global const T *from = is_inside ? images + panel.start : has_strips ? strips : images;
 
+#ifdef GANTRY_PLANES
+        done = done < 0 ? i : done;
+        __global T *const to = block;
+        const long at = i - done;
+#else
+        __global T *const to = c;
+        const long at = i;
+#endif
         for (long k = 0, r = 0; k < q->k;) {
             const long start = k;
             long count = inside_count;
@@ -271,12 +328,19 @@ BODY_FN void convolve(const problem_t *q, __global const T *images, __global con
             } else {
                 count = gantry__find_pieces(&q->window, &panel, q->k, &k, pieces);
             }
-            convolve_panel(q, from, is_inside ? inside : pieces, count, packed, zeros, c, i, rows,
+            convolve_panel(q, from, is_inside ? inside : pieces, count, packed, zeros, to, at, rows,
                            columns, start, chains, bias, k >= q->k);
         }
+#ifdef GANTRY_PLANES
+        if (number + 1 == end || i + rows - done + MR > PLANE_PLACES) {
+            give_planes(q, block, c, done, i + rows, columns);
+            done = i + rows;
+        }
+#else
         if (q->without_padding && !panel.is_inside) {
             sum_again(&q->window, images, filter, c, q->n, columns, i, i + rows);
         }
+#endif
     }
 }
 
@@ -298,7 +362,12 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void opencl_cpu_conv(
         __global const T *filter = (__global const T *)(filter_base + filter_offset) + j;
 
         pack_filter(&q, packed, filter, columns);
+#ifdef GANTRY_PLANES
+        const long first = j * q.window.out_height * q.window.out_width;
+#else
+        const long first = j;
+#endif
         convolve(&q, (__global const T *)(images_base + images_offset), filter, packed, zeros,
-                 strips, (__global T *)(c_base + c_offset) + j, BIAS + j, begin, end, columns);
+                 strips, (__global T *)(c_base + c_offset) + first, BIAS + j, begin, end, columns);
     }
 }

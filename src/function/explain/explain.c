@@ -125,7 +125,8 @@ void gantry__explained_deinit(gantry__explained_t *explained) {
 
 /* ---- for the written forms ---- */
 
-const char gantry__explained_apart[] = "the kernel computes only the product";
+const char *const gantry__explained_apart[] = {"", "the kernel computes only the product",
+                                               "the kernel writes channels last"};
 
 const char *gantry__explained_short(const gantry_logical_device_t *device) {
     return strncmp(device->name, "/device:", 8) == 0 ? device->name + 8 : device->name;

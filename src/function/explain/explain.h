@@ -81,8 +81,8 @@ const gantry__block_t *gantry__explained_block(const gantry__explained_t *explai
 gantry__value_name_t gantry__explained_body(const gantry__node_t *node, uint32_t body);
 /* The device that the node's scope requests, or "". */
 const char *gantry__explained_wish(const gantry__node_t *node);
-/* The reason why a product's node has not taken the elementwise nodes after it. */
-extern const char gantry__explained_apart[];
+/* The reason why a product's node has not taken what follows. */
+extern const char *const gantry__explained_apart[]; /* by gantry__apart_t */
 /* Writes what keeps a device from the node: gantry_refusal_text, with the type that it lacks. */
 void gantry__explained_refusal(const gantry__plan_t *plan, uint32_t i, gantry__text_t *out);
 

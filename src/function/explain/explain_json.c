@@ -109,7 +109,7 @@ static void write_fused_names(const gantry__node_t *node, gantry__text_t *out) {
         gantry__json_string(node->fused[i], out);
     }
     gantry__text_append(out, "]");
-    if (node->is_apart) gantry__json_text_member("apart", gantry__explained_apart, out);
+    if (node->apart) gantry__json_text_member("apart", gantry__explained_apart[node->apart], out);
 }
 
 static void write_bodies(const explained_t *explained, uint32_t index, gantry__text_t *out) {

@@ -122,8 +122,9 @@ static void write_fused(const gantry__node_t *node, gantry__text_t *out) {
     for (uint32_t i = 0; i < node->fused_count; ++i)
         gantry__text_append(out, "%s%s", i > 0 ? ", " : "    one pass over ", node->fused[i]);
     if (node->fused_count > 0) gantry__text_append(out, "\n");
-    if (node->is_apart)
-        gantry__text_append(out, "    apart from what follows: %s\n", gantry__explained_apart);
+    if (node->apart)
+        gantry__text_append(out, "    apart from what follows: %s\n",
+                            gantry__explained_apart[node->apart]);
     if (node->recomputes)
         gantry__text_append(out, "    recomputed: %s again, for the memory budget\n",
                             node->recomputes);

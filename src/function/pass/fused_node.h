@@ -57,6 +57,9 @@ gantry_status_t gantry__fused_find_kernel(const gantry__fusing_t *fusing,
                                           gantry__fused_call_t *call, const gantry__wish_t *wish,
                                           const gantry_logical_device_t *device,
                                           const gantry_kernel_def_t **out_kernel);
+/* Writes the product's attributes, but for types, that the op has, too. Returns how many. */
+size_t gantry__fused_copy_attrs(const gantry__node_t *product, gantry__op_id_t fused,
+                                gantry_attr_value_t *attrs);
 /* The node's device by its request only; NULL: there is none, which is no error. */
 gantry_status_t gantry__fused_find_device(const gantry__fusing_t *fusing,
                                           const gantry__node_t *node,

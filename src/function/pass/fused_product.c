@@ -225,9 +225,8 @@ static gantry_status_t find_product_kernel(const gantry__fusing_t *fusing, uint3
     return gantry__fused_find_kernel(fusing, &call, node->wish, device, out_kernel);
 }
 
-/* The product's attributes that the fused op has, too. Returns how many. */
-static size_t copy_attrs(const gantry__node_t *product, gantry__op_id_t fused,
-                         gantry_attr_value_t *attrs) {
+size_t gantry__fused_copy_attrs(const gantry__node_t *product, gantry__op_id_t fused,
+                                gantry_attr_value_t *attrs) {
     const gantry__op_def_t *op = gantry__op_get(fused);
     size_t count = 0;
     for (uint32_t i = 0; i < op->attr_count; ++i) {
@@ -251,7 +250,7 @@ static gantry_status_t infer_product(const gantry__fusing_t *fusing,
                                      const gantry__node_t *product, gantry__fused_call_t *call) {
     const gantry__op_id_t fused = fused_op_of(product);
     gantry_attr_value_t attrs[GANTRY__FUSED_NODE_ATTRS];
-    size_t count = copy_attrs(product, fused, attrs);
+    size_t count = gantry__fused_copy_attrs(product, fused, attrs);
     attrs[count++] =
         (gantry_attr_value_t){.name = "program",
                               .kind = GANTRY_ATTR_INTS,
@@ -330,6 +329,6 @@ gantry_status_t gantry__fusing_join_product(gantry__fusing_t *fusing, const uint
     insert_operands(&program, &fusing->graph->nodes[product.node]);
     GANTRY__TRY(takes_program(fusing, &program, product.node, members[count - 1], &call, &takes));
     if (takes) return add_product(fusing, &program, &call, &product, members, count);
-    fusing->graph->nodes[product.node].is_apart = true;
+    fusing->graph->nodes[product.node].apart = GANTRY__APART_PROGRAM;
     return GANTRY_OK;
 }

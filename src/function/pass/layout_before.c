@@ -19,10 +19,10 @@ static uint64_t moved_by(const gantry__layout_t *layout, uint32_t index) {
     const uint64_t bytes = graph->values[node->first_output].bytes;
     if (node->op->id == GANTRY__OP_ID_Transpose)
         return graph->nodes[operand->node].kind == GANTRY__NODE_CONST ? 0 : bytes;
-    if (index < layout->node_count && layout->reads_planes[index]) return 0;
-    return gantry__layout_is_window(node) && gantry__layout_is_channels_first(node)
-               ? operand->bytes + bytes
-               : 0;
+    if (!gantry__layout_is_window(node) || !gantry__layout_is_channels_first(node)) return 0;
+    if (index >= layout->node_count || layout->planes[index] == GANTRY__PLANES_SLOW)
+        return operand->bytes + bytes;
+    return layout->planes[index] == GANTRY__PLANES_SLOWER ? (operand->bytes + bytes) / 2 : 0;
 }
 
 gantry_status_t gantry__layout_remember(const gantry__layout_t *layout,

@@ -63,16 +63,20 @@ static void add_given(choices_t *choices, uint32_t input) {
     }
 }
 
-/* The kernels of most windows are made for channels last: others take longer than two transposes.
- * Those for planes are faster than others for the same images. */
+/* What the kernel of a window costs in this order more than in the other, as bytes that are
+ * moved. */
 static uint64_t kernel_cost(const choices_t *choices, gantry__order_t operand) {
     const gantry__value_t *values = choices->layout->graph->values;
     const uint64_t bytes =
         values[choices->node->first_output].bytes + values[choices->node->inputs[0]].bytes;
+    const bool is_first = operand == GANTRY__ORDER_SAME;
     if (!gantry__layout_is_window(choices->node)) return 0;
-    if (choices->layout->reads_planes[choices->index])
-        return operand == GANTRY__ORDER_SAME ? 0 : bytes / 2;
-    return operand == GANTRY__ORDER_SAME ? 2 * bytes : 0;
+    switch (choices->layout->planes[choices->index]) {
+        case GANTRY__PLANES_SLOWER: return is_first ? bytes / 2 : 0;
+        case GANTRY__PLANES_ALIKE: return 0;
+        case GANTRY__PLANES_FASTER: return is_first ? 0 : bytes / 2;
+        default: return is_first ? 2 * bytes : 0;
+    }
 }
 
 static uint64_t choice_cost(const choices_t *choices, gantry__layout_choice_t choice) {

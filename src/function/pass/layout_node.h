@@ -19,7 +19,7 @@ gantry_status_t gantry__layout_keep(gantry__layout_t *layout, uint32_t index);
 gantry_status_t gantry__layout_change(gantry__layout_t *layout, uint32_t index,
                                       gantry__layout_choice_t choice);
 
-/* Before the walk: notes which depthwise convolutions have kernels for channels first. */
+/* Before the walk: notes which windows have kernels for channels first. */
 gantry_status_t gantry__layout_find_planes(const gantry__layout_t *layout);
 /* After the walk: convolutions of few channels read images whose channels come first. Sets
  * *out_is_changed if one does. */

@@ -4,20 +4,25 @@
  *
  *     x -> Transpose -> ConvolveImages      becomes      x -> ConvolveImages, input_format "NCHW"
  *     ConvolveImages -> Transpose -> y      becomes      ConvolveImages, output_format "NCHW" -> y
+ *     MatMul -> Reshape -> Transpose -> y   becomes      _FusedMatMul, places {height, width} -> y
  *
  * The first holds for images of at most GANTRY__WINDOW_MOST_PLANES channels, and if all that use
- * the transposed images are such convolutions, or patches of them; the second if nothing else uses
- * the result. ConvolveImages reads and writes planes only on the CPU backend. The second walk comes
- * after fusing, because an epilogue has its channels last. No bit changes.
+ * the transposed images are such convolutions, or patches of them; the others if nothing else uses
+ * the result, and if the kernel that computes it can write it so: those of vendors' libraries
+ * cannot. The second walk comes after fusing, because an epilogue has its channels last. No bit
+ * changes.
  *
- * Before the walk of the pass, notes the depthwise convolutions that read planes as fast as pixels.
- */
+ * Before the walk of the pass, notes the windows whose kernels for planes are about as fast as for
+ * pixels: depthwise convolutions and pools. */
 #include <string.h>
 
 #include "device/logical_device.h"
+#include "function/pass/fused_node.h"
 #include "function/pass/layout_node.h"
 #include "function/pass/pass.h"
+#include "function/place/place_parts.h"
 #include "op/op_infer_window.h"
+#include "run/call_op.h"
 #include "run/dispatch.h"
 
 #define FEW_CHANNELS 16 /* fill no vector */
@@ -151,20 +156,127 @@ static gantry__node_t *planes_convolution_of(const planes_pass_t *pass, uint32_t
                : NULL;
 }
 
+/* Whether one node takes the result of this op, which nothing else knows. */
+static bool planes_is_only_for(const planes_pass_t *pass, uint32_t index) {
+    const gantry__node_t *node = &pass->graph->nodes[index];
+    return gantry__node_is_pure(node) && !pass->is_awaited[index] &&
+           pass->uses[node->first_output] == 1;
+}
+
+/* The product whose rows are the places of the images that only this Transpose takes; or NULL. */
+static gantry__node_t *planes_product_of(const planes_pass_t *pass, uint32_t index) {
+    const gantry__graph_t *graph = pass->graph;
+    const gantry__node_t *node = &graph->nodes[index], *view;
+    if (node->input_count == 0) return NULL;
+    const gantry_shape_t *images = &graph->values[node->inputs[0]].shape;
+    view = &graph->nodes[graph->values[node->inputs[0]].node];
+    if (!gantry__node_is_reshape(view) || view->control_count > 0 || images->rank != 4 ||
+        !planes_is_only_for(pass, graph->values[node->inputs[0]].node))
+        return NULL;
+    const uint32_t maker = graph->values[view->inputs[0]].node;
+    gantry__node_t *made = &graph->nodes[maker];
+    if (!planes_is_only_for(pass, maker) ||
+        (made->op->id != GANTRY__OP_ID_MatMul && made->op->id != GANTRY__OP_ID__FusedMatMul))
+        return NULL;
+    const int64_t *rows = graph->values[made->first_output].shape.dims;
+    return images->dims[1] > 0 && images->dims[2] > 0 && images->dims[3] > 0 &&
+                   graph->values[made->first_output].shape.rank == 2 &&
+                   rows[1] == images->dims[3] && view->wish == made->wish &&
+                   planes_is_transpose(pass, index, made->wish, GANTRY__ORDER_LAST)
+               ? made
+               : NULL;
+}
+
+/* The op and attributes of a convolution or a product whose result has its channels first; returns
+ * how many. */
+static size_t planes_first_attrs(const gantry__node_t *node, const int64_t places[2],
+                                 gantry_attr_value_t *attrs, gantry__op_id_t *out_op) {
+    const bool is_alone = node->op->id == GANTRY__OP_ID_MatMul;
+    *out_op = is_alone ? GANTRY__OP_ID__FusedMatMul : (gantry__op_id_t)node->op->id;
+    size_t count = gantry__fused_copy_attrs(node, *out_op, attrs);
+    for (size_t i = 0; i < count; ++i) {
+        if (strcmp(attrs[i].name, "output_format") == 0) attrs[i].s = "NCHW";
+        if (strcmp(attrs[i].name, "places") == 0) attrs[i] = gantry__attr_ints("places", places, 2);
+    }
+    if (!is_alone) return count;
+    attrs[count++] = gantry__attr_ints("program", NULL, 0);
+    attrs[count++] = gantry__attr_ints("places", places, 2);
+    return count;
+}
+
+/* The kernel that takes the node's call as this op, which is described; NULL: none on its device.
+ */
+static gantry_status_t planes_find_kernel(const planes_pass_t *pass, const gantry__node_t *node,
+                                          gantry__op_id_t op, const gantry_attr_value_t *attrs,
+                                          size_t count, gantry__fused_call_t *call,
+                                          const gantry_kernel_def_t **out_kernel) {
+    const gantry__fusing_t fusing = {.runtime = pass->runtime, .graph = pass->graph};
+    const gantry_logical_device_t *device;
+    *out_kernel = NULL;
+    gantry__fused_init_call(call, op, node->input_count);
+    for (uint32_t i = 0; i < node->input_count; ++i) {
+        call->shapes[i] = &pass->graph->values[node->inputs[i]].shape;
+        call->dtypes[i] = pass->graph->values[node->inputs[i]].dtype;
+    }
+    GANTRY__TRY(gantry__op_infer(&call->infer, attrs, count));
+    GANTRY__TRY(planes_find_device(pass->runtime, pass->graph, node, &device));
+    return device ? gantry__fused_find_kernel(&fusing, call, node->wish, device, out_kernel)
+                  : GANTRY_OK;
+}
+
+/* Makes the node's result one of channels first, if the kernel that computes it takes that. */
+static gantry_status_t planes_turn_result(const planes_pass_t *pass, gantry__node_t *node,
+                                          const int64_t places[2], bool *out_is_set) {
+    const gantry_kernel_def_t *own, *kernel;
+    gantry_attr_value_t given[GANTRY__FUSED_NODE_ATTRS];
+    gantry__fused_call_t call;
+    gantry__op_id_t op = (gantry__op_id_t)node->op->id;
+    size_t count = gantry__fused_copy_attrs(node, op, given);
+    GANTRY__TRY(planes_find_kernel(pass, node, op, given, count, &call, &own));
+    count = planes_first_attrs(node, places, given, &op);
+    GANTRY__TRY(planes_find_kernel(pass, node, op, given, count, &call, &kernel));
+    *out_is_set = own && kernel && (kernel == own || kernel->data == own);
+    if (!*out_is_set) node->apart = GANTRY__APART_TRANSPOSE;
+    if (!*out_is_set) return GANTRY_OK;
+    const uint32_t attr_count = call.infer.op->attr_count;
+    gantry_attr_t *attrs =
+        gantry__arena_copy(&pass->graph->arena, call.infer.attrs, attr_count, sizeof *attrs);
+    int64_t *list = gantry__arena_copy(&pass->graph->arena, places, 2, sizeof *list);
+    if (!attrs || !list) return GANTRY_RESOURCE_EXHAUSTED;
+    for (uint32_t i = 0; i < attr_count; ++i) {
+        if (attrs[i].list == places) attrs[i].list = list;
+    }
+    node->op = call.infer.op;
+    node->attrs = attrs;
+    return GANTRY_OK;
+}
+
+/* The node that gives the Transpose's result; NULL: none can. */
+static gantry_status_t planes_give_images(const planes_pass_t *pass, uint32_t index,
+                                          gantry__node_t **out_made) {
+    const gantry__graph_t *graph = pass->graph;
+    gantry__node_t *made = planes_convolution_of(pass, index);
+    bool is_set = false;
+    if (!made) made = planes_product_of(pass, index);
+    if (made) {
+        const int64_t *images = graph->values[graph->nodes[index].inputs[0]].shape.dims;
+        GANTRY__TRY(planes_turn_result(pass, made, &images[1], &is_set));
+    }
+    *out_made = is_set ? made : NULL;
+    return GANTRY_OK;
+}
+
 /* Replaces the results of transposes by those of convolutions. `values` is by value. */
 static gantry_status_t planes_give(const planes_pass_t *pass, uint32_t *values,
                                    bool *out_is_changed) {
     gantry__graph_t *graph = pass->graph;
-    const gantry_logical_device_t *device;
+    gantry__node_t *made;
     for (uint32_t i = 0; i < graph->value_count; ++i) values[i] = i;
     for (uint32_t i = 0; i < graph->node_count; ++i) {
         const gantry__node_t *node = &graph->nodes[i];
         for (uint32_t k = 0; k < node->input_count; ++k) node->inputs[k] = values[node->inputs[k]];
-        gantry__node_t *made = planes_convolution_of(pass, i);
+        GANTRY__TRY(planes_give_images(pass, i, &made));
         if (!made) continue;
-        GANTRY__TRY(planes_find_device(pass->runtime, graph, made, &device));
-        if (!device || !device->synchronous) continue;
-        GANTRY__TRY(planes_set_format(pass, made, "output_format"));
         graph->values[made->first_output].shape = graph->values[node->first_output].shape;
         values[node->first_output] = made->first_output;
         *out_is_changed = true;
@@ -174,27 +286,40 @@ static gantry_status_t planes_give(const planes_pass_t *pass, uint32_t *values,
     return GANTRY_OK;
 }
 
-/* ---- depthwise convolutions ---- */
+/* ---- windows of planes ---- */
 
 /* The kernel for planes takes neighbours of a row together, that for pixels channels: the faster
  * one has more of them. */
 static bool planes_are_faster(const gantry__graph_t *graph, const gantry__node_t *node) {
-    if (!gantry__node_is_pure(node) || node->op->id != GANTRY__OP_ID_DepthwiseConv2dNative ||
-        !gantry__layout_is_channels_first(node))
-        return false;
     const gantry__value_t *result = &graph->values[node->first_output];
     const int64_t *filter = graph->values[node->inputs[1]].shape.dims, *dims = result->shape.dims;
     return result->dtype == GANTRY_FLOAT32 && filter[1] <= MOST_COLUMNS &&
            filter[0] * filter[1] <= MOST_TAPS && (dims[1] < FEW_CHANNELS || dims[1] < dims[3]);
 }
 
+static gantry__planes_t planes_compare(const gantry__graph_t *graph, const gantry__node_t *node,
+                                       const gantry_logical_device_t *device) {
+    switch (node->op->id) {
+        case GANTRY__OP_ID_DepthwiseConv2dNative:
+            return device->synchronous && planes_are_faster(graph, node) ? GANTRY__PLANES_FASTER
+                                                                         : GANTRY__PLANES_SLOW;
+        case GANTRY__OP_ID_MaxPool:
+        case GANTRY__OP_ID_AvgPool:
+            return device->info.type == GANTRY_DEVICE_TYPE_CPU ? GANTRY__PLANES_SLOWER
+                                                               : GANTRY__PLANES_ALIKE;
+        default: return GANTRY__PLANES_SLOW;
+    }
+}
+
 gantry_status_t gantry__layout_find_planes(const gantry__layout_t *layout) {
     const gantry_logical_device_t *device;
     for (size_t i = 0; i < layout->node_count; ++i) {
         const gantry__node_t *node = &layout->graph->nodes[i];
-        if (!layout->is_free[i] || !planes_are_faster(layout->graph, node)) continue;
+        if (!layout->is_free[i] || !gantry__node_is_pure(node) || !gantry__layout_is_window(node) ||
+            !gantry__layout_is_channels_first(node))
+            continue;
         GANTRY__TRY(planes_find_device(layout->runtime, layout->graph, node, &device));
-        layout->reads_planes[i] = device && device->synchronous;
+        if (device) layout->planes[i] = planes_compare(layout->graph, node, device);
     }
     return GANTRY_OK;
 }
@@ -229,13 +354,11 @@ gantry_status_t gantry__layout_read_planes(gantry_runtime_t *runtime, gantry__gr
 
 gantry_status_t gantry__pass_give_planes(gantry_runtime_t *runtime, gantry__graph_t *graph,
                                          bool *out_is_changed) {
-    bool has_convolution = false;
+    bool has_transpose = false;
     *out_is_changed = false;
     for (size_t i = 0; i < graph->node_count; ++i) {
         const gantry__node_t *node = &graph->nodes[i];
-        has_convolution |=
-            node->kind == GANTRY__NODE_OP && (node->op->id == GANTRY__OP_ID_ConvolveImages ||
-                                              node->op->id == GANTRY__OP_ID__FusedConvolveImages);
+        has_transpose |= node->kind == GANTRY__NODE_OP && node->op->id == GANTRY__OP_ID_Transpose;
     }
-    return has_convolution ? planes_run(runtime, graph, true, out_is_changed) : GANTRY_OK;
+    return has_transpose ? planes_run(runtime, graph, true, out_is_changed) : GANTRY_OK;
 }

@@ -201,7 +201,7 @@ static void want_of_free(const gantry__layout_t *layout, size_t index) {
         layout_need(layout, node->inputs[0], GANTRY__ORDER_SAME);
     }
     if (op.kind == GANTRY__AXES_CHANNELS && gantry__layout_is_window(node) &&
-        !layout->reads_planes[index])
+        layout->planes[index] != GANTRY__PLANES_FASTER)
         wanted = GANTRY__ORDER_LAST;
     for (uint32_t i = 0; i < node->input_count; ++i) {
         const gantry_shape_t *operand = &graph->values[node->inputs[i]].shape;
@@ -315,7 +315,7 @@ gantry_status_t gantry__pass_layout(gantry_runtime_t *runtime, gantry__graph_t *
                                .node_count = nodes,
                                .value_count = values,
                                .is_free = gantry__heap_zalloc(heap, nodes),
-                               .reads_planes = gantry__heap_zalloc(heap, nodes),
+                               .planes = gantry__heap_zalloc(heap, nodes),
                                .is_placed = gantry__heap_zalloc(heap, nodes),
                                .wanted = gantry__heap_zalloc(heap, values * sizeof(uint32_t)),
                                .is_wanted_same = gantry__heap_zalloc(heap, values),
@@ -323,13 +323,13 @@ gantry_status_t gantry__pass_layout(gantry_runtime_t *runtime, gantry__graph_t *
                                .is_needed_same = gantry__heap_zalloc(heap, values),
                                .named = gantry__heap_zalloc(heap, nodes * sizeof(uint32_t)),
                                .firsts = gantry__heap_zalloc(heap, values * sizeof(uint32_t))};
-    gantry_status_t status = layout.is_free && layout.reads_planes && layout.is_placed &&
-                                     layout.wanted && layout.is_wanted_same && layout.needed &&
+    gantry_status_t status = layout.is_free && layout.planes && layout.is_placed && layout.wanted &&
+                                     layout.is_wanted_same && layout.needed &&
                                      layout.is_needed_same && layout.named && layout.firsts
                                  ? layout_run(&layout, out_is_changed)
                                  : GANTRY_RESOURCE_EXHAUSTED;
     gantry__heap_free(heap, layout.is_free, nodes);
-    gantry__heap_free(heap, layout.reads_planes, nodes);
+    gantry__heap_free(heap, layout.planes, nodes);
     gantry__heap_free(heap, layout.is_placed, nodes);
     gantry__heap_free(heap, layout.wanted, values * sizeof(uint32_t));
     gantry__heap_free(heap, layout.is_wanted_same, values);

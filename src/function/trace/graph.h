@@ -29,6 +29,13 @@ typedef enum gantry__node_kind_t {
     GANTRY__NODE_EAGER = 8   /* an op that each call runs at once, by the eager path */
 } gantry__node_kind_t;
 
+/* What a pass leaves after a product, because of the kernel that computes it. */
+typedef enum gantry__apart_t {
+    GANTRY__APART_NOTHING,
+    GANTRY__APART_PROGRAM,  /* elementwise nodes, which it does not take */
+    GANTRY__APART_TRANSPOSE /* of its result, whose channels it writes last */
+} gantry__apart_t;
+
 /* Nodes that are no ops of the table: arguments, branches, loops. */
 extern const gantry__op_def_t gantry__op_placeholder, gantry__op_if, gantry__op_case,
     gantry__op_while, gantry__op_draw;
@@ -62,8 +69,7 @@ typedef struct gantry__node_t {
     const char *const *fused; /* names of the nodes that a pass joined in this one */
     uint32_t fused_count;
     const gantry__op_def_t *const *fused_ops; /* the ops of these nodes */
-    /* a product whose kernel cannot take the elementwise nodes after it */
-    bool is_apart;
+    gantry__apart_t apart;                    /* of a product */
     const char *recomputes; /* the node whose result it computes again, for a budget; or NULL */
 } gantry__node_t;
 

@@ -9,13 +9,15 @@
  * convolution or a pool, and nodes that other nodes wait for, keep theirs.
  * Promise: On the CPU, a depthwise convolution of float32 with few channels stays as the body has
  * it where it would need a transpose; between convolutions it goes along.
+ * Promise: On the CPU, pools that no convolution surrounds read and write channels first, without a
+ * transpose.
  * Promise: A memory budget that a function meets only without the layout pass is met without it, as
  * the explanation says.
  * Promise: Between convolutions, an op may have a scalar as its first operand, and a Roll any
  * number of shifts. */
 #define _XOPEN_SOURCE 700
 
-#include "random_images.h"
+#include "planes_case.h"
 #include "runtime_fixture.h"
 #include "sanitized.h"
 #include "test.h"
@@ -254,6 +256,62 @@ TEST(depthwise_convolutions_of_few_channels_need_no_transpose) {
     expect_counts(depthwise_between, GANTRY_SHAPE(2, 4, 6, 5), 4, ops, none, 1);
 }
 
+/* ---- pools ---- */
+
+static const gantry_tensor_t *pool(images_net_t *net, const gantry_tensor_t *x, bool is_mean,
+                                   int64_t step) {
+    const gantry_window_options_t options = {
+        .struct_size = sizeof options, .strides = {step, step}, .channels_first = true};
+    return is_mean ? gantry_avg_pool2d(net->scope, x, 3, 3, &options)
+                   : gantry_max_pool2d(net->scope, x, 3, 3, &options);
+}
+
+static void pools_only(images_net_t *net, const gantry_tensor_t *const *inputs,
+                       const gantry_tensor_t **outputs) {
+    const gantry_tensor_t *x = pool(net, gantry_relu(net->scope, inputs[0]), false, 2);
+    outputs[0] = pool(net, gantry_neg(net->scope, x), true, 1);
+}
+
+TEST(pools_without_convolutions_need_no_transpose) {
+    static const char *const ops[] = {"Transpose", "MaxPool", "AvgPool"};
+    static const uint32_t counts[] = {0, 1, 1};
+    expect_counts(pools_only, GANTRY_SHAPE(2, 18, 7, 9), 0, ops, counts, 3);
+}
+
+/* What is transposed is the smaller result. */
+static void pool_first(images_net_t *net, const gantry_tensor_t *const *inputs,
+                       const gantry_tensor_t **outputs) {
+    outputs[0] = convolve(net, pool(net, inputs[0], false, 2), 3, 4, 1);
+}
+
+TEST(a_pool_before_the_first_convolution_reads_channels_first) {
+    static const char *const ops[] = {"Transpose"};
+    static const uint32_t none[] = {0}, one[] = {1};
+    expect_counts(pool_first, GANTRY_SHAPE(2, 4, 7, 9), 2, ops, none, 1);
+    expect_counts(pool_first, GANTRY_SHAPE(2, 18, 7, 9), 2, ops, one, 1);
+}
+
+/* ---- products ---- */
+
+TEST(a_last_convolution_of_pixels_writes_channels_first) {
+    static const gantry_dtype_t types[] = {GANTRY_FLOAT16, GANTRY_BFLOAT16, GANTRY_FLOAT32,
+                                           GANTRY_FLOAT64, GANTRY_INT32,    GANTRY_INT64};
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; ++i) {
+        for (uint32_t k = 0; k < 4; ++k) {
+            const planes_case_t c = {.dtype = types[i],
+                                     .channels = 5,
+                                     .outputs = 7,
+                                     .size = 1,
+                                     .is_bare = k % 2,
+                                     .is_single = k / 2};
+            assert_int_equal(planes_check(f.runtime, "cpu:0", c), 1);
+        }
+    }
+    runtime_fixture_close(&f);
+}
+
 /* ---- what stays ---- */
 
 enum { ROLLS = 2 * GANTRY_MAX_RANK + 1 };
@@ -340,25 +398,26 @@ TEST(the_explanation_names_what_cancels) {
 enum { TIGHT = 280000 }; /* bytes: enough only without the pass */
 
 /* Draws, so that a second trace must draw from the same stream. */
-static void pooled_noise(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
-                         const gantry_tensor_t **outputs, void *user) {
+static void thinned_noise(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                          const gantry_tensor_t **outputs, void *user) {
     const gantry_window_options_t options = {
         .struct_size = sizeof options, .strides = {2, 2}, .channels_first = true};
     const gantry_tensor_t *noise =
         gantry_random_uniform(scope, GANTRY_SHAPE(1, 64, 28, 28), GANTRY_FLOAT32, 0);
     ++*(int *)user;
-    outputs[0] = gantry_max_pool2d(scope, gantry_relu(scope, gantry_add(scope, inputs[0], noise)),
-                                   3, 3, &options);
+    outputs[0] = gantry_depthwise_conv2d(
+        scope, gantry_relu(scope, gantry_add(scope, inputs[0], noise)),
+        gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(3, 3, 64, 1)), &options);
 }
 
-static gantry_function_t *try_pooled(gantry_runtime_t *runtime, uint64_t budget,
-                                     uint32_t passes_off, int *traces) {
+static gantry_function_t *try_thinned(gantry_runtime_t *runtime, uint64_t budget,
+                                      uint32_t passes_off, int *traces) {
     const gantry_input_spec_t input = {"x", GANTRY_FLOAT32, GANTRY_SHAPE(1, 64, 28, 28)};
     const gantry_function_options_t options = {
         .struct_size = sizeof options, .memory_budget_bytes = budget, .passes_off = passes_off};
     gantry_function_t *function = NULL;
     *traces = 0;
-    (void)gantry_function_trace(runtime, "f", pooled_noise, traces, &input, 1, 1, &options,
+    (void)gantry_function_trace(runtime, "f", thinned_noise, traces, &input, 1, 1, &options,
                                 &function);
     return function;
 }
@@ -382,24 +441,24 @@ TEST(a_budget_that_only_the_pass_exceeds_is_met_without_it) {
     runtime_fixture_t f;
     int traces;
     runtime_fixture_open(&f, 0);
-    gantry_function_t *with = try_pooled(f.runtime, 0, 0, &traces),
-                      *without = try_pooled(f.runtime, 0, GANTRY_PASS_LAYOUT, &traces);
+    gantry_function_t *with = try_thinned(f.runtime, 0, 0, &traces),
+                      *without = try_thinned(f.runtime, 0, GANTRY_PASS_LAYOUT, &traces);
     const uint64_t most = bytes_of_call(with), least = bytes_of_call(without);
     assert_true(least <= TIGHT && TIGHT < most);
     assert_false(explains(with, GANTRY_EXPLAIN_TEXT, is_left_out));
-    gantry_function_t *within = try_pooled(f.runtime, least, 0, &traces);
+    gantry_function_t *within = try_thinned(f.runtime, least, 0, &traces);
     if (!within) fail_msg("%s", gantry_last_message());
     assert_int_equal(traces, 2);
     assert_string_equal(gantry_last_message(), "");
     assert_int_equal(bytes_of_call(within), least);
     assert_true(explains(within, GANTRY_EXPLAIN_TEXT, is_left_out));
     assert_true(explains(within, GANTRY_EXPLAIN_JSON, ",\"without_layout\":true,"));
-    assert_null(try_pooled(f.runtime, least - 1, 0, &traces));
+    assert_null(try_thinned(f.runtime, least - 1, 0, &traces));
     char words[64];
     (void)snprintf(words, sizeof words, "and %llu in the best order", (unsigned long long)least);
     assert_non_null(strstr(gantry_last_message(), words));
     gantry_function_release(within);
-    within = try_pooled(f.runtime, most, 0, &traces);
+    within = try_thinned(f.runtime, most, 0, &traces);
     assert_int_equal(traces, 1);
     assert_false(explains(within, GANTRY_EXPLAIN_TEXT, is_left_out));
     gantry_function_release(within);
@@ -408,15 +467,15 @@ TEST(a_budget_that_only_the_pass_exceeds_is_met_without_it) {
     runtime_fixture_close(&f);
 }
 
-static gantry_status_t trace_pooled(gantry_scope_t *scope) {
+static gantry_status_t trace_thinned(gantry_scope_t *scope) {
     int traces;
-    gantry_function_t *function = try_pooled(gantry_scope_runtime(scope), TIGHT, 0, &traces);
+    gantry_function_t *function = try_thinned(gantry_scope_runtime(scope), TIGHT, 0, &traces);
     gantry_function_release(function);
     return function ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }
 
 TEST(nothing_leaks_when_memory_runs_out_in_a_second_trace) {
-    runtime_fixture_starve_each(0, NULL, trace_pooled);
+    runtime_fixture_starve_each(0, NULL, trace_thinned);
 }
 
 /* ---- bodies, open sizes ---- */

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _XOPEN_SOURCE 700
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "onnx/base/memory.h"
+#include "onnx/file/model_file.h"
+
+/* The most bytes that one call reads. */
+#define MOST_READ_BYTES ((size_t)1 << 30)
+
+gantry_status_t gantry__onnx_read_at(int file, const char *path, uint64_t offset, void *bytes,
+                                     size_t size) {
+    size_t done = 0;
+    while (done < size) {
+        const size_t left = size - done < MOST_READ_BYTES ? size - done : MOST_READ_BYTES;
+        const ssize_t count = pread(file, (char *)bytes + done, left, (off_t)(offset + done));
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0)
+            return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: it cannot be read: %s", path,
+                                strerror(errno));
+        if (count == 0)
+            return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: it became shorter while it was read",
+                                path);
+        done += (size_t)count;
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t map_content(int file, size_t size, const char *path,
+                                   gantry__onnx_content_t *out) {
+    void *pages = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
+    if (pages == MAP_FAILED)
+        return gantry__fail(errno == ENOMEM ? GANTRY_RESOURCE_EXHAUSTED : GANTRY_INVALID_ARGUMENT,
+                            "%s: its %zu bytes cannot be mapped: %s", path, size, strerror(errno));
+    *out = (gantry__onnx_content_t){.bytes = {pages, size}, .pages = pages};
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__onnx_take_content(int file, uint64_t size, bool reads, const char *path,
+                                          gantry__onnx_content_t *out_content) {
+    *out_content = (gantry__onnx_content_t){0};
+    if (size == 0) return GANTRY_OK;
+    if (!reads) return map_content(file, (size_t)size, path, out_content);
+    void *memory = gantry__onnx_alloc((size_t)size, 1);
+    if (!memory) return GANTRY_RESOURCE_EXHAUSTED;
+    *out_content = (gantry__onnx_content_t){.bytes = {memory, (size_t)size}, .memory = memory};
+    return gantry__onnx_read_at(file, path, 0, memory, (size_t)size);
+}
+
+void gantry__onnx_content_deinit(gantry__onnx_content_t *content) {
+    gantry__onnx_free(content->memory);
+    if (content->pages) (void)munmap(content->pages, content->bytes.size);
+    *content = (gantry__onnx_content_t){0};
+}

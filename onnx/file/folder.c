@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _XOPEN_SOURCE 700
+
+#include "onnx/file/folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "onnx/base/limits.h"
+#include "onnx/base/memory.h"
+#include "shared/fail.h"
+
+/* What a message needs. */
+typedef struct external_name_t {
+    const char *model, *tensor, *location;
+    bool follows_links;
+} external_name_t;
+
+gantry_status_t gantry__onnx_open_folder(const char *path, int *out_folder) {
+    *out_folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*out_folder >= 0) return GANTRY_OK;
+    return gantry__fail(errno == ENOENT ? GANTRY_NOT_FOUND : GANTRY_INVALID_ARGUMENT,
+                        "the folder of external data, '%s', cannot be opened: %s", path,
+                        strerror(errno));
+}
+
+gantry_status_t gantry__onnx_open_folder_of(const char *path, int *out_folder) {
+    const char *slash = strrchr(path, '/');
+    char *folder;
+    if (!slash) return gantry__onnx_open_folder(".", out_folder);
+    folder = gantry__onnx_strdup(path);
+    if (!folder) return GANTRY_RESOURCE_EXHAUSTED;
+    folder[slash == path ? 1 : slash - path] = 0;
+    const gantry_status_t status = gantry__onnx_open_folder(folder, out_folder);
+    gantry__onnx_free(folder);
+    return status;
+}
+
+static gantry_status_t refuse_external(const external_name_t *name, gantry_status_t status,
+                                       const char *why) {
+    return gantry__fail(status, "%s: the external data of the tensor '%s', '%s', %s", name->model,
+                        name->tensor, name->location, why);
+}
+
+/* Says why a part of the path was not opened. */
+static gantry_status_t fail_to_open(const external_name_t *name, int folder, const char *part,
+                                    int error) {
+    struct stat info;
+    if (!name->follows_links && fstatat(folder, part, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISLNK(info.st_mode))
+        return refuse_external(name, GANTRY_INVALID_ARGUMENT,
+                               "are a symbolic link; a file is accepted, and a link with the "
+                               "option follows_links");
+    if (error == ENOENT)
+        return refuse_external(name, GANTRY_NOT_FOUND,
+                               "are missing; a file of the model's folder is accepted");
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "%s: the external data of the tensor '%s', '%s', cannot be opened: %s",
+                        name->model, name->tensor, name->location, strerror(error));
+}
+
+/* Opens one part; takes and closes the folder. A pipe does not make it wait. */
+static gantry_status_t open_part(const external_name_t *name, int folder, bool closes,
+                                 const char *part, bool is_last, int *out_file) {
+    const int links = name->follows_links ? 0 : O_NOFOLLOW;
+    const int kind = is_last ? O_NONBLOCK | O_NOCTTY : O_DIRECTORY;
+    const int file = openat(folder, part, O_RDONLY | O_CLOEXEC | links | kind);
+    const int error = errno;
+    const gantry_status_t status = file < 0 ? fail_to_open(name, folder, part, error) : GANTRY_OK;
+    if (closes) (void)close(folder);
+    *out_file = file;
+    return status;
+}
+
+/* location has no part that is "", "." or "..". */
+static gantry_status_t walk(const external_name_t *name, int folder, int *out_file) {
+    char part[GANTRY__ONNX_MOST_NAME_BYTES + 1];
+    const char *rest = name->location;
+    int at = folder;
+    for (;;) {
+        const size_t size = strcspn(rest, "/");
+        const bool is_last = rest[size] == 0;
+        memcpy(part, rest, size);
+        part[size] = 0;
+        GANTRY__TRY(open_part(name, at, at != folder, part, is_last, &at));
+        if (is_last) break;
+        rest += size + 1;
+    }
+    *out_file = at;
+    return GANTRY_OK;
+}
+
+static gantry_status_t check_external(const external_name_t *name, int file, uint64_t *out_size) {
+    struct stat info;
+    if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode))
+        return refuse_external(name, GANTRY_INVALID_ARGUMENT,
+                               "are no regular file; a file is accepted");
+    if (!name->follows_links && info.st_nlink > 1)
+        return refuse_external(name, GANTRY_INVALID_ARGUMENT,
+                               "are a file with more than one name (hard links); one is accepted, "
+                               "and more with the option follows_links");
+    *out_size = (uint64_t)info.st_size;
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__onnx_open_external(int folder, const char *location, bool follows_links,
+                                           const char *model, const char *tensor, int *out_file,
+                                           uint64_t *out_size) {
+    const external_name_t name = {model, tensor, location, follows_links};
+    int file;
+    GANTRY__TRY(walk(&name, folder, &file));
+    const gantry_status_t status = check_external(&name, file, out_size);
+    if (status != GANTRY_OK) (void)close(file);
+    *out_file = status == GANTRY_OK ? file : -1;
+    return status;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "onnx/lower/constants.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include <gantry/gantry.h>
+
+#include "onnx/base/memory.h"
+
+/* ---- the file ---- */
+
+struct gantry__onnx_held_file_t {
+    gantry__onnx_file_t *file;
+    atomic_size_t uses;
+};
+
+static void file_drop(void *user) {
+    gantry__onnx_held_file_t *held = user;
+    if (atomic_fetch_sub(&held->uses, 1) != 1) return;
+    gantry__onnx_file_release(held->file);
+    gantry__onnx_free(held);
+}
+
+/* Elements of the file that a tensor uses in place. */
+typedef struct used_span_t {
+    gantry__onnx_held_file_t *held;
+    const void *data;
+    size_t bytes;
+} used_span_t;
+
+static void span_drop(void *user) {
+    used_span_t *span = user;
+    gantry__onnx_file_forget(span->held->file, span->data, span->bytes);
+    file_drop(span->held);
+    gantry__onnx_free(span);
+}
+
+static gantry_status_t file_hold(gantry__onnx_file_t *file, gantry__onnx_held_file_t **out_held) {
+    gantry__onnx_held_file_t *held = gantry__onnx_alloc(1, sizeof *held);
+    if (!held) {
+        gantry__onnx_file_release(file);
+        return GANTRY_RESOURCE_EXHAUSTED;
+    }
+    held->file = file;
+    atomic_init(&held->uses, 1);
+    *out_held = held;
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__onnx_constants_init(gantry__onnx_constants_t *constants,
+                                            gantry_runtime_t *runtime, gantry__onnx_file_t *file) {
+    *constants = (gantry__onnx_constants_t){.runtime = runtime};
+    (void)gantry__mutex_init(&constants->mutex);
+    GANTRY__TRY(file_hold(file, &constants->file));
+    const gantry__onnx_graph_model_t *model = gantry__onnx_file_model(file);
+    GANTRY__TRY(gantry__onnx_plan_init(&constants->plan, model));
+    constants->tensors = gantry__onnx_alloc(model->value_count, sizeof *constants->tensors);
+    constants->first_prepared =
+        gantry__onnx_alloc(model->value_count, sizeof *constants->first_prepared);
+    return constants->tensors && constants->first_prepared ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+}
+
+void gantry__onnx_constants_deinit(gantry__onnx_constants_t *constants) {
+    for (size_t i = 0; i < constants->prepared_count; ++i)
+        gantry_tensor_release(constants->prepared[i].tensor);
+    gantry__onnx_free(constants->prepared);
+    gantry__onnx_free(constants->first_prepared);
+    if (constants->tensors) {
+        const size_t count = constants->plan.model->value_count;
+        for (size_t v = 0; v < count; ++v) gantry_tensor_release(constants->tensors[v]);
+    }
+    gantry__onnx_free(constants->tensors);
+    gantry__onnx_plan_deinit(&constants->plan);
+    if (constants->file) file_drop(constants->file);
+    gantry__mutex_deinit(&constants->mutex);
+}
+
+/* ---- elements of the file ---- */
+
+/* A tensor over memory that owner's release frees; a failure frees it here. */
+static const gantry_tensor_t *tensor_over(gantry_scope_t *scope, gantry_dtype_t dtype,
+                                          gantry_shape_t shape, void *data, size_t bytes,
+                                          gantry_release_fn release, void *user) {
+    const gantry_from_memory_options_t options = {
+        .struct_size = sizeof options, .release = release, .user = user};
+    const gantry_tensor_t *made =
+        gantry_tensor_from_memory(scope, dtype, shape, data, bytes, &options);
+    if (!made) release(user);
+    return made;
+}
+
+/* Memory of a cache line's alignment. */
+#define LINE_BYTES 64
+static void *aligned_in(void *block) {
+    return (char *)block + (LINE_BYTES - (uintptr_t)block % LINE_BYTES);
+}
+
+/* Nobody writes to the memory: is_writable is false. NULL after a failure, which may be the
+ * scope's. */
+static const gantry_tensor_t *tensor_in_place(gantry__onnx_constants_t *constants,
+                                              gantry_scope_t *scope, gantry_dtype_t dtype,
+                                              gantry_shape_t shape, const void *data,
+                                              size_t bytes) {
+    used_span_t *span = gantry__onnx_alloc(1, sizeof *span);
+    if (!span) return NULL;
+    *span = (used_span_t){constants->file, data, bytes};
+    atomic_fetch_add(&constants->file->uses, 1);
+    void *memory;
+    memcpy(&memory, &data, sizeof memory);
+    return tensor_over(scope, dtype, shape, memory, bytes, span_drop, span);
+}
+
+static const gantry_tensor_t *tensor_of_copy(gantry__onnx_constants_t *constants,
+                                             gantry_scope_t *scope, gantry_dtype_t dtype,
+                                             gantry_shape_t shape,
+                                             const gantry__onnx_tensor_t *tensor, size_t bytes) {
+    const gantry__onnx_file_t *file = constants->file->file;
+    void *block = gantry__onnx_alloc(bytes + LINE_BYTES, 1);
+    if (!block) return NULL;
+    void *data = aligned_in(block);
+    const gantry_status_t status = gantry__onnx_tensor_data(file, tensor, data, bytes);
+    gantry__onnx_file_forget(file, tensor->raw.data, tensor->raw.size);
+    if (status == GANTRY_OK)
+        return tensor_over(scope, dtype, shape, data, bytes, gantry__onnx_free, block);
+    gantry__onnx_free(block);
+    (void)gantry_scope_fail(scope, status, gantry_last_message());
+    return NULL;
+}
+
+gantry_status_t gantry__onnx_constants_read(gantry__onnx_constants_t *constants,
+                                            gantry_scope_t *scope,
+                                            const gantry__onnx_tensor_t *tensor,
+                                            const gantry_tensor_t **out_tensor) {
+    const char *name;
+    const gantry_dtype_t dtype = gantry__onnx_stored_dtype(tensor->type);
+    if (dtype == GANTRY_DTYPE_NONE) {
+        (void)gantry__onnx_dtype(tensor->type, &name);
+        return gantry__fail(GANTRY_UNIMPLEMENTED, "tensor '%.200s' has elements of %s",
+                            tensor->name, name);
+    }
+    gantry_shape_t shape = {.rank = (int32_t)tensor->rank};
+    for (uint32_t i = 0; i < tensor->rank; ++i) shape.dims[i] = tensor->dims[i];
+    const size_t bytes = (size_t)tensor->count * gantry_dtype_size(dtype);
+    const void *data = gantry__onnx_tensor_span(constants->file->file, tensor);
+    *out_tensor = data ? tensor_in_place(constants, scope, dtype, shape, data, bytes)
+                       : tensor_of_copy(constants, scope, dtype, shape, tensor, bytes);
+    if (*out_tensor) return GANTRY_OK;
+    if (gantry_scope_status(scope) == GANTRY_OK) return GANTRY_RESOURCE_EXHAUSTED;
+    return gantry_fail(gantry_scope_status(scope), gantry_scope_message(scope));
+}
+
+/* The least size that is worth the copy. */
+#define LEAST_SETTLED_BYTES 4096
+
+gantry_status_t gantry__onnx_constants_settle(gantry_scope_t *scope, const gantry_tensor_t *tensor,
+                                              gantry_tensor_t **out_settled) {
+    const size_t bytes = gantry_tensor_bytes(tensor);
+    gantry_tensor_memory_t memory = {.struct_size = sizeof memory};
+    if (bytes < LEAST_SETTLED_BYTES ||
+        (gantry_get_tensor_memory(tensor, &memory) == GANTRY_OK && memory.is_foreign)) {
+        *out_settled = gantry_tensor_retain(tensor);
+        return GANTRY_OK;
+    }
+    void *block = gantry__onnx_alloc(bytes + LINE_BYTES, 1);
+    if (!block) return GANTRY_RESOURCE_EXHAUSTED;
+    void *data = aligned_in(block);
+    const gantry_status_t status = gantry_tensor_read(tensor, data, bytes);
+    if (status != GANTRY_OK) {
+        gantry__onnx_free(block);
+        return status;
+    }
+    const gantry_tensor_t *made =
+        tensor_over(scope, gantry_tensor_dtype(tensor), *gantry_tensor_shape(tensor), data, bytes,
+                    gantry__onnx_free, block);
+    if (!made) return gantry_scope_status(scope);
+    *out_settled = gantry_tensor_retain(made);
+    return GANTRY_OK;
+}
+
+/* Smaller ones leave little in the pool. */
+#define LEAST_TRIMMED_BYTES (4 << 20)
+
+void gantry__onnx_constants_trim(gantry_runtime_t *runtime, size_t bytes) {
+    if (bytes >= LEAST_TRIMMED_BYTES) (void)gantry_trim_memory(runtime, "/CPU:0", 0, NULL);
+}
+
+/* ---- values ---- */
+
+gantry_tensor_t *gantry__onnx_constants_kept(gantry__onnx_constants_t *constants,
+                                             gantry__onnx_value_t value) {
+    gantry__mutex_lock(&constants->mutex);
+    gantry_tensor_t *kept = constants->tensors[value];
+    if (kept) (void)gantry_tensor_retain(kept);
+    gantry__mutex_unlock(&constants->mutex);
+    return kept;
+}
+
+void gantry__onnx_constants_keep(gantry__onnx_constants_t *constants, gantry__onnx_value_t value,
+                                 const gantry_tensor_t *tensor) {
+    gantry__mutex_lock(&constants->mutex);
+    if (!constants->tensors[value]) constants->tensors[value] = gantry_tensor_retain(tensor);
+    gantry__mutex_unlock(&constants->mutex);
+}
+
+/* ---- prepared forms ---- */
+
+/* The lock is held. */
+static gantry_tensor_t *find_prepared(const gantry__onnx_constants_t *constants,
+                                      const gantry__onnx_node_t *node, uint32_t input,
+                                      uint32_t key) {
+    for (size_t i = constants->first_prepared[node->inputs[input]]; i > 0;) {
+        const onnx_prepared_t *at = &constants->prepared[i - 1];
+        if (at->node == node && at->input == input && at->key == key)
+            return gantry_tensor_retain(at->tensor);
+        i = at->next;
+    }
+    return NULL;
+}
+
+gantry_tensor_t *gantry__onnx_constants_find(gantry__onnx_constants_t *constants,
+                                             const gantry__onnx_node_t *node, uint32_t input,
+                                             uint32_t key) {
+    gantry__mutex_lock(&constants->mutex);
+    gantry_tensor_t *found = find_prepared(constants, node, input, key);
+    gantry__mutex_unlock(&constants->mutex);
+    return found;
+}
+
+gantry_status_t gantry__onnx_constants_add(gantry__onnx_constants_t *constants,
+                                           const gantry__onnx_node_t *node, uint32_t input,
+                                           uint32_t key, gantry_tensor_t **tensor) {
+    gantry__mutex_lock(&constants->mutex);
+    gantry_tensor_t *found = find_prepared(constants, node, input, key);
+    const bool has_room =
+        found || gantry__onnx_grow(&constants->prepared, constants->prepared_count,
+                                   &constants->prepared_capacity, sizeof *constants->prepared);
+    if (!found && has_room) {
+        size_t *first = &constants->first_prepared[node->inputs[input]];
+        constants->prepared[constants->prepared_count++] =
+            (onnx_prepared_t){node, input, key, gantry_tensor_retain(*tensor), *first};
+        *first = constants->prepared_count;
+    }
+    gantry__mutex_unlock(&constants->mutex);
+    if (found) {
+        gantry_tensor_release(*tensor);
+        *tensor = found;
+    }
+    return has_room ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+}

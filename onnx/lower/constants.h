@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Constants of a model, for all its traces: elements of the file, what is computed of them alone,
+ * and forms of them that ops want, such as filters with their axes in another order.
+ *
+ * A constant is made when a trace first needs it. It is kept if a node has taken it as it is. What
+ * nodes only took in another form, by gantry__onnx_prepared, is given back, and made again for a
+ * later trace: so a filter is in memory once. Elements of the file are used in place where they are
+ * aligned.
+ *
+ * Owner: the model. Threads: thread-safe; two threads that need a constant at one time may both
+ * make it, and one is kept. */
+#ifndef GANTRY_ONNX_CONSTANTS_H
+#define GANTRY_ONNX_CONSTANTS_H
+
+#include "onnx/file/read.h"
+#include "onnx/lower/plan.h"
+#include "shared/fail.h"
+#include "shared/thread.h"
+
+/* A file that tensors use, too. */
+typedef struct gantry__onnx_held_file_t gantry__onnx_held_file_t;
+
+/* A prepared form. */
+typedef struct onnx_prepared_t {
+    const gantry__onnx_node_t *node;
+    uint32_t input, key;
+    gantry_tensor_t *tensor;
+    size_t next; /* Of the same value: 1 and its place in the list; 0: none. */
+} onnx_prepared_t;
+
+/* The constants of a model. */
+typedef struct gantry__onnx_constants_t {
+    gantry_runtime_t *runtime;
+    gantry__onnx_held_file_t *file;
+    gantry__onnx_plan_t plan;
+    gantry__mutex_t mutex;     /* Of what follows. */
+    gantry_tensor_t **tensors; /* By value: those that are kept. */
+    size_t *first_prepared;    /* By value, as next. */
+    onnx_prepared_t *prepared;
+    size_t prepared_count, prepared_capacity;
+} gantry__onnx_constants_t;
+
+/* Takes the file over, also if it fails. */
+gantry_status_t gantry__onnx_constants_init(gantry__onnx_constants_t *constants,
+                                            gantry_runtime_t *runtime, gantry__onnx_file_t *file);
+void gantry__onnx_constants_deinit(gantry__onnx_constants_t *constants);
+
+/* Makes a tensor of the file, in scope. */
+gantry_status_t gantry__onnx_constants_read(gantry__onnx_constants_t *constants,
+                                            gantry_scope_t *scope,
+                                            const gantry__onnx_tensor_t *tensor,
+                                            const gantry_tensor_t **out_tensor);
+/* Gives a tensor that is to be kept memory of its own, because the devices' pools grow in steps. The
+ * caller gets a reference. */
+gantry_status_t gantry__onnx_constants_settle(gantry_scope_t *scope, const gantry_tensor_t *tensor,
+                                              gantry_tensor_t **out_settled);
+/* Gives memory that the host's pool does not use back, after a constant of so many bytes was made. */
+void gantry__onnx_constants_trim(gantry_runtime_t *runtime, size_t bytes);
+/* A constant that is kept, of which the caller gets a reference; NULL: it is not. */
+gantry_tensor_t *gantry__onnx_constants_kept(gantry__onnx_constants_t *constants,
+                                             gantry__onnx_value_t value);
+/* Keeps a constant for later traces. */
+void gantry__onnx_constants_keep(gantry__onnx_constants_t *constants, gantry__onnx_value_t value,
+                                 const gantry_tensor_t *tensor);
+/* A prepared form, of which the caller gets a reference; NULL: it is not made yet. */
+gantry_tensor_t *gantry__onnx_constants_find(gantry__onnx_constants_t *constants,
+                                             const gantry__onnx_node_t *node, uint32_t input,
+                                             uint32_t key);
+/* Keeps a prepared form; *tensor, of which the caller has a reference, becomes that of another
+ * thread that was faster. */
+gantry_status_t gantry__onnx_constants_add(gantry__onnx_constants_t *constants,
+                                           const gantry__onnx_node_t *node, uint32_t input,
+                                           uint32_t key, gantry_tensor_t **tensor);
+
+#endif

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* com.microsoft: MultiHeadAttention, Attention and RotaryEmbedding. Masks of these ops add a number
+ * that is far below all scores, and do not hide keys. */
+#include "onnx/lower/lower_attention.h"
+
+#include <gantry/ops.h>
+
+#include "onnx/lower/lower_contrib.h"
+#include "onnx/lower/lower_recurrent.h"
+
+/* What a mask adds to the score of a key that is hidden. */
+#define HIDDEN_SCORE (-10000.0f)
+
+/* ---- masks ---- */
+
+/* 0 where this is true, and the attribute's number elsewhere. */
+static const gantry_tensor_t *hide_others(gantry__onnx_call_t *call, const gantry_tensor_t *seen,
+                                          gantry_dtype_t dtype) {
+    const double hidden = (double)gantry__onnx_attr_float(call, "mask_filter_value", HIDDEN_SCORE);
+    return gantry_select(call->scope, seen, gantry__onnx_make_scalar(call, dtype, 0),
+                         gantry__onnx_make_scalar(call, dtype, hidden));
+}
+
+/* Whether the number of a key is below a count of each element of the batch: [batch, 1, 1, keys]. */
+static const gantry_tensor_t *within_lengths(gantry__onnx_call_t *call,
+                                             const gantry_tensor_t *lengths, int64_t keys) {
+    int64_t *places = gantry__onnx_scratch(call, (size_t)keys + 1, sizeof *places);
+    if (!places) return NULL;
+    for (int64_t i = 0; i < keys; ++i) places[i] = i;
+    const gantry_tensor_t *row =
+        gantry__onnx_make_ints(call, gantry_tensor_dtype(lengths), places, (size_t)keys);
+    const int64_t batch = gantry_tensor_shape(lengths)->dims[0];
+    return gantry_less(call->scope, row,
+                       gantry_reshape(call->scope, lengths, GANTRY_SHAPE(batch, 1, 1, 1)));
+}
+
+/* A mask [batch], the lengths; [batch, keys]; or [batch, queries, keys], as numbers that are added. */
+static gantry_status_t read_mask(gantry__onnx_call_t *call, const gantry_tensor_t *mask,
+                                 int64_t batch, int64_t keys, gantry_dtype_t dtype,
+                                 const gantry_tensor_t **out) {
+    gantry_scope_t *scope = call->scope;
+    *out = NULL;
+    if (!mask) return GANTRY_OK;
+    GANTRY__TRY(gantry__onnx_need_shape(call, mask));
+    const gantry_shape_t *shape = gantry_tensor_shape(mask);
+    if (shape->rank == 1 && shape->dims[0] == batch) {
+        *out = hide_others(call, within_lengths(call, mask, keys), dtype);
+        return gantry_scope_status(scope);
+    }
+    const gantry_shape_t wide =
+        shape->rank == 2 ? GANTRY_SHAPE(shape->dims[0], 1, 1, shape->dims[1])
+                         : GANTRY_SHAPE(shape->dims[0], 1, shape->dims[1], shape->dims[2]);
+    if ((shape->rank != 2 && shape->rank != 3) || shape->dims[shape->rank - 1] != keys)
+        return gantry__onnx_unsupported(
+            call, "a mask of rank %d whose last size is %lld", shape->rank,
+            (long long)(shape->rank ? shape->dims[shape->rank - 1] : 0));
+    const gantry_tensor_t *zero = gantry__onnx_make_scalar(call, gantry_tensor_dtype(mask), 0);
+    const gantry_tensor_t *seen =
+        gantry_tensor_dtype(mask) == GANTRY_BOOL ? mask : gantry_greater(scope, mask, zero);
+    *out = hide_others(call, gantry_reshape(scope, seen, wide), dtype);
+    return gantry_scope_status(scope);
+}
+
+/* Sets the mask: what hides keys and a bias, either of which may be missing. */
+static gantry_status_t set_mask(gantry__onnx_attention_t *attention, const gantry_tensor_t *mask,
+                                const gantry_tensor_t *bias) {
+    gantry__onnx_call_t *call = attention->call;
+    const int64_t batch = gantry_tensor_shape(attention->query)->dims[0];
+    const int64_t keys =
+        gantry_tensor_shape(attention->key)->dims[2] +
+        (attention->past_key ? gantry_tensor_shape(attention->past_key)->dims[2] : 0);
+    const gantry_tensor_t *hidden = NULL;
+    GANTRY__TRY(read_mask(call, mask, batch, keys, gantry_tensor_dtype(attention->query), &hidden));
+    attention->mask = hidden ? hidden : bias;
+    if (hidden && bias) attention->mask = gantry_add(call->scope, hidden, bias);
+    return gantry_scope_status(call->scope);
+}
+
+/* ---- MultiHeadAttention ---- */
+
+/* Elements begin to begin + count - 1 of a vector. */
+static const gantry_tensor_t *part_of_vector(gantry__onnx_call_t *call, const gantry_tensor_t *x,
+                                             int64_t begin, int64_t count) {
+    return gantry_slice(gantry__onnx_is_known(call, x) ? call->host : call->scope, x, &begin,
+                        &count);
+}
+
+/* Part k of [batch, length, heads, parts, size], as [batch, length, heads * size]. */
+static const gantry_tensor_t *packed_part(gantry__onnx_call_t *call, const gantry_tensor_t *x,
+                                          int64_t k) {
+    const gantry_shape_t *shape = gantry_tensor_shape(x);
+    const int64_t begin[5] = {0, 0, 0, k, 0};
+    const int64_t size[5] = {shape->dims[0], shape->dims[1], shape->dims[2], 1, shape->dims[4]};
+    return gantry_reshape(
+        call->scope, gantry_slice(call->scope, x, begin, size),
+        GANTRY_SHAPE(shape->dims[0], shape->dims[1], shape->dims[2] * shape->dims[4]));
+}
+
+/* Query, key and value, [batch, length, heads * size] or, key and value, with their heads apart. */
+static gantry_status_t unpack_inputs(gantry__onnx_call_t *call, const gantry_tensor_t *parts[3]) {
+    for (size_t i = 0; i < 3; ++i) {
+        parts[i] = gantry__onnx_input(call, i);
+        if (parts[i]) GANTRY__TRY(gantry__onnx_need_shape(call, parts[i]));
+    }
+    const int32_t query_rank = gantry_tensor_shape(parts[0])->rank;
+    const int32_t key_rank = gantry_tensor_shape(parts[1])->rank;
+    if (!parts[1] && query_rank == 5) {
+        const gantry_tensor_t *packed = parts[0];
+        for (size_t i = 0; i < 3; ++i) parts[i] = packed_part(call, packed, (int64_t)i);
+    } else if (parts[1] && !parts[2] && key_rank == 5) {
+        const gantry_tensor_t *packed = parts[1];
+        for (size_t i = 1; i < 3; ++i) parts[i] = packed_part(call, packed, (int64_t)i - 1);
+    } else if (!parts[1] || !parts[2]) {
+        return gantry__onnx_invalid(call, "a query of rank %d without key or value", query_rank);
+    }
+    return gantry_scope_status(call->scope);
+}
+
+/* Adds the bias of queries, keys and values to them. */
+static gantry_status_t add_biases(gantry__onnx_call_t *call, const gantry_tensor_t *bias,
+                                  const gantry_tensor_t *parts[3]) {
+    int64_t begin = 0;
+    for (size_t i = 0; bias && i < 3; ++i) {
+        const gantry_shape_t *shape = gantry_tensor_shape(parts[i]);
+        if (shape->rank != 3)
+            return gantry__onnx_unsupported(call, "a bias for keys whose heads are apart");
+        const gantry_tensor_t *own = part_of_vector(call, bias, begin, shape->dims[2]);
+        begin += shape->dims[2];
+        parts[i] = gantry_add(call->scope, parts[i], own);
+    }
+    GANTRY__TRY(gantry_scope_status(call->host));
+    return gantry_scope_status(call->scope);
+}
+
+/* Sets output, present key and present value. */
+static gantry_status_t set_attended(gantry__onnx_attention_t *attention) {
+    gantry__onnx_call_t *call = attention->call;
+    GANTRY__TRY(gantry__onnx_attend(attention));
+    GANTRY__TRY(gantry__onnx_set(call, 0, gantry__onnx_join_heads(call, attention->output)));
+    GANTRY__TRY(gantry__onnx_set(call, 1, attention->present_key));
+    return gantry__onnx_set(call, 2, attention->present_value);
+}
+
+gantry_status_t gantry__onnx_lower_multi_head_attention(gantry__onnx_call_t *call) {
+    const gantry_tensor_t *parts[3];
+    const int64_t heads = gantry__onnx_attr_int(call, "num_heads", 0);
+    for (size_t i = 8; i < 10; ++i)
+        if (gantry__onnx_input(call, i))
+            return gantry__onnx_unsupported(call, "%s",
+                                            i == 8 ? "past_sequence_length: a cache that "
+                                                     "the op changes in its place"
+                                                   : "cache_indirection");
+    if (gantry__onnx_wants(call, 3)) return gantry__onnx_unsupported(call, "the output qk");
+    GANTRY__TRY(unpack_inputs(call, parts));
+    GANTRY__TRY(add_biases(call, gantry__onnx_input(call, 3), parts));
+    for (size_t i = 0; i < 3; ++i)
+        if (gantry_tensor_shape(parts[i])->rank == 3)
+            GANTRY__TRY(gantry__onnx_split_heads(call, parts[i], heads, &parts[i]));
+    gantry__onnx_attention_t attention = {
+        .call = call,
+        .query = parts[0],
+        .key = parts[1],
+        .value = parts[2],
+        .past_key = gantry__onnx_input(call, 6),
+        .past_value = gantry__onnx_input(call, 7),
+        .is_causal = gantry__onnx_attr_int(call, "unidirectional", 0) != 0,
+        .left = -1,
+        .right = -1,
+        .scale = (double)gantry__onnx_attr_float(call, "scale", 0)};
+    if (!attention.past_key != !attention.past_value)
+        return gantry__onnx_invalid(call, "past_key and past_value must be given together");
+    GANTRY__TRY(set_mask(&attention, gantry__onnx_input(call, 4), gantry__onnx_input(call, 5)));
+    return set_attended(&attention);
+}
+
+/* ---- Attention ---- */
+
+/* The product of the input with the weights and the bias, cut into query, key and value. */
+static gantry_status_t project_input(gantry__onnx_call_t *call, const gantry_tensor_t *parts[3]) {
+    gantry_scope_t *scope = call->scope;
+    const gantry_tensor_t *x = gantry__onnx_input(call, 0), *bias = gantry__onnx_input(call, 2);
+    size_t count = 0;
+    const int64_t *given = gantry__onnx_attr_ints(call, "qkv_hidden_sizes", &count);
+    GANTRY__TRY(gantry__onnx_need_shape(call, x));
+    if (gantry_tensor_shape(x)->rank != 3 || (given && count != 3))
+        return gantry__onnx_invalid(call, "an input of rank %d", gantry_tensor_shape(x)->rank);
+    const gantry_tensor_t *all = gantry_matmul(scope, x, gantry__onnx_input(call, 1), NULL);
+    if (bias) all = gantry_add(scope, all, bias);
+    GANTRY__TRY(gantry_scope_status(scope));
+    const gantry_shape_t *shape = gantry_tensor_shape(all);
+    int64_t begin[3] = {0}, size[3] = {shape->dims[0], shape->dims[1], 0};
+    for (size_t i = 0; i < 3; ++i) {
+        size[2] = given ? given[i] : shape->dims[2] / 3;
+        parts[i] = gantry_slice(scope, all, begin, size);
+        begin[2] += size[2];
+    }
+    return gantry_scope_status(scope);
+}
+
+gantry_status_t gantry__onnx_lower_contrib_attention(gantry__onnx_call_t *call) {
+    gantry_scope_t *scope = call->scope;
+    const gantry_tensor_t *parts[3], *past = gantry__onnx_input(call, 4);
+    const int64_t heads = gantry__onnx_attr_int(call, "num_heads", 0);
+    if (gantry__onnx_attr_int(call, "do_rotary", 0))
+        return gantry__onnx_unsupported(call, "do_rotary");
+    if (gantry__onnx_input(call, 6) || gantry__onnx_attr_int(call, "past_present_share_buffer", 0))
+        return gantry__onnx_unsupported(call, "a past that the op changes in its place");
+    GANTRY__TRY(project_input(call, parts));
+    for (size_t i = 0; i < 3; ++i)
+        GANTRY__TRY(gantry__onnx_split_heads(call, parts[i], heads, &parts[i]));
+    gantry__onnx_attention_t attention = {
+        .call = call,
+        .query = parts[0],
+        .key = parts[1],
+        .value = parts[2],
+        .past_key = past ? gantry__onnx_row_of(scope, past, 0) : NULL,
+        .past_value = past ? gantry__onnx_row_of(scope, past, 1) : NULL,
+        .is_causal = gantry__onnx_attr_int(call, "unidirectional", 0) != 0,
+        .left = -1,
+        .right = -1,
+        .scale = (double)gantry__onnx_attr_float(call, "scale", 0)};
+    GANTRY__TRY(gantry_scope_status(scope));
+    GANTRY__TRY(set_mask(&attention, gantry__onnx_input(call, 3), gantry__onnx_input(call, 5)));
+    GANTRY__TRY(gantry__onnx_attend(&attention));
+    GANTRY__TRY(gantry__onnx_set(call, 0, gantry__onnx_join_heads(call, attention.output)));
+    if (!gantry__onnx_wants(call, 1)) return GANTRY_OK;
+    const gantry_tensor_t *present[2] = {gantry_expand_dims(scope, attention.present_key, 0),
+                                         gantry_expand_dims(scope, attention.present_value, 0)};
+    return gantry__onnx_set(call, 1, gantry_concat(scope, present, 2, 0));
+}
+
+/* ---- RotaryEmbedding ---- */
+
+/* Places [batch, length]: given so, or the first place of all. */
+static gantry_status_t read_places(gantry__onnx_call_t *call, int64_t batch, int64_t length,
+                                   const gantry_tensor_t **out) {
+    const gantry_tensor_t *places = gantry__onnx_input(call, 1);
+    *out = places;
+    if (gantry_tensor_shape(places)->rank == 2) return GANTRY_OK;
+    int64_t *values = gantry__onnx_scratch(call, (size_t)length + 1, sizeof *values);
+    if (!values) return GANTRY_RESOURCE_EXHAUSTED;
+    for (int64_t i = 0; i < length; ++i) values[i] = i;
+    const gantry_tensor_t *row =
+        gantry__onnx_make_ints(call, gantry_tensor_dtype(places), values, (size_t)length);
+    row = gantry_add(call->scope, row, gantry_reshape(call->scope, places, GANTRY_SHAPE(1)));
+    *out = gantry_broadcast_to(call->scope, row, GANTRY_SHAPE(batch, length));
+    return gantry_scope_status(call->scope);
+}
+
+gantry_status_t gantry__onnx_lower_contrib_rotary(gantry__onnx_call_t *call) {
+    const gantry_tensor_t *x = gantry__onnx_input(call, 0), *places = NULL;
+    const gantry_tensor_t *cosines = gantry__onnx_input(call, 2);
+    if (gantry__onnx_attr_int(call, "is_packed_batching", 0))
+        return gantry__onnx_unsupported(call, "is_packed_batching");
+    GANTRY__TRY(gantry__onnx_need_shape(call, x));
+    const gantry_shape_t *shape = gantry_tensor_shape(x);
+    if (shape->rank != 3 && shape->rank != 4)
+        return gantry__onnx_invalid(call, "an input of rank %d; accepted are 3 and 4", shape->rank);
+    const int64_t turned = 2 * gantry_tensor_shape(cosines)->dims[1];
+    gantry_rotary_options_t options = {
+        .struct_size = sizeof options,
+        .interleaved = gantry__onnx_attr_int(call, "interleaved", 0) != 0,
+        .num_heads = shape->rank == 3 ? gantry__onnx_attr_int(call, "num_heads", 0) : 0,
+        .dim = gantry__onnx_attr_int(call, "rotary_embedding_dim", 0)};
+    if (shape->rank == 3 && options.num_heads == 0 && turned > 0)
+        options.num_heads = shape->dims[2] / turned;
+    GANTRY__TRY(read_places(call, shape->dims[0], shape->dims[shape->rank == 3 ? 1 : 2], &places));
+    return gantry__onnx_give(
+        call, gantry_rotary_embedding(call->scope, x, cosines, gantry__onnx_input(call, 3), places,
+                                      &options));
+}

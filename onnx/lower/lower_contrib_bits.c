@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* MatMulNBits and GatherBlockQuantized: numbers of 2, 4 and 8 bits in blocks, each with a scale and
+ * a zero point. Weights that are constant become numbers when the model is first run. */
+#include "onnx/lower/lower_quantize.h"
+
+#include <gantry/ops.h>
+
+#include "onnx/lower/move.h"
+
+/* Bytes [..., n] as numbers of so many bits, [..., n * 8 / bits], the lowest bits first. */
+static const gantry_tensor_t *unpack_bits(gantry__onnx_call_t *call, gantry_scope_t *scope,
+                                          const gantry_tensor_t *bytes, int64_t bits) {
+    if (bits == 8) return bytes;
+    gantry_shape_t shape = *gantry_tensor_shape(bytes);
+    const gantry_tensor_t *mask =
+        gantry__onnx_make_scalar(call, GANTRY_UINT8, (double)((1 << bits) - 1));
+    const gantry_tensor_t *parts[4] = {NULL};
+    const int64_t count = 8 / bits;
+    for (int64_t i = 0; i < count; ++i) {
+        const gantry_tensor_t *shift =
+            gantry__onnx_make_scalar(call, GANTRY_UINT8, (double)(i * bits));
+        const gantry_tensor_t *part = gantry_right_shift(scope, bytes, shift);
+        parts[i] = gantry_expand_dims(scope, gantry_bitwise_and(scope, part, mask), -1);
+    }
+    const gantry_tensor_t *all = gantry_concat(scope, parts, (size_t)count, -1);
+    shape.dims[shape.rank - 1] *= count;
+    return gantry_reshape(scope, all, shape);
+}
+
+/* The block of each row of the weights: given, or in their order. */
+static const gantry_tensor_t *block_indices(gantry__onnx_call_t *call, int64_t rows,
+                                            int64_t block) {
+    const gantry_tensor_t *given = gantry__onnx_input(call, 4);
+    if (given) return given;
+    int64_t *indices = gantry__onnx_scratch(call, (size_t)rows, sizeof *indices);
+    if (!indices) return NULL;
+    for (int64_t i = 0; i < rows; ++i) indices[i] = i / block;
+    return gantry__onnx_make_ints(call, GANTRY_INT32, indices, (size_t)rows);
+}
+
+/* Zero points of blocks, [columns, blocks] in the type of the scales. */
+static const gantry_tensor_t *block_zeros(gantry__onnx_call_t *call, gantry_scope_t *scope,
+                                          int64_t bits, int64_t columns, int64_t blocks) {
+    const gantry_dtype_t dtype = gantry_tensor_dtype(gantry__onnx_input(call, 2));
+    const gantry_tensor_t *zeros = gantry__onnx_input(call, 3);
+    if (!zeros) {
+        const gantry_tensor_t *middle =
+            gantry__onnx_make_scalar(call, dtype, (double)(1 << (bits - 1)));
+        return gantry_fill(scope, GANTRY_SHAPE(columns, blocks), middle);
+    }
+    if (gantry_tensor_dtype(zeros) != GANTRY_UINT8)
+        return gantry_reshape(scope, zeros, GANTRY_SHAPE(columns, blocks));
+    const int64_t bytes = (blocks * bits + 7) / 8;
+    const int64_t begin[2] = {0, 0}, size[2] = {columns, blocks};
+    zeros = gantry_reshape(scope, zeros, GANTRY_SHAPE(columns, bytes));
+    zeros = gantry_slice(scope, unpack_bits(call, scope, zeros, bits), begin, size);
+    return gantry_cast(scope, zeros, dtype);
+}
+
+/* The weights [rows, columns] of MatMulNBits. */
+static const gantry_tensor_t *unpack_weights(gantry__onnx_call_t *call, gantry_scope_t *scope,
+                                             const gantry_tensor_t *packed) {
+    const int64_t rows = gantry__onnx_attr_int(call, "K", 0);
+    const int64_t columns = gantry__onnx_attr_int(call, "N", 0);
+    const int64_t bits = gantry__onnx_attr_int(call, "bits", 4);
+    const int64_t block = gantry__onnx_attr_int(call, "block_size", 0);
+    const int64_t blocks = (rows + block - 1) / block;
+    const int64_t begin[2] = {0, 0}, size[2] = {columns, rows};
+    const gantry_tensor_t *scales = gantry__onnx_input(call, 2);
+    const gantry_dtype_t dtype = gantry_tensor_dtype(scales);
+    const gantry_tensor_t *bytes =
+        gantry_reshape(scope, packed, GANTRY_SHAPE(columns, blocks * block * bits / 8));
+    const gantry_tensor_t *x = unpack_bits(call, scope, bytes, bits);
+    x = gantry_cast(scope, gantry_slice(scope, x, begin, size), dtype);
+    const gantry_tensor_t *indices = block_indices(call, rows, block);
+    const gantry_tensor_t *zeros = block_zeros(call, scope, bits, columns, blocks);
+    scales = gantry_reshape(scope, scales, GANTRY_SHAPE(columns, blocks));
+    x = gantry_sub(scope, x, gantry_gather(scope, zeros, indices, 1));
+    x = gantry_mul(scope, x, gantry_gather(scope, scales, indices, 1));
+    return gantry_matrix_transpose(scope, x);
+}
+
+/* Refuses numbers that are not those of blocks. */
+static gantry_status_t check_bits(gantry__onnx_call_t *call) {
+    const int64_t bits = gantry__onnx_attr_int(call, "bits", 4);
+    const int64_t block = gantry__onnx_attr_int(call, "block_size", 0);
+    const int64_t rows = gantry__onnx_attr_int(call, "K", 0);
+    const int64_t columns = gantry__onnx_attr_int(call, "N", 0);
+    if (bits != 2 && bits != 4 && bits != 8)
+        return gantry__onnx_unsupported(call, "%lld bits; 2, 4 and 8 are there", (long long)bits);
+    if (block < 8 || rows < 1 || columns < 1)
+        return gantry__onnx_invalid(call, "block_size %lld, K %lld, N %lld", (long long)block,
+                                    (long long)rows, (long long)columns);
+    if (gantry__onnx_attr_int(call, "weight_prepacked", 0))
+        return gantry__onnx_unsupported(call, "weights in the order of another library's kernels");
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__onnx_lower_matmul_nbits(gantry__onnx_call_t *call) {
+    GANTRY__TRY(check_bits(call));
+    const gantry_tensor_t *x = gantry__onnx_input(call, 0), *bias = gantry__onnx_input(call, 5);
+    bool all_known = true;
+    for (size_t i = 1; i < 5; ++i)
+        if (gantry__onnx_input(call, i) &&
+            !gantry__onnx_is_known(call, gantry__onnx_input(call, i)))
+            all_known = false;
+    const gantry_tensor_t *weights =
+        all_known ? gantry__onnx_prepared(call, 1, 0, unpack_weights)
+                  : unpack_weights(call, call->scope, gantry__onnx_input(call, 1));
+    if (gantry_tensor_dtype(x) != gantry_tensor_dtype(weights) && weights)
+        weights = gantry_cast(call->scope, weights, gantry_tensor_dtype(x));
+    const gantry_tensor_t *y = gantry_matmul(call->scope, x, weights, NULL);
+    if (bias) y = gantry_add(call->scope, y, bias);
+    return gantry__onnx_give(call, y);
+}
+
+/* ---- GatherBlockQuantized ---- */
+
+/* What stands for a zero point that is not given: the middle of bytes, else 0. */
+static const gantry_tensor_t *absent_zero(gantry__onnx_call_t *call, const gantry_tensor_t *data,
+                                          int64_t bits) {
+    if (gantry__onnx_input_type(call, 0) != 2) return NULL;
+    return gantry__onnx_make_scalar(call, gantry_tensor_dtype(data), (double)(1 << (bits - 1)));
+}
+
+gantry_status_t gantry__onnx_lower_gather_block_quantized(gantry__onnx_call_t *call) {
+    gantry_scope_t *scope = call->scope;
+    const gantry_tensor_t *data = gantry__onnx_input(call, 0), *zeros = gantry__onnx_input(call, 3);
+    const gantry_tensor_t *scales = gantry__onnx_input(call, 2);
+    const int64_t bits = gantry__onnx_attr_int(call, "bits", 4);
+    const int64_t block = gantry__onnx_attr_int(call, "block_size", 128);
+    const int32_t rank = gantry_tensor_shape(data)->rank;
+    const bool is_packed = gantry__onnx_input_type(call, 0) == 2 && bits < 8;
+    int64_t gathered = 0, quantized = 0;
+    GANTRY__TRY(gantry__onnx_axis(call, gantry__onnx_attr_int(call, "gather_axis", 0),
+                                  (uint32_t)rank, &gathered));
+    GANTRY__TRY(gantry__onnx_axis(call, gantry__onnx_attr_int(call, "quantize_axis", 1),
+                                  (uint32_t)rank, &quantized));
+    if (bits != 2 && bits != 4 && bits != 8)
+        return gantry__onnx_unsupported(call, "%lld bits", (long long)bits);
+    if (gathered == quantized)
+        return gantry__onnx_unsupported(call, "gather_axis %lld, which is that of the blocks",
+                                        (long long)gathered);
+    if (is_packed && quantized != rank - 1)
+        return gantry__onnx_unsupported(call,
+                                        "bytes of several numbers whose blocks are not along "
+                                        "the last axis");
+    const gantry_tensor_t *indices =
+        gantry__onnx_count_from_begin(call, 1, data, (int32_t)gathered, 1);
+    const int32_t axis = (int32_t)gathered, more = gantry_tensor_shape(indices)->rank - 1;
+    data = gantry_gather(scope, data, indices, axis);
+    scales = gantry_gather(scope, scales, indices, axis);
+    if (zeros) zeros = gantry_gather(scope, zeros, indices, axis);
+    if (is_packed) data = unpack_bits(call, scope, data, bits);
+    if (is_packed && zeros) {
+        const int64_t begin[GANTRY_MAX_RANK] = {0};
+        zeros = gantry_slice(scope, unpack_bits(call, scope, zeros, bits), begin,
+                             gantry_tensor_shape(scales)->dims);
+    }
+    GANTRY__TRY(gantry_scope_status(scope));
+    if (quantized > gathered) quantized += more;
+    const gantry_dtype_t dtype = gantry_tensor_dtype(scales);
+    GANTRY__TRY(gantry__onnx_spread(call, data, scales, quantized, block, &scales));
+    if (zeros)
+        GANTRY__TRY(gantry__onnx_spread(call, data, zeros, quantized, block, &zeros));
+    else
+        zeros = absent_zero(call, data, bits);
+    return gantry__onnx_give(call,
+                             gantry__onnx_dequantize(call, scope, data, scales, zeros, dtype));
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* DynamicQuantizeLSTM: an LSTM whose weights are quantised. The weights become numbers once for a
+ * model; values are not rounded to bytes in between, as another library does. */
+#include <gantry/ops.h>
+
+#include "onnx/lower/lower_quantize.h"
+#include "onnx/lower/lower_recurrent.h"
+
+/* Where the inputs of scales and zero points begin: of W, then of R. */
+#define FIRST_SCALE 8
+
+/* The weights [inputs, gates * units] of a direction. which: 0 for W, 1 for R. */
+static const gantry_tensor_t *dequantize_weights(gantry__onnx_call_t *call, gantry_scope_t *scope,
+                                                 const gantry_tensor_t *weights, size_t which,
+                                                 int64_t direction) {
+    const gantry_tensor_t *scale = gantry__onnx_input(call, FIRST_SCALE + 2 * which);
+    const gantry_tensor_t *zero = gantry__onnx_input(call, FIRST_SCALE + 2 * which + 1);
+    return gantry__onnx_dequantize(call, scope, gantry__onnx_row_of(scope, weights, direction),
+                                   gantry__onnx_row_of(scope, scale, direction),
+                                   zero ? gantry__onnx_row_of(scope, zero, direction) : NULL,
+                                   GANTRY_FLOAT32);
+}
+
+static const gantry_tensor_t *first_input_weights(gantry__onnx_call_t *call, gantry_scope_t *scope,
+                                                  const gantry_tensor_t *input) {
+    return dequantize_weights(call, scope, input, 0, 0);
+}
+
+static const gantry_tensor_t *second_input_weights(gantry__onnx_call_t *call, gantry_scope_t *scope,
+                                                   const gantry_tensor_t *input) {
+    return dequantize_weights(call, scope, input, 0, 1);
+}
+
+static const gantry_tensor_t *first_state_weights(gantry__onnx_call_t *call, gantry_scope_t *scope,
+                                                  const gantry_tensor_t *input) {
+    return dequantize_weights(call, scope, input, 1, 0);
+}
+
+static const gantry_tensor_t *second_state_weights(gantry__onnx_call_t *call, gantry_scope_t *scope,
+                                                   const gantry_tensor_t *input) {
+    return dequantize_weights(call, scope, input, 1, 1);
+}
+
+gantry_status_t gantry__onnx_lower_dynamic_quantize_lstm(gantry__onnx_call_t *call) {
+    static const gantry__onnx_make_fn make[2][2] = {{first_input_weights, second_input_weights},
+                                                    {first_state_weights, second_state_weights}};
+    gantry__onnx_recurrent_t node;
+    for (size_t i = FIRST_SCALE; i < FIRST_SCALE + 4; ++i)
+        if (gantry__onnx_input(call, i) &&
+            !gantry__onnx_is_known(call, gantry__onnx_input(call, i)))
+            return gantry__onnx_unsupported(call, "scales of weights that are not constant");
+    GANTRY__TRY(gantry__onnx_read_recurrent(call, GANTRY__ONNX_LSTM, 4, 5, &node));
+    node.units = gantry_tensor_shape(gantry__onnx_input(call, 2))->dims[1];
+    for (size_t i = 0; i < node.direction_count; ++i) {
+        node.directions[i].weights = gantry__onnx_prepared(call, 1, (uint32_t)i, make[0][i]);
+        node.directions[i].recurrent = gantry__onnx_prepared(call, 2, (uint32_t)i, make[1][i]);
+    }
+    GANTRY__TRY(
+        gantry__onnx_take_biases(&node, gantry__onnx_input(call, 3), gantry__onnx_input(call, 7)));
+    return gantry__onnx_run_recurrent(&node);
+}

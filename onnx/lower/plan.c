@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "onnx/lower/plan.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "onnx/base/memory.h"
+#include "onnx/lower/fold.h"
+#include "shared/fail.h"
+
+/* ---- graphs ---- */
+
+static const gantry__onnx_graph_t *subgraph_of(const gantry__onnx_node_t *node, size_t *attr,
+                                               size_t *entry) {
+    for (; *attr < node->attr_count; ++*attr, *entry = 0) {
+        const gantry__onnx_attr_t *a = &node->attrs[*attr];
+        if ((a->kind == GANTRY__ONNX_GRAPH || a->kind == GANTRY__ONNX_GRAPHS) && *entry < a->count)
+            return a->graphs[(*entry)++];
+    }
+    return NULL;
+}
+
+static gantry_status_t add_graph(gantry__onnx_plan_t *plan, const gantry__onnx_graph_t *graph) {
+    if (!gantry__onnx_grow(&plan->graphs, plan->graph_count, &plan->graph_capacity,
+                           sizeof *plan->graphs))
+        return GANTRY_RESOURCE_EXHAUSTED;
+    plan->graphs[plan->graph_count++] = (onnx_plan_graph_t){graph, plan->node_count};
+    plan->node_count += graph->node_count;
+    return GANTRY_OK;
+}
+
+/* Lists the graph and the subgraphs of its nodes; the list is walked while it grows. */
+static gantry_status_t list_graphs(gantry__onnx_plan_t *plan) {
+    GANTRY__TRY(add_graph(plan, plan->model->graph));
+    for (size_t g = 0; g < plan->graph_count; ++g) {
+        const gantry__onnx_graph_t *graph = plan->graphs[g].graph;
+        for (size_t n = 0; n < graph->node_count; ++n) {
+            size_t attr = 0, entry = 0;
+            for (const gantry__onnx_graph_t *inner;
+                 (inner = subgraph_of(&graph->nodes[n], &attr, &entry)) != NULL;)
+                GANTRY__TRY(add_graph(plan, inner));
+        }
+    }
+    return GANTRY_OK;
+}
+
+size_t gantry__onnx_plan_first(const gantry__onnx_plan_t *plan, const gantry__onnx_graph_t *graph) {
+    for (size_t i = 0; i < plan->graph_count; ++i) {
+        if (plan->graphs[i].graph == graph) return plan->graphs[i].first_node;
+    }
+    return 0; /* no caller has another graph */
+}
+
+/* ---- needed values ---- */
+
+static void need(gantry__onnx_plan_t *plan, const gantry__onnx_value_t *values, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        if (values[i] != GANTRY__ONNX_NO_VALUE) plan->is_needed[values[i]] = 1;
+    }
+}
+
+static bool is_needed(const gantry__onnx_plan_t *plan, const gantry__onnx_node_t *node) {
+    for (size_t i = 0; i < node->output_count; ++i) {
+        if (node->outputs[i] != GANTRY__ONNX_NO_VALUE && plan->is_needed[node->outputs[i]])
+            return true;
+    }
+    return false;
+}
+
+/* From the last node to the first one: a node is needed if one of its outputs is. */
+static void need_nodes(gantry__onnx_plan_t *plan, const gantry__onnx_graph_t *graph) {
+    need(plan, graph->outputs, graph->output_count);
+    for (size_t n = graph->node_count; n-- > 0;) {
+        const gantry__onnx_node_t *node = &graph->nodes[n];
+        if (!is_needed(plan, node)) continue;
+        need(plan, node->inputs, node->input_count);
+        size_t attr = 0, entry = 0;
+        for (const gantry__onnx_graph_t *inner; (inner = subgraph_of(node, &attr, &entry)) != NULL;)
+            need(plan, inner->captures, inner->capture_count);
+    }
+}
+
+/* ---- rows and refusals ---- */
+
+static gantry_status_t check_attributes(const gantry__onnx_row_t *row,
+                                        const gantry__onnx_node_t *node) {
+    static const char *const kinds[] = {
+        "of no kind", "a float",         "an integer",     "a text", "a tensor",
+        "a graph",    "floats",          "integers",       "texts",  "tensors",
+        "graphs",     "a sparse tensor", "sparse tensors", "a type", "types"};
+    for (size_t i = 0; i < node->attr_count; ++i) {
+        const gantry__onnx_attr_t *attr = &node->attrs[i];
+        const char letter = gantry__onnx_row_attr(row, attr->name);
+        if (!letter)
+            return gantry__refuse("attribute '%.200s' is none of %s; it has: %s", attr->name,
+                                  node->op, *row->attributes ? row->attributes : "none");
+        const char *at = strchr(gantry__onnx_attr_letters, letter);
+        const size_t wanted = at ? (size_t)(at - gantry__onnx_attr_letters) : 0;
+        if (wanted != (size_t)attr->kind)
+            return gantry__refuse("attribute '%s' is %s; %s is accepted", attr->name,
+                                  kinds[attr->kind], kinds[wanted]);
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t check_counts(const gantry__onnx_row_t *row,
+                                    const gantry__onnx_node_t *node) {
+    size_t given = node->input_count;
+    if (given < row->least_inputs || given > row->most_inputs)
+        return gantry__refuse("it has %zu inputs; %" PRIu32 " to %" PRIu32 " are accepted", given,
+                              row->least_inputs, row->most_inputs);
+    for (size_t i = 0; i < row->least_inputs; ++i) {
+        if (node->inputs[i] == GANTRY__ONNX_NO_VALUE)
+            return gantry__refuse("input %zu is left out; it must be given", i);
+    }
+    if (node->output_count > row->most_outputs)
+        return gantry__refuse("it has %zu outputs; up to %" PRIu32 " are accepted",
+                              node->output_count, row->most_outputs);
+    return GANTRY_OK;
+}
+
+static gantry_status_t note_refusal(gantry__onnx_plan_t *plan, const gantry__onnx_graph_t *graph,
+                                    const gantry__onnx_node_t *node, gantry_status_t status) {
+    if (status == GANTRY_RESOURCE_EXHAUSTED) return status;
+    char *reason = gantry__onnx_strdup(gantry_last_message());
+    if (!reason || !gantry__onnx_grow(&plan->refusals, plan->refusal_count, &plan->refusal_capacity,
+                                      sizeof *plan->refusals)) {
+        gantry__onnx_free(reason);
+        return GANTRY_RESOURCE_EXHAUSTED;
+    }
+    plan->refusals[plan->refusal_count++] = (gantry__onnx_refusal_t){node, graph, status, reason};
+    return GANTRY_OK;
+}
+
+static gantry_status_t find_rows(gantry__onnx_plan_t *plan, const onnx_plan_graph_t *place) {
+    for (size_t n = 0; n < place->graph->node_count; ++n) {
+        const gantry__onnx_node_t *node = &place->graph->nodes[n];
+        if (!is_needed(plan, node)) continue;
+        const gantry__onnx_row_t *row =
+            gantry__onnx_find_row(node->domain, node->op, node->version);
+        gantry_status_t status = row ? check_counts(row, node) : GANTRY_UNIMPLEMENTED;
+        if (status == GANTRY_OK) status = check_attributes(row, node);
+        if (status == GANTRY_OK) {
+            plan->rows[place->first_node + n] = row;
+        } else {
+            GANTRY__TRY(note_refusal(plan, place->graph, node, status));
+        }
+    }
+    return GANTRY_OK;
+}
+
+/* ---- constants ---- */
+
+/* Results that may be much larger than their inputs are made in the trace. */
+static bool grows(const gantry__onnx_node_t *node) {
+    static const char *const ops[] = {"ConstantOfShape", "Expand", "Range",  "Tile",
+                                      "OneHot",          "Pad",    "Resize", "Upsample"};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; ++i) {
+        if (strcmp(ops[i], node->op) == 0) return true;
+    }
+    return false;
+}
+
+static bool is_constant_node(const gantry__onnx_plan_t *plan, const gantry__onnx_node_t *node,
+                             const gantry__onnx_row_t *row) {
+    if (!row || gantry__onnx_row_attr(row, "seed") || grows(node)) return false;
+    for (size_t i = 0; i < node->attr_count; ++i) {
+        if (node->attrs[i].kind == GANTRY__ONNX_GRAPH || node->attrs[i].kind == GANTRY__ONNX_GRAPHS)
+            return false;
+    }
+    for (size_t i = 0; i < node->input_count; ++i) {
+        const gantry__onnx_value_t value = node->inputs[i];
+        if (value != GANTRY__ONNX_NO_VALUE && !plan->is_constant[value]) return false;
+    }
+    return true;
+}
+
+static void find_constants(gantry__onnx_plan_t *plan) {
+    const gantry__onnx_graph_model_t *model = plan->model;
+    for (size_t v = 0; v < model->value_count; ++v)
+        plan->is_constant[v] = model->values[v].source == GANTRY__ONNX_FROM_TENSOR;
+    for (size_t n = 0; n < model->graph->node_count; ++n) {
+        const gantry__onnx_node_t *node = &model->graph->nodes[n];
+        if (!is_constant_node(plan, node, plan->rows[n])) continue;
+        for (size_t i = 0; i < node->output_count; ++i) {
+            if (node->outputs[i] != GANTRY__ONNX_NO_VALUE) plan->is_constant[node->outputs[i]] = 1;
+        }
+    }
+}
+
+gantry_status_t gantry__onnx_plan_init(gantry__onnx_plan_t *plan,
+                                       const gantry__onnx_graph_model_t *model) {
+    *plan = (gantry__onnx_plan_t){.model = model};
+    GANTRY__TRY(list_graphs(plan));
+    plan->rows = gantry__onnx_alloc(plan->node_count, sizeof *plan->rows);
+    plan->is_needed = gantry__onnx_alloc(model->value_count, 1);
+    plan->is_constant = gantry__onnx_alloc(model->value_count, 1);
+    if (!plan->rows || !plan->is_needed || !plan->is_constant) return GANTRY_RESOURCE_EXHAUSTED;
+    for (size_t g = 0; g < plan->graph_count; ++g) {
+        need_nodes(plan, plan->graphs[g].graph);
+        GANTRY__TRY(find_rows(plan, &plan->graphs[g]));
+    }
+    find_constants(plan);
+    return gantry__onnx_find_folds(plan);
+}
+
+void gantry__onnx_plan_deinit(gantry__onnx_plan_t *plan) {
+    for (size_t i = 0; i < plan->refusal_count; ++i) gantry__onnx_free(plan->refusals[i].reason);
+    gantry__onnx_free(plan->refusals);
+    gantry__onnx_free(plan->graphs);
+    gantry__onnx_free(plan->rows);
+    gantry__onnx_free(plan->is_needed);
+    gantry__onnx_free(plan->is_constant);
+    gantry__onnx_free(plan->is_folded);
+    gantry__onnx_free(plan->next_folded);
+    *plan = (gantry__onnx_plan_t){0};
+}

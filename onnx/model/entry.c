@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The functions of a model, one for each signature; the one that was not used for longest makes
+ * room. An entry is attached to its function, which frees it. */
+#include <string.h>
+
+#include <gantry/gantry.h>
+
+#include "onnx/base/memory.h"
+#include "onnx/model/model_state.h"
+
+/* The most functions that are kept; each keeps traces for sizes. */
+#define MOST_ENTRIES 16
+
+static const char entry_key; /* Its address is the key under which an entry is attached. */
+
+static void entry_free(void *data) {
+    onnx_entry_t *entry = data;
+    const size_t count = entry->model->graph_model->graph->input_count;
+    for (size_t i = 0; entry->bound && i < count; ++i) gantry_tensor_release(entry->bound[i]);
+    gantry__onnx_free(entry->bound);
+    gantry__onnx_free(entry->passing);
+    gantry__onnx_free(entry->key);
+    gantry__onnx_model_drop(entry->model);
+    gantry__onnx_free(entry);
+}
+
+/* ---- the signature ---- */
+
+/* Bytes of a key that are written so far; data NULL: they are only counted. */
+typedef struct key_writer_t {
+    uint8_t *data;
+    size_t used;
+} key_writer_t;
+
+static void *key_room(key_writer_t *key, size_t bytes) {
+    void *room = key->data ? key->data + key->used : NULL;
+    key->used += bytes;
+    return room;
+}
+
+static void key_number(key_writer_t *key, int64_t number) {
+    void *room = key_room(key, sizeof number);
+    if (room) memcpy(room, &number, sizeof number);
+}
+
+/* Writes how each input is passed: type and rank where the file does not say them, and all elements
+ * of a bound one. */
+static gantry_status_t write_key(const gantry_onnx_model_t *model, const uint8_t *passing,
+                                 const gantry_tensor_t *const *inputs, key_writer_t *key) {
+    for (size_t i = 0; i < model->graph_model->graph->input_count; ++i) {
+        key_number(key, passing[i]);
+        if (passing[i] == ONNX_LEFT_OUT) continue;
+        const gantry_shape_t *shape = gantry_tensor_shape(inputs[i]);
+        key_number(key, gantry_tensor_dtype(inputs[i]));
+        key_number(key, shape->rank);
+        if (passing[i] == ONNX_PASSED) continue;
+        for (int32_t k = 0; k < shape->rank; ++k) key_number(key, shape->dims[k]);
+        const size_t bytes = gantry_tensor_bytes(inputs[i]);
+        void *room = key_room(key, bytes);
+        if (room && bytes > 0) GANTRY__TRY(gantry_tensor_read(inputs[i], room, bytes));
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t check_bound(const gantry_onnx_model_t *model, size_t index,
+                                   const gantry_tensor_t *input) {
+    if (gantry_tensor_device(input)) return GANTRY_OK;
+    return gantry__fail(
+        GANTRY_FAILED_PRECONDITION,
+        "%s: sizes depend on the elements of input '%.200s', which is a tensor of a "
+        "traced body; one with elements is accepted",
+        model->name, gantry__onnx_input_info(model, index)->name);
+}
+
+/* The mutex is held. */
+static gantry_status_t decide_passing(const gantry_onnx_model_t *model,
+                                      const gantry_tensor_t *const *inputs, uint8_t *passing) {
+    for (size_t i = 0; i < model->graph_model->graph->input_count; ++i) {
+        passing[i] = !inputs[i]                               ? ONNX_LEFT_OUT
+                     : model->is_bound[i] && !model->is_eager ? ONNX_BOUND
+                                                              : ONNX_PASSED;
+        if (passing[i] == ONNX_BOUND) GANTRY__TRY(check_bound(model, i, inputs[i]));
+    }
+    return GANTRY_OK;
+}
+
+/* ---- making one ---- */
+
+/* The signature of the inputs that are passed; sizes are open, so that the first trace is that of
+ * the first call, on its device. */
+static gantry_status_t make_function(onnx_entry_t *entry, const gantry_tensor_t *const *inputs) {
+    gantry_onnx_model_t *model = entry->model;
+    const gantry__onnx_graph_t *graph = model->graph_model->graph;
+    gantry_input_spec_t *specs = gantry__onnx_alloc(graph->input_count, sizeof *specs);
+    size_t passed = 0;
+    if (!specs) return GANTRY_RESOURCE_EXHAUSTED;
+    for (size_t i = 0; i < graph->input_count; ++i) {
+        if (entry->passing[i] != ONNX_PASSED) continue;
+        gantry_input_spec_t *spec = &specs[passed++];
+        *spec =
+            (gantry_input_spec_t){gantry__onnx_input_info(model, i)->name,
+                                  gantry_tensor_dtype(inputs[i]), *gantry_tensor_shape(inputs[i])};
+        for (int32_t k = 0; k < spec->shape.rank; ++k) spec->shape.dims[k] = -1;
+    }
+    gantry_function_options_t options = model->function_options;
+    options.struct_size = sizeof options;
+    options.output_names = model->output_names;
+    if (entry->is_eager) options.runs_eagerly = true;
+    const gantry_status_t status =
+        gantry_function_trace(model->runtime, model->name, gantry__onnx_body, entry, specs, passed,
+                              graph->output_count, &options, &entry->function);
+    gantry__onnx_free(specs);
+    return status;
+}
+
+static gantry_status_t entry_init(onnx_entry_t *entry, const gantry_tensor_t *const *inputs,
+                                  const uint8_t *passing, key_writer_t *key) {
+    const size_t count = entry->model->graph_model->graph->input_count;
+    entry->passing = gantry__onnx_alloc(count, 1);
+    entry->bound = gantry__onnx_alloc(count, sizeof *entry->bound);
+    entry->key = gantry__onnx_alloc(key->used, 1);
+    if (!entry->passing || !entry->bound || !entry->key) return GANTRY_RESOURCE_EXHAUSTED;
+    entry->key_bytes = key->used;
+    memcpy(entry->key, key->data, key->used);
+    memcpy(entry->passing, passing, count);
+    for (size_t i = 0; i < count; ++i) {
+        if (passing[i] == ONNX_BOUND) entry->bound[i] = gantry_tensor_retain(inputs[i]);
+    }
+    GANTRY__TRY(make_function(entry, inputs));
+    return GANTRY_OK;
+}
+
+static gantry_status_t entry_create(gantry_onnx_model_t *model,
+                                    const gantry_tensor_t *const *inputs, const uint8_t *passing,
+                                    bool is_eager, key_writer_t *key, onnx_entry_t **out_entry) {
+    onnx_entry_t *entry = gantry__onnx_alloc(1, sizeof *entry);
+    if (!entry) return GANTRY_RESOURCE_EXHAUSTED;
+    entry->model = model;
+    entry->is_eager = is_eager;
+    atomic_fetch_add(&model->uses, 1);
+    const gantry_status_t status = entry_init(entry, inputs, passing, key);
+    if (status == GANTRY_OK &&
+        gantry_function_attach(entry->function, &entry_key, entry, entry_free) == entry) {
+        *out_entry = entry;
+        return GANTRY_OK;
+    }
+    gantry_function_release(entry->function);
+    entry_free(entry);
+    return status == GANTRY_OK ? GANTRY_RESOURCE_EXHAUSTED : status;
+}
+
+/* ---- finding one; the mutex is held ---- */
+
+static onnx_entry_t *find_entry(gantry_onnx_model_t *model, const key_writer_t *key) {
+    for (size_t i = 0; i < model->entry_count; ++i) {
+        onnx_entry_t *entry = model->entries[i];
+        if (entry->is_eager == model->is_eager && entry->key_bytes == key->used &&
+            memcmp(entry->key, key->data, key->used) == 0)
+            return entry;
+    }
+    return NULL;
+}
+
+/* Makes room for one more; *out_gone is the function that goes, if one does. */
+static bool make_room(gantry_onnx_model_t *model, gantry_function_t **out_gone) {
+    size_t oldest = 0;
+    *out_gone = NULL;
+    if (model->entry_count < MOST_ENTRIES)
+        return gantry__onnx_grow(&model->entries, model->entry_count, &model->entry_capacity,
+                                 sizeof(onnx_entry_t *));
+    for (size_t i = 1; i < model->entry_count; ++i) {
+        if (model->entries[i]->last_use < model->entries[oldest]->last_use) oldest = i;
+    }
+    *out_gone = model->entries[oldest]->function;
+    model->entries[oldest] = model->entries[--model->entry_count];
+    return true;
+}
+
+static onnx_entry_t *use_entry(gantry_onnx_model_t *model, onnx_entry_t *entry) {
+    entry->last_use = ++model->clock;
+    (void)gantry_function_retain(entry->function);
+    return entry;
+}
+
+/* Another thread may have been faster: then its entry is taken. */
+static gantry_status_t add_entry(gantry_onnx_model_t *model, onnx_entry_t *made,
+                                 const key_writer_t *key, onnx_entry_t **out_entry) {
+    gantry_function_t *gone = NULL;
+    gantry__mutex_lock(&model->mutex);
+    onnx_entry_t *entry = find_entry(model, key);
+    const bool has_room = entry || make_room(model, &gone);
+    if (entry) {
+        gone = made->function;
+    } else if (has_room) {
+        entry = model->entries[model->entry_count++] = made;
+    } else {
+        gone = made->function;
+    }
+    *out_entry = entry ? use_entry(model, entry) : NULL;
+    gantry__mutex_unlock(&model->mutex);
+    gantry_function_release(gone);
+    return entry ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+}
+
+static gantry_status_t take_by_key(gantry_onnx_model_t *model, const gantry_tensor_t *const *inputs,
+                                   const uint8_t *passing, bool is_eager,
+                                   onnx_entry_t **out_entry) {
+    key_writer_t key = {NULL, 0};
+    GANTRY__TRY(write_key(model, passing, inputs, &key));
+    uint8_t *data = gantry__onnx_alloc(key.used, 1);
+    if (!data) return GANTRY_RESOURCE_EXHAUSTED;
+    key = (key_writer_t){data, 0};
+    gantry_status_t status = write_key(model, passing, inputs, &key);
+    *out_entry = NULL;
+    gantry__mutex_lock(&model->mutex);
+    onnx_entry_t *found = status == GANTRY_OK ? find_entry(model, &key) : NULL;
+    if (found) *out_entry = use_entry(model, found);
+    gantry__mutex_unlock(&model->mutex);
+    if (status == GANTRY_OK && !found) {
+        onnx_entry_t *made = NULL;
+        status = entry_create(model, inputs, passing, is_eager, &key, &made);
+        if (status == GANTRY_OK) status = add_entry(model, made, &key, out_entry);
+    }
+    gantry__onnx_free(data);
+    return status;
+}
+
+gantry_status_t gantry__onnx_take_entry(gantry_onnx_model_t *model,
+                                        const gantry_tensor_t *const *inputs,
+                                        onnx_entry_t **out_entry, uint64_t *out_changes) {
+    uint8_t *passing = gantry__onnx_alloc(model->graph_model->graph->input_count, 1);
+    if (!passing) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry__mutex_lock(&model->mutex);
+    gantry_status_t status = decide_passing(model, inputs, passing);
+    const bool is_eager = model->is_eager;
+    *out_changes = model->changes;
+    gantry__mutex_unlock(&model->mutex);
+    if (status == GANTRY_OK) status = take_by_key(model, inputs, passing, is_eager, out_entry);
+    gantry__onnx_free(passing);
+    return status;
+}
+
+void gantry__onnx_drop_entries(gantry_onnx_model_t *model) {
+    for (size_t i = 0; i < model->entry_count; ++i)
+        gantry_function_release(model->entries[i]->function);
+    model->entry_count = 0;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a model is: facts of the file, and its ops with the number of their nodes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "onnx/base/memory.h"
+#include "onnx/model/model_state.h"
+#include "shared/struct_size.h"
+
+static gantry_status_t check_model(const gantry_onnx_model_t *model, const char *call) {
+    if (model) return GANTRY_OK;
+    return gantry__refuse("%s: the model is NULL; one from gantry_onnx_model_load is accepted",
+                          call);
+}
+
+static gantry_status_t check_index(const gantry_onnx_model_t *model, size_t index, size_t count,
+                                   const char *call) {
+    GANTRY__TRY(check_model(model, call));
+    if (index < count) return GANTRY_OK;
+    return gantry__fail(GANTRY_OUT_OF_RANGE, "%s: %s has %zu; %zu is not below", call, model->name,
+                        count, index);
+}
+
+/* ---- ops ---- */
+
+static int compare_ops(const void *a, const void *b) {
+    const gantry__onnx_node_t *x = *(const gantry__onnx_node_t *const *)a;
+    const gantry__onnx_node_t *y = *(const gantry__onnx_node_t *const *)b;
+    const int by_domain = strcmp(x->domain, y->domain);
+    if (by_domain) return by_domain;
+    const int by_op = strcmp(x->op, y->op);
+    return by_op ? by_op : (x->version > y->version) - (x->version < y->version);
+}
+
+static const char *refusal_of(const gantry__onnx_plan_t *plan, const gantry__onnx_node_t *node) {
+    for (size_t i = 0; i < plan->refusal_count; ++i) {
+        const gantry__onnx_node_t *refused = plan->refusals[i].node;
+        if (compare_ops(&refused, &node) == 0) return plan->refusals[i].reason;
+    }
+    return NULL;
+}
+
+/* Lists the ops, by all nodes in the order of their ops. */
+static gantry_status_t list_ops(gantry_onnx_model_t *model, const gantry__onnx_node_t **nodes) {
+    const gantry__onnx_plan_t *plan = &model->constants.plan;
+    size_t count = 0, capacity = 0;
+    for (size_t g = 0; g < plan->graph_count; ++g) {
+        for (size_t n = 0; n < plan->graphs[g].graph->node_count; ++n)
+            nodes[count++] = &plan->graphs[g].graph->nodes[n];
+    }
+    qsort(nodes, count, sizeof *nodes, compare_ops);
+    for (size_t i = 0; i < count; ++i) {
+        if (i > 0 && compare_ops(&nodes[i - 1], &nodes[i]) == 0) {
+            ++model->ops[model->op_count - 1].count;
+            continue;
+        }
+        if (!gantry__onnx_grow(&model->ops, model->op_count, &capacity, sizeof *model->ops))
+            return GANTRY_RESOURCE_EXHAUSTED;
+        model->ops[model->op_count++] = (gantry_onnx_op_t){
+            sizeof *model->ops,        nodes[i]->domain, nodes[i]->op, nodes[i]->version, 1,
+            refusal_of(plan, nodes[i])};
+    }
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__onnx_list_ops(gantry_onnx_model_t *model) {
+    const size_t count = model->constants.plan.node_count;
+    const gantry__onnx_node_t **nodes = gantry__onnx_alloc(count, sizeof *nodes);
+    if (!nodes) return GANTRY_RESOURCE_EXHAUSTED;
+    const gantry_status_t status = list_ops(model, nodes);
+    gantry__onnx_free(nodes);
+    return status;
+}
+
+gantry_status_t gantry_onnx_model_get_op(const gantry_onnx_model_t *model, size_t index,
+                                         gantry_onnx_op_t *out_op) {
+    const char *call = "gantry_onnx_model_get_op";
+    GANTRY__TRY(check_index(model, index, model ? model->op_count : 0, call));
+    return gantry__struct_fill(out_op, &model->ops[index], sizeof *out_op, call);
+}
+
+/* ---- the file ---- */
+
+static uint64_t weight_bytes(const gantry__onnx_graph_model_t *model) {
+    uint64_t bytes = 0;
+    for (size_t v = 0; v < model->value_count; ++v) {
+        const gantry__onnx_tensor_t *tensor = model->values[v].tensor;
+        if (tensor)
+            bytes += (uint64_t)tensor->count *
+                     gantry_dtype_size(gantry__onnx_stored_dtype(tensor->type));
+    }
+    return bytes;
+}
+
+gantry_status_t gantry_onnx_model_get_info(const gantry_onnx_model_t *model,
+                                           gantry_onnx_info_t *out_info) {
+    const char *call = "gantry_onnx_model_get_info";
+    GANTRY__TRY(check_model(model, call));
+    const gantry__onnx_graph_model_t *file = model->graph_model;
+    const gantry_onnx_info_t info = {.ir_version = file->ir_version,
+                                     .model_version = file->model_version,
+                                     .producer = file->producer,
+                                     .producer_version = file->producer_version,
+                                     .domain = file->domain,
+                                     .text = file->text,
+                                     .graph_name = file->graph->name,
+                                     .node_count = model->constants.plan.node_count,
+                                     .opset_count = file->opset_count,
+                                     .op_count = model->op_count,
+                                     .metadata_count = file->property_count,
+                                     .weight_bytes = weight_bytes(file)};
+    return gantry__struct_fill(out_info, &info, sizeof info, call);
+}
+
+gantry_status_t gantry_onnx_model_get_opset(const gantry_onnx_model_t *model, size_t index,
+                                            gantry_onnx_opset_t *out_opset) {
+    const char *call = "gantry_onnx_model_get_opset";
+    if (!out_opset) return gantry__refuse("%s: out_opset is NULL; a place is accepted", call);
+    GANTRY__TRY(check_index(model, index, model ? model->graph_model->opset_count : 0, call));
+    const gantry__onnx_opset_t *opset = &model->graph_model->opsets[index];
+    *out_opset = (gantry_onnx_opset_t){opset->domain, opset->version};
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry_onnx_model_get_metadata(const gantry_onnx_model_t *model, size_t index,
+                                               gantry_metadata_t *out_metadata) {
+    const char *call = "gantry_onnx_model_get_metadata";
+    if (!out_metadata) return gantry__refuse("%s: out_metadata is NULL; a place is accepted", call);
+    GANTRY__TRY(check_index(model, index, model ? model->graph_model->property_count : 0, call));
+    const gantry__onnx_property_t *property = &model->graph_model->properties[index];
+    *out_metadata = (gantry_metadata_t){property->key, property->text};
+    return GANTRY_OK;
+}

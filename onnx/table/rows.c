@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "onnx/table/rows.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "shared/fail.h"
+
+#define MANY GANTRY__ONNX_MANY
+#define ROW(domain, op, from, to, least, most, outputs, function, attributes)         \
+    {domain,     #op,  from, to, least, most, outputs, gantry__onnx_lower_##function, \
+     attributes, NULL, NULL},
+#define PLAIN(domain, op, from, to, inputs, gantry_op) \
+    {domain, #op, from, to, inputs, inputs, 1, gantry__onnx_lower_plain, "", #gantry_op, NULL},
+#define NO_ROW(domain, op, reason) \
+    {domain, #op, 1, INT32_MAX, 0, MANY, MANY, NULL, "", NULL, reason},
+static const gantry__onnx_row_t onnx_rows[] = {
+#include "onnx/table/rows.def"
+    {"", "", 1, 0, 0, 0, 0, NULL, "", NULL, ""}};
+#undef ROW
+#undef PLAIN
+#undef NO_ROW
+
+const char gantry__onnx_attr_letters[] = "?fistgFISTGxXpP";
+
+const gantry__onnx_row_t *gantry__onnx_rows(size_t *out_count) {
+    *out_count = sizeof onnx_rows / sizeof *onnx_rows - 1;
+    return onnx_rows;
+}
+
+static const char *name_of_domain(const char *domain) { return *domain ? domain : "ai.onnx"; }
+
+/* No row has the version: says which ones have it. */
+static const gantry__onnx_row_t *fail_version(const char *domain, const char *op, int64_t version,
+                                              const gantry__onnx_row_t *other) {
+    (void)gantry__fail(GANTRY_UNIMPLEMENTED,
+                       "this library has %s of operator sets %" PRId32 " to %" PRId32
+                       " of %s; the model imports %" PRId64,
+                       op, other->from, other->to, name_of_domain(domain), version);
+    return NULL;
+}
+
+const gantry__onnx_row_t *gantry__onnx_find_row(const char *domain, const char *op,
+                                                int64_t version) {
+    const gantry__onnx_row_t *other = NULL;
+    if (strcmp(domain, "ai.onnx") == 0) domain = "";
+    for (const gantry__onnx_row_t *row = onnx_rows; *row->op; ++row) {
+        if (row->op[0] != op[0] || strcmp(row->op, op) != 0 || strcmp(row->domain, domain) != 0)
+            continue;
+        if (row->reason) {
+            (void)gantry__fail(GANTRY_UNIMPLEMENTED, "%s", row->reason);
+            return NULL;
+        }
+        if (version >= row->from && version <= row->to) return row;
+        if (!other || (version > other->to && row->to > other->to)) other = row;
+    }
+    if (other) return fail_version(domain, op, version, other);
+    (void)gantry__fail(GANTRY_UNIMPLEMENTED, "this library has no op %s of %s", op,
+                       name_of_domain(domain));
+    return NULL;
+}
+
+char gantry__onnx_row_attr(const gantry__onnx_row_t *row, const char *name) {
+    const size_t bytes = strlen(name);
+    for (const char *at = row->attributes; *at;) {
+        const size_t word = strcspn(at, " ");
+        if (word == bytes + 2 && memcmp(at + 2, name, bytes) == 0) return *at;
+        at += word + (at[word] == ' ');
+    }
+    return 0;
+}

@@ -1,0 +1,519 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes cases of control flow, recurrent, quantised and attention ops, and of com.microsoft's ops.
+
+    make_contrib.py FOLDER                  a folder for each case, as scripts/make-onnx-cases
+    make_contrib.py --pack FILE.tar.gz      all cases in one file
+
+The outputs are those of ONNX Runtime; where it computes less exactly, a case has those of a formula of NumPy. Needs
+onnx, onnxruntime and numpy.
+"""
+import importlib.machinery
+import importlib.util
+import argparse
+import os
+import sys
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+loader = importlib.machinery.SourceFileLoader("make_versions", os.path.join(HERE, "make_versions.py"))
+base = importlib.util.module_from_spec(importlib.util.spec_from_loader("make_versions", loader))
+loader.exec_module(base)
+FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
+MICROSOFT = "com.microsoft"
+
+
+def floats(*shape, low=-1.0, high=1.0, seed=0):
+    count = int(np.prod(shape))
+    return np.random.RandomState(count + seed).uniform(low, high, shape).astype(np.float32)
+
+
+def whole(*shape, low=0, high=256, dtype=np.uint8, seed=0):
+    count = int(np.prod(shape))
+    return np.random.RandomState(count + seed).randint(low, high, shape).astype(dtype)
+
+
+def info(name, array):
+    return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+
+
+def add_graph(name, nodes, opset, feeds, outputs, constants=None, want=None, rtol=1e-4, atol=1e-5):
+    """A case of a graph. feeds, constants: names with arrays; outputs: names with types."""
+    feeds = {key: np.asarray(array) for key, array in feeds.items()}
+    values = [info(key, array) for key, array in feeds.items()]
+    results = [helper.make_tensor_value_info(key, dtype, None) for key, dtype in outputs.items()]
+    tensors = [numpy_helper.from_array(np.asarray(array), key) for key, array in (constants or {}).items()]
+    graph = helper.make_graph(nodes, "graph", values, results, tensors)
+    imports = [helper.make_opsetid("", opset), helper.make_opsetid(MICROSOFT, 1)]
+    model = helper.make_model(graph, opset_imports=imports, ir_version=base.IR.get(opset, 10))
+    if want is None:
+        session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+        want = session.run(None, feeds)
+    base.add(name, model, list(feeds.values()), want, rtol, atol)
+
+
+def case(name, op, version, inputs, outputs=1, constants=(), domain="", types=(FLOAT,), want=None, rtol=1e-4, atol=1e-5, **attrs):
+    """A case of one node, as that of make_versions."""
+    inputs = [None if array is None else np.asarray(array) for array in inputs]
+    names = ["" if array is None else f"x{i}" for i, array in enumerate(inputs)]
+    out_names = [f"y{i}" for i in range(outputs)] if isinstance(outputs, int) else outputs
+    node = helper.make_node(op, names, out_names, name="node", domain=domain, **attrs)
+    feeds = {names[i]: array for i, array in enumerate(inputs) if array is not None and i not in constants}
+    fixed = {names[i]: inputs[i] for i in constants}
+    results = {key: types[i] if i < len(types) else types[-1] for i, key in enumerate(key for key in out_names if key)}
+    add_graph(name, [node], version, feeds, results, fixed, want, rtol, atol)
+
+
+def contrib(name, op, inputs, outputs=1, constants=(), **more):
+    case(name, op, 17, inputs, outputs, constants, MICROSOFT, **more)
+
+
+def body(nodes, inputs, outputs, constants=None):
+    """A subgraph. inputs, outputs: names with types."""
+    return helper.make_graph(nodes, "body", [helper.make_tensor_value_info(key, dtype, () if dtype in (INT64, BOOL) else None) for key, dtype in inputs.items()],
+                             [helper.make_tensor_value_info(key, dtype, None) for key, dtype in outputs.items()],
+                             [numpy_helper.from_array(np.asarray(array), key) for key, array in (constants or {}).items()])
+
+
+# ---- control flow ----
+def if_cases():
+    x, y = floats(2, 3), floats(2, 3, seed=1)
+
+    def branches(nodes_then, nodes_else):
+        return helper.make_node("If", ["cond"], ["out"], then_branch=body(nodes_then, {}, {"a": FLOAT}),
+                                else_branch=body(nodes_else, {}, {"b": FLOAT}))
+
+    add, sub = helper.make_node("Add", ["x", "y"], ["a"]), helper.make_node("Sub", ["x", "y"], ["b"])
+    hand_on = helper.make_node("Identity", ["x"], ["a"])
+    row = helper.make_node("ReduceSum", ["x"], ["b"])
+    for truth in (True, False):
+        feeds = {"cond": np.array(truth), "x": x, "y": y}
+        add_graph(f"if_{truth}", [branches([add], [sub])], 16, feeds, {"out": FLOAT})
+        add_graph(f"if_one_element_{truth}", [branches([add], [sub])], 16, {**feeds, "cond": np.array([truth])}, {"out": FLOAT})
+        add_graph(f"if_outer_{truth}", [branches([hand_on], [sub])], 16, feeds, {"out": FLOAT})
+        add_graph(f"if_other_shape_{truth}", [branches([add], [row])], 16, {key: feeds[key] for key in ("cond", "x", "y")}, {"out": FLOAT})
+        computed = [helper.make_node("ReduceSum", ["x"], ["total"], keepdims=0), helper.make_node("Greater", ["total", "zero"], ["cond"])]
+        sign = np.float32(1 if truth else -1)
+        data = {"x": (np.abs(x) * sign).astype(np.float32), "y": y}
+        for name, node in (("", branches([add], [sub])), ("_shape", branches([add], [row]))):
+            add_graph(f"if_computed{name}_{truth}", [*computed, node], 16, data, {"out": FLOAT}, {"zero": np.float32(0)})
+        inner = branches([add], [sub])
+        inner.output[0] = "a"
+        add_graph(f"if_in_if_{truth}", [branches([inner], [sub])], 16, feeds, {"out": FLOAT})
+
+
+def loop_node(outputs, nodes, carried, scans, condition="cond_in", m="m", cond="cond", constants=None, number=""):
+    """A Loop whose body hands its condition on, unless it computes one."""
+    scalars = {f"{number}i": INT64, f"{number}cond_in": BOOL}
+    ins = {**scalars, **{key: FLOAT for key in carried}}
+    outs = {f"{number}cond_out": BOOL, **{f"{key}_next": FLOAT for key in carried}, **{key: FLOAT for key in scans}}
+    if condition:
+        nodes = [helper.make_node("Identity", [number + condition], [f"{number}cond_out"]), *nodes]
+    return helper.make_node("Loop", [m, cond, *(f"{key}_0" for key in carried)], outputs, body=body(nodes, ins, outs, constants))
+
+
+def loop_cases():
+    x = floats(2, 3)
+    step = [helper.make_node("Mul", ["s", "half"], ["part"]), helper.make_node("Cast", ["i"], ["number"], to=FLOAT),
+            helper.make_node("Add", ["part", "number"], ["s_next"]), helper.make_node("Relu", ["part"], ["row"])]
+    half = {"half": np.float32(0.5)}
+    for count in (0, 1, 5, 40, 70):
+        node = loop_node(["last", "rows"], step, ["s"], ["row"], constants=half)
+        types = {"last": FLOAT, "rows": FLOAT}
+        feeds = {"s_0": x}
+        # ONNX Runtime gives no rows the shape [0].
+        want = None if count else [x, np.zeros((0, 2, 3), np.float32)]
+        add_graph(f"loop_{count}", [node], 16, feeds, types, {"m": np.int64(count), "cond": np.array(True)}, want)
+        add_graph(f"loop_bound_{count}", [node], 16, {"m": np.int64(count), "cond": np.array(True), **feeds}, types, None, want)
+        only = loop_node(["last"], step[:3], ["s"], [], cond="", constants=half)
+        add_graph(f"loop_last_{count}", [only], 16, {"m": np.array([count]), **feeds}, {"last": FLOAT})
+    stop = loop_node(["last", "rows"], step, ["s"], ["row"], constants=half)
+    add_graph("loop_false", [stop], 16, {"s_0": x}, {"last": FLOAT, "rows": FLOAT}, {"m": np.int64(4), "cond": np.array(False)},
+              [x, np.zeros((0, 2, 3), np.float32)])
+    # The condition is about the step's number, which is known, and about values, which are not.
+    until = [helper.make_node("Less", ["i", "seven"], ["cond_out"]), *step]
+    node = loop_node(["last", "rows"], until, ["s"], ["row"], condition="", m="", constants={**half, "seven": np.int64(7)})
+    add_graph("loop_until_number", [node], 16, {"s_0": x}, {"last": FLOAT, "rows": FLOAT}, {"cond": np.array(True)})
+    grows = [helper.make_node("Add", ["s", "s"], ["s_next"]), helper.make_node("ReduceMax", ["s_next"], ["most"], keepdims=0),
+             helper.make_node("Less", ["most", "limit"], ["cond_out"])]
+    limit = {"limit": np.float32(100)}
+    for m, name in (("", "no_m"), ("m", "m")):
+        node = loop_node(["last"], grows, ["s"], [], condition="", m=m, constants=limit)
+        fixed = {"cond": np.array(True), **({"m": np.int64(50)} if m else {})}
+        add_graph(f"loop_until_value_{name}", [node], 16, {"s_0": np.abs(x)}, {"last": FLOAT}, fixed)
+        node = loop_node(["last", "rows"], [*grows, helper.make_node("Neg", ["s_next"], ["row"])], ["s"], ["row"], condition="", m=m, constants=limit)
+        add_graph(f"loop_until_value_rows_{name}", [node], 16, {"s_0": np.abs(x)}, {"last": FLOAT, "rows": FLOAT}, fixed)
+    # A value that grows.
+    longer = [helper.make_node("Concat", ["s", "x"], ["s_next"], axis=0)]
+    node = loop_node(["last"], longer, ["s"], [])
+    for count in (3, 40):
+        add_graph(f"loop_grows_{count}", [node], 16, {"s_0": x, "x": x}, {"last": FLOAT}, {"m": np.int64(count), "cond": np.array(True)})
+    # A count that is computed, and a value from outside.
+    total = [helper.make_node("ReduceSum", ["n"], ["sum"], keepdims=0), helper.make_node("Cast", ["sum"], ["m"], to=INT64)]
+    inside = [helper.make_node("Add", ["s", "x"], ["s_next"])]
+    node = loop_node(["last"], inside, ["s"], [], cond="")
+    add_graph("loop_computed_count", [*total, node], 16, {"n": np.array([3, 4], np.float32), "s_0": x, "x": x}, {"last": FLOAT})
+    node = loop_node(["last", "rows"], [*inside, helper.make_node("Neg", ["s"], ["row"])], ["s"], ["row"], cond="")
+    add_graph("loop_computed_count_rows", [*total, node], 16, {"n": np.array([3, 4], np.float32), "s_0": x, "x": x}, {"last": FLOAT, "rows": FLOAT})
+    inner = loop_node(["s_next"], [helper.make_node("Add", ["t", "x"], ["t_next"])], ["t"], [], m="two", cond="", number="inner_")
+    inner.input[2] = "s"
+    nested = loop_node(["last"], [inner], ["s"], [], cond="")
+    for count in (2, 50):
+        add_graph(f"loop_in_loop_{count}", [nested], 16, {"s_0": x, "x": x}, {"last": FLOAT}, {"m": np.int64(count), "two": np.int64(2)})
+
+
+def scan_cases():
+    for steps in (3, 45):
+        x, z, s = floats(steps, 2, 3), floats(2, steps, seed=1), floats(2, 3, seed=2)
+        nodes = [helper.make_node("Unsqueeze", ["z_i", "one"], ["column"]), helper.make_node("Mul", ["x_i", "column"], ["part"]),
+                 helper.make_node("Add", ["s", "part"], ["s_next"]), helper.make_node("Sub", ["s", "x_i"], ["row"])]
+        graph = body(nodes, {"s": FLOAT, "x_i": FLOAT, "z_i": FLOAT}, {"s_next": FLOAT, "row": FLOAT}, {"one": np.array([1])})
+        for name, attrs in (("", {}), ("_reversed", {"scan_input_directions": [1, 0], "scan_output_directions": [1]}),
+                            ("_axes", {"scan_output_axes": [1]}), ("_last_axis", {"scan_output_axes": [-1], "scan_output_directions": [1]})):
+            node = helper.make_node("Scan", ["s_0", "x", "z"], ["last", "rows"], body=graph, num_scan_inputs=2,
+                                    **{"scan_input_axes": [0, 1], **attrs})
+            add_graph(f"scan_{steps}{name}", [node], 16, {"s_0": s, "x": x, "z": z}, {"last": FLOAT, "rows": FLOAT})
+    # Operator set 8: a batch.
+    graph = body([helper.make_node("Add", ["s", "x"], ["s_next"]), helper.make_node("Identity", ["s_next"], ["row"])],
+                 {"s": FLOAT, "x": FLOAT}, {"s_next": FLOAT, "row": FLOAT})
+    node = helper.make_node("Scan", ["", "s_0", "xs"], ["last", "rows"], body=graph, num_scan_inputs=1)
+    add_graph("scan_8", [node], 8, {"s_0": floats(2, 3), "xs": floats(2, 4, 3)}, {"last": FLOAT, "rows": FLOAT})
+    node = helper.make_node("Scan", ["", "s_0", "xs"], ["last", "rows"], body=graph, num_scan_inputs=1, directions=[1])
+    add_graph("scan_8_reversed", [node], 8, {"s_0": floats(2, 3), "xs": floats(2, 4, 3)}, {"last": FLOAT, "rows": FLOAT})
+
+
+# ---- recurrent ----
+def recurrent_cases():
+    units, inputs = 3, 4
+    for op, gates, names in (("LSTM", 4, ["y", "y_h", "y_c"]), ("GRU", 3, ["y", "y_h"]), ("RNN", 1, ["y", "y_h"])):
+        for direction in ("forward", "reverse", "bidirectional"):
+            many = 2 if direction == "bidirectional" else 1
+            weights = [floats(many, gates * units, inputs), floats(many, gates * units, units, seed=1)]
+            bias = floats(many, 2 * gates * units, seed=2)
+            for steps in (1, 5, 40):
+                x = floats(steps, 2, inputs)
+                first = [floats(many, 2, units, seed=3)] + ([floats(many, 2, units, seed=4)] if op == "LSTM" else [])
+                lengths = np.array([steps, (steps + 1) // 2], np.int32)
+                name = f"{op.lower()}_{direction}_{steps}"
+                case(name, op, 14, [x, *weights], names, constants=(1, 2), direction=direction, hidden_size=units)
+                case(f"{name}_states", op, 14, [x, *weights, bias, None, *first], names, constants=(1, 2, 3), direction=direction, hidden_size=units)
+                case(f"{name}_lengths", op, 14, [x, *weights, bias, lengths, *first], names, constants=(1, 2, 3), direction=direction, hidden_size=units)
+                case(f"{name}_known_lengths", op, 11, [x, *weights, bias, lengths], names, constants=(1, 2, 3, 4), direction=direction, hidden_size=units)
+            case(f"{op.lower()}_{direction}_last", op, 14, [floats(5, 2, inputs), *weights, bias], ["", "y_h"], constants=(1, 2, 3), direction=direction, hidden_size=units)
+            case(f"{op.lower()}_{direction}_clip", op, 14, [floats(5, 2, inputs), *weights, bias], names, constants=(1, 2, 3), direction=direction, hidden_size=units, clip=0.3)
+            case(f"{op.lower()}_{direction}_fed", op, 14, [floats(5, 2, inputs), *weights, bias], names, direction=direction, hidden_size=units)
+    peephole_cases(units, inputs)
+    gru_cases(units, inputs)
+    activation_cases(units, inputs)
+
+
+def peephole_cases(units, inputs):
+    for direction, many in (("forward", 1), ("bidirectional", 2)):
+        given = [floats(5, 2, inputs), floats(many, 4 * units, inputs), floats(many, 4 * units, units, seed=1),
+                 floats(many, 8 * units, seed=2), None, floats(many, 2, units, seed=3), floats(many, 2, units, seed=4)]
+        names = ["y", "y_h", "y_c"]
+        case(f"lstm_{direction}_peepholes", "LSTM", 14, [*given, floats(many, 3 * units, seed=5)], names, direction=direction, hidden_size=units)
+        case(f"lstm_{direction}_coupled", "LSTM", 14, given, names, direction=direction, hidden_size=units, input_forget=1)
+
+
+def gru_cases(units, inputs):
+    for direction, many in (("forward", 1), ("bidirectional", 2)):
+        given = [floats(5, 2, inputs), floats(many, 3 * units, inputs), floats(many, 3 * units, units, seed=1),
+                 floats(many, 6 * units, seed=2), None, floats(many, 2, units, seed=3)]
+        for linear in (0, 1):
+            case(f"gru_{direction}_linear_{linear}", "GRU", 14, given, ["y", "y_h"], direction=direction, hidden_size=units, linear_before_reset=linear)
+        case(f"gru_{direction}_linear_first", "GRU", 14, given[:4], ["y", "y_h"], direction=direction, hidden_size=units, linear_before_reset=1)
+
+
+def activation_cases(units, inputs):
+    x, w, r = floats(4, 2, inputs), floats(1, units, inputs), floats(1, units, units, seed=1)
+    plain = ("Relu", "Tanh", "Sigmoid", "Softsign", "Softplus")
+    numbers = {"Affine": ([0.5], [0.2]), "LeakyRelu": ([0.3], []), "ThresholdedRelu": ([0.2], []), "ScaledTanh": ([0.7], [1.5]),
+               "HardSigmoid": ([0.3], [0.4]), "Elu": ([0.6], [])}
+    for name in plain:
+        case(f"rnn_{name.lower()}", "RNN", 14, [x, w, r], ["y", "y_h"], activations=[name], hidden_size=units)
+    for name, (alpha, beta) in numbers.items():
+        more = {"activation_alpha": alpha, **({"activation_beta": beta} if beta else {})}
+        case(f"rnn_{name.lower()}", "RNN", 14, [x, w, r], ["y", "y_h"], activations=[name], hidden_size=units, **more)
+    case("lstm_activations", "LSTM", 14, [x, floats(1, 4 * units, inputs), floats(1, 4 * units, units, seed=1)], ["y", "y_h", "y_c"],
+         activations=["HardSigmoid", "LeakyRelu", "Affine"], activation_alpha=[0.3, 0.2, 0.8], activation_beta=[0.4, 0.1], hidden_size=units)
+    wide = [x, floats(2, 3 * units, inputs), floats(2, 3 * units, units, seed=1)]
+    case("gru_activations", "GRU", 14, wide, ["y", "y_h"], activations=["Sigmoid", "LeakyRelu", "HardSigmoid", "Relu"],
+         activation_alpha=[0.2, 0.3], activation_beta=[0.45], hidden_size=units, direction="bidirectional")
+
+
+# ---- quantised ----
+def quantize_cases():
+    x = floats(2, 3, 4, low=-4, high=4)
+    ties = np.array([[-2.5, -1.5, -0.5, 0.5], [1.5, 2.5, 300, -300]], np.float32)
+    scales = np.array([0.02, 0.5, 0.11], np.float32)
+    for dtype, number in ((np.uint8, TensorProto.UINT8), (np.int8, TensorProto.INT8)):
+        case(f"quantize_{np.dtype(dtype).name}", "QuantizeLinear", 13, [x, np.float32(0.03), dtype(7)], types=(number,))
+        case(f"quantize_ties_{np.dtype(dtype).name}", "QuantizeLinear", 10, [ties, np.float32(1), dtype(3)], types=(number,))
+        case(f"quantize_axis_{np.dtype(dtype).name}", "QuantizeLinear", 13, [x, scales, np.array([1, 2, 3], dtype)], constants=(1, 2), types=(number,))
+        case(f"quantize_axis_last_{np.dtype(dtype).name}", "QuantizeLinear", 13, [x, floats(4, low=0.01, high=0.1), np.arange(4).astype(dtype)], axis=-1, types=(number,))
+        q = whole(2, 3, 4, low=np.iinfo(dtype).min, high=np.iinfo(dtype).max, dtype=dtype)
+        case(f"dequantize_{np.dtype(dtype).name}", "DequantizeLinear", 10, [q, np.float32(0.03), dtype(7)])
+        case(f"dequantize_axis_{np.dtype(dtype).name}", "DequantizeLinear", 13, [q, scales, np.array([1, 2, 3], dtype)], constants=(1, 2))
+    case("quantize_none", "QuantizeLinear", 13, [x, np.float32(0.03)], types=(TensorProto.UINT8,))
+    case("dequantize_int32", "DequantizeLinear", 13, [whole(2, 3, low=-9000, high=9000, dtype=np.int32), np.float32(0.003)])
+    blocks = floats(2, 3, 2, low=0.01, high=0.1)
+    case("quantize_blocks", "QuantizeLinear", 21, [x, blocks, whole(2, 3, 2, high=20)], axis=2, block_size=2, types=(TensorProto.UINT8,))
+    case("dequantize_blocks", "DequantizeLinear", 21, [whole(2, 3, 4), blocks, whole(2, 3, 2, high=20)], axis=2, block_size=2)
+    uneven = floats(2, 3, 2, low=0.01, high=0.1)
+    case("dequantize_uneven_blocks", "DequantizeLinear", 21, [whole(2, 3, 3), uneven], axis=2, block_size=2,
+         want=[(whole(2, 3, 3).astype(np.float32) * np.repeat(uneven, 2, 2)[:, :, :3])])
+    types = (TensorProto.UINT8, FLOAT, TensorProto.UINT8)
+    for name, data in (("", x), ("_positive", np.abs(x) + 1), ("_negative", -np.abs(x) - 1)):
+        case(f"dynamic_quantize{name}", "DynamicQuantizeLinear", 11, [data.astype(np.float32)], 3, types=types)
+
+
+def product_cases():
+    number = TensorProto.UINT8
+    a, b = whole(3, 5), whole(5, 4, seed=1)
+    signed = whole(5, 4, low=-128, high=128, dtype=np.int8)
+    wide = (TensorProto.INT32,)
+    case("matmul_integer", "MatMulInteger", 10, [a, b, np.uint8(12), np.uint8(100)], types=wide)
+    case("matmul_integer_columns", "MatMulInteger", 10, [a, signed, np.uint8(12), np.array([1, -2, 3, -4], np.int8)], constants=(1, 3), types=wide)
+    case("matmul_integer_none", "MatMulInteger", 10, [whole(2, 3, 5), signed], types=wide)
+    image, filters = whole(1, 4, 6, 5), whole(6, 2, 3, 3, seed=1)
+    for name, attrs in (("", {}), ("_pads", {"pads": [1, 2, 0, 1]}), ("_strides", {"strides": [2, 1], "dilations": [1, 2]}),
+                        ("_same", {"auto_pad": "SAME_UPPER", "strides": [2, 2]}), ("_same_lower", {"auto_pad": "SAME_LOWER"})):
+        case(f"conv_integer{name}", "ConvInteger", 10, [image, filters, np.uint8(9), np.uint8(100)], constants=(1, 3), types=wide, group=2, **attrs)
+        given = [image, np.float32(0.02), np.uint8(9), whole(6, 2, 3, 3, low=-128, high=128, dtype=np.int8), floats(6, low=0.01, high=0.02),
+                 np.zeros(6, np.int8), np.float32(0.6), np.uint8(120), whole(6, low=-500, high=500, dtype=np.int32)]
+        case(f"qlinear_conv{name}", "QLinearConv", 10, given, constants=(3, 4, 5, 8), types=(number,), group=2, rtol=0, atol=1, **attrs)
+    line = [whole(2, 3, 9), np.float32(0.02), np.uint8(9), whole(4, 3, 3), np.float32(0.01), np.uint8(120), np.float32(0.3), np.uint8(120)]
+    case("qlinear_conv_sequence", "QLinearConv", 10, line, constants=(3, 4, 5), types=(number,), pads=[1, 1], rtol=0, atol=1)
+    given = [a, np.float32(0.02), np.uint8(12), b, np.float32(0.03), np.uint8(100), np.float32(0.2), np.uint8(90)]
+    case("qlinear_matmul", "QLinearMatMul", 10, given, types=(number,), rtol=0, atol=1)
+    given[3:6] = [signed, floats(4, low=0.01, high=0.03), np.array([0, 1, 2, 3], np.int8)]
+    case("qlinear_matmul_columns", "QLinearMatMul", 10, given, constants=(3, 4, 5), types=(number,), rtol=0, atol=1)
+
+
+# ---- signals ----
+def signal_cases():
+    x = floats(2, 1000)
+    window = np.hanning(401)[:400].astype(np.float32)
+    frames = np.stack([x[:, i * 160:i * 160 + 400] for i in range(4)], 1).astype(np.float64)
+    spectrum = np.fft.rfft(frames * window.astype(np.float64))
+    want = [np.stack([spectrum.real, spectrum.imag], -1).astype(np.float32)]
+    case("stft", "STFT", 17, [x[:, :, None], np.int64(160), window, np.int64(400)], constants=(1, 2, 3), want=want, atol=1e-4)
+    case("stft_rank_2", "STFT", 17, [x, np.int64(160), window, np.int64(400)], constants=(1, 2, 3), want=want, atol=1e-4)
+    case("stft_fed_window", "STFT", 17, [x[:, :, None], np.int64(160), window], want=want, atol=1e-4)
+    y = floats(3, 2, 6, 1)
+    spectrum = np.fft.fft(y[..., 0], axis=0)
+    both = lambda z: np.stack([z.real, z.imag], -1).astype(np.float32)
+    case("dft_axis_0", "DFT", 20, [y, None, np.int64(0)], constants=(2,), want=[both(spectrum)])
+    case("dft_longer", "DFT", 20, [y, np.int64(9)], constants=(1,), want=[both(np.fft.fft(y[..., 0], 9))])
+    case("dft_shorter_onesided", "DFT", 20, [y, np.int64(5)], constants=(1,), want=[both(np.fft.rfft(y[..., 0], 5))], onesided=1)
+    half = both(np.fft.rfft(y[..., 0]))
+    case("dft_back", "DFT", 20, [half], want=[y], onesided=1, inverse=1)
+    case("dft_back_odd", "DFT", 20, [both(np.fft.rfft(y[:, :, :5, 0])), np.int64(5)], constants=(1,), want=[y[:, :, :5]], onesided=1, inverse=1)
+    case("dft_17", "DFT", 17, [y], want=[both(np.fft.fft(y[..., 0], axis=1))])
+
+
+# ---- com.microsoft ----
+def fused_cases():
+    x, w, b = floats(1, 3, 6, 5), floats(4, 3, 3, 3, seed=1), floats(4, seed=2)
+    contrib("fused_conv_relu", "FusedConv", [x, w, b], constants=(1, 2), activation="Relu", pads=[1, 1, 1, 1])
+    contrib("fused_conv_added", "FusedConv", [x, w, b, floats(1, 4, 6, 5, seed=3)], constants=(1, 2), activation="Relu", pads=[1, 1, 1, 1])
+    contrib("fused_conv_leaky", "FusedConv", [x, w], constants=(1,), activation="LeakyRelu", activation_params=[0.2])
+    contrib("fused_conv_clip", "FusedConv", [x, w], constants=(1,), activation="Clip", activation_params=[-0.2, 0.3])
+    contrib("fused_conv_hard_sigmoid", "FusedConv", [x, w], constants=(1,), activation="HardSigmoid", activation_params=[0.3, 0.4])
+    for op in ("Sigmoid", "Tanh"):
+        contrib(f"fused_conv_{op.lower()}", "FusedConv", [x, w, b], constants=(1, 2), activation=op)
+    a, c = floats(2, 3, 4, 5), floats(2, 3, 4, 6, seed=1)
+    contrib("fused_matmul", "FusedMatMul", [a, floats(2, 3, 5, 6)], alpha=0.5)
+    contrib("fused_matmul_a", "FusedMatMul", [a, c], transA=1)
+    contrib("fused_matmul_b", "FusedMatMul", [a, floats(2, 3, 6, 5)], transB=1, alpha=2.0)
+    contrib("fused_matmul_batch", "FusedMatMul", [floats(4, 2, 3, 5), floats(2, 3, 5, 6)], transBatchA=1)
+    contrib("fused_matmul_batch_both", "FusedMatMul", [floats(5, 2, 3, 4), floats(2, 3, 5, 6)], transBatchA=1, transA=1)
+    contrib("transpose_matmul", "TransposeMatMul", [a, c], transA=1)
+    given = [floats(3, 4), floats(4, 5), floats(5)]
+    contrib("fused_gemm_relu", "FusedGemm", given, activation="Relu", alpha=0.5)
+    contrib("fused_gemm_leaky", "FusedGemm", [floats(4, 3), floats(4, 5)], activation="LeakyRelu", activation_alpha=0.3, transA=1)
+    y = floats(2, 3, 8, low=-4, high=4)
+    contrib("quick_gelu", "QuickGelu", [y])
+    contrib("quick_gelu_alpha", "QuickGelu", [y], alpha=1.5)
+    contrib("gelu", "Gelu", [y])
+    contrib("bias_gelu", "BiasGelu", [y, floats(8)])
+    contrib("fast_gelu", "FastGelu", [y])
+    contrib("fast_gelu_bias", "FastGelu", [y, floats(8)])
+
+
+def norm_cases():
+    x, skip, scale, offset, bias = floats(2, 3, 8), floats(2, 3, 8, seed=1), floats(8), floats(8, seed=1), floats(8, seed=2)
+    outs = ["y", "", "", "sum"]
+    contrib("skip_layer_norm", "SkipLayerNormalization", [x, skip, scale, offset, bias], outs, epsilon=1e-5)
+    contrib("skip_layer_norm_least", "SkipLayerNormalization", [x, skip, scale])
+    contrib("skip_rms_norm", "SkipSimplifiedLayerNormalization", [x, skip, scale, bias], outs, epsilon=1e-6)
+    contrib("skip_rms_norm_least", "SkipSimplifiedLayerNormalization", [x, skip, scale])
+    case("rms_norm", "SimplifiedLayerNormalization", 17, [x, scale], ["y"], epsilon=1e-6)
+
+
+def pack(values, bits):
+    """Numbers [..., n] in bytes, the lowest bits first; n is filled up with zeros."""
+    each = 8 // bits
+    rest = -values.shape[-1] % each
+    values = np.concatenate([values, np.zeros((*values.shape[:-1], rest), np.uint8)], -1).reshape(*values.shape[:-1], -1, each)
+    return sum(values[..., i].astype(np.uint32) << (bits * i) for i in range(each)).astype(np.uint8)
+
+
+def bit_cases():
+    for bits, block, rows, columns in ((4, 16, 32, 6), (4, 32, 40, 5), (8, 16, 32, 6), (2, 16, 48, 6)):
+        blocks = -(-rows // block)
+        q = whole(columns, blocks, block, high=1 << bits)
+        packed, scales = pack(q, bits), floats(columns, blocks, low=0.01, high=0.1)
+        zeros = whole(columns, blocks, high=1 << bits, seed=1)
+        x, bias = floats(2, 3, rows), floats(columns)
+
+        def want(zero, added=0):
+            weights = ((q.astype(np.float64) - zero[..., None]) * scales[..., None]).reshape(columns, -1)[:, :rows]
+            return [(x @ weights.T + added).astype(np.float32)]
+
+        middle = np.full((columns, blocks), 1 << (bits - 1))
+        name = f"matmul_bits_{bits}_{block}_{rows}"
+        more = {"K": rows, "N": columns, "bits": bits, "block_size": block}
+        contrib(name, "MatMulNBits", [x, packed, scales.reshape(-1)], constants=(1, 2), want=want(middle), **more)
+        contrib(f"{name}_zeros", "MatMulNBits", [x, packed, scales, pack(zeros, bits)], constants=(1, 2, 3), want=want(zeros), **more)
+        contrib(f"{name}_bias", "MatMulNBits", [x, packed, scales, None, None, bias], constants=(1, 2, 5), want=want(middle, bias), **more)
+        contrib(f"{name}_fed", "MatMulNBits", [x, packed, scales, (zeros + 0.5).astype(np.float32)], want=want(zeros + 0.5), **more)
+    table = whole(9, 32, high=16)
+    scales, ids = floats(9, 2, low=0.01, high=0.1), np.array([[1, 8, 0], [3, -1, 2]])
+    zeros = whole(9, 2, high=16, seed=1)
+
+    def rows(zero):
+        return [((table - np.repeat(zero, 16, 1)) * np.repeat(scales, 16, 1))[ids].astype(np.float32)]
+
+    more = {"block_size": 16, "quantize_axis": 1, "gather_axis": 0, "bits": 4}
+    contrib("gather_blocks", "GatherBlockQuantized", [pack(table, 4), ids, scales, pack(zeros, 4)], constants=(0, 2, 3), want=rows(zeros.astype(np.float32)), **more)
+    contrib("gather_blocks_middle", "GatherBlockQuantized", [pack(table, 4), ids, scales], constants=(0, 2), want=rows(np.full((9, 2), 8, np.float32)), **more)
+
+
+def quantized_contrib_cases():
+    number, step = (TensorProto.UINT8,), {"rtol": 0, "atol": 1}
+    a, b = whole(2, 3, 4), whole(2, 3, 4, seed=1)
+    pair = [a, np.float32(0.03), np.uint8(100), b, np.float32(0.02), np.uint8(120), np.float32(0.04), np.uint8(90)]
+    for op, join in (("QLinearAdd", np.add), ("QLinearMul", np.multiply)):
+        for name, right in (("", b), ("_broadcast", whole(4))):
+            y = join((a.astype(np.float32) - 100) * np.float32(0.03), (right.astype(np.float32) - 120) * np.float32(0.02))
+            want = [np.clip(np.rint(y / np.float32(0.04)) + 90, 0, 255).astype(np.uint8)]
+            contrib(f"{op.lower()}{name}", op, [*pair[:3], right, *pair[4:]], types=number, want=want)
+    one = [a, np.float32(0.03), np.uint8(100), np.float32(0.01), np.uint8(3)]
+    contrib("qlinearsigmoid", "QLinearSigmoid", one, constants=(1, 2, 3, 4), types=number, **step)
+    contrib("qlinearleakyrelu", "QLinearLeakyRelu", one, constants=(1, 2, 3, 4), types=number, alpha=0.2, **step)
+    for opset, axis in ((13, -1), (13, 1), (11, 1)):
+        contrib(f"qlinearsoftmax_{opset}_{axis % 3}", "QLinearSoftmax", [a, np.float32(0.03), np.uint8(100), np.float32(1 / 256), np.uint8(0)],
+                constants=(1, 2, 3, 4), types=number, axis=axis, opset=opset, **step)
+    contrib("qlinearconcat", "QLinearConcat", [np.float32(0.04), np.uint8(90), *pair[:6]], constants=(0, 1, 3, 4, 6, 7), types=number, axis=1, **step)
+    image = [whole(1, 3, 6, 5), np.float32(0.0317), np.uint8(100), np.float32(0.0231), np.uint8(90)]
+    contrib("qlinearaveragepool", "QLinearAveragePool", image, constants=(1, 2, 3, 4), types=number, kernel_shape=[3, 3], pads=[1, 1, 1, 1], **step)
+    contrib("qlinearglobalaveragepool", "QLinearGlobalAveragePool", image, constants=(1, 2, 3, 4), types=number, **step)
+    last = [whole(1, 6, 5, 3), *image[1:]]
+    contrib("qlinearglobalaveragepool_last", "QLinearGlobalAveragePool", last, constants=(1, 2, 3, 4), types=number, channels_last=1, **step)
+    contrib("qlinearwhere", "QLinearWhere", [a > 100, *pair], constants=(2, 3, 5, 6, 7, 8), types=number, **step)
+    left, right = whole(3, 5), whole(5, 4, low=-128, high=128, dtype=np.int8)
+    gemm = [left, np.float32(0.02), np.uint8(12), right, floats(4, low=0.01, high=0.02), np.zeros(4, np.int8), whole(4, low=-500, high=500, dtype=np.int32)]
+    contrib("qgemm", "QGemm", [*gemm, np.float32(0.2), np.uint8(90)], constants=(3, 4, 5, 6), types=number, **step)
+    contrib("qgemm_numbers", "QGemm", gemm, constants=(3, 4, 5, 6))
+    turned = [np.ascontiguousarray(left.T), *gemm[1:3], np.ascontiguousarray(right.T), np.float32(0.01), np.int8(0)]
+    contrib("qgemm_turned", "QGemm", turned, constants=(3, 4, 5), transA=1, transB=1)
+    x = floats(2, 3, 5)
+    contrib("dynamic_matmul", "DynamicQuantizeMatMul", [x, right, np.float32(0.01), np.int8(3), floats(4)], constants=(1, 2, 3, 4))
+    contrib("dynamic_matmul_columns", "DynamicQuantizeMatMul", [x, right, floats(4, low=0.01, high=0.02)], constants=(1, 2))
+    contrib("integer_to_float", "MatMulIntegerToFloat", [left, right, np.float32(0.02), floats(4, low=0.01, high=0.02), np.uint8(12), np.zeros(4, np.int8), floats(4)], constants=(1, 3, 5, 6))
+    units, inputs = 3, 4
+    for direction, many in (("forward", 1), ("bidirectional", 2)):
+        weights = [whole(many, inputs, 4 * units, low=-127, high=128, dtype=np.int8), whole(many, units, 4 * units, low=-127, high=128, dtype=np.int8, seed=1)]
+        given = [floats(5, 2, inputs), *weights, floats(many, 8 * units), None, None, None, None, np.full(many, 0.01, np.float32), np.zeros(many, np.int8),
+                 np.full(many, 0.008, np.float32), np.zeros(many, np.int8)]
+        contrib(f"dynamic_lstm_{direction}", "DynamicQuantizeLSTM", given, ["y", "y_h", "y_c"], constants=(1, 2, 3, 8, 9, 10, 11), rtol=0.02, atol=0.02,
+                direction=direction, hidden_size=units)
+    contrib("microsoft_quantize", "QuantizeLinear", [x, np.float32(0.0001), np.uint16(300)], types=(TensorProto.UINT16,))
+    contrib("microsoft_dequantize", "DequantizeLinear", [whole(2, 3, high=60000, dtype=np.uint16), np.float32(0.001), np.uint16(300)])
+
+
+def attention_cases():
+    heads, size, batch, steps, past = 2, 4, 2, 3, 2
+    hidden = heads * size
+    q, k, v = floats(batch, steps, hidden), floats(batch, 5, hidden), floats(batch, 5, hidden, seed=1)
+    bias, mask = floats(3 * hidden), np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], np.int32)
+    contrib("mha", "MultiHeadAttention", [q, k, v], num_heads=heads)
+    contrib("mha_bias", "MultiHeadAttention", [q, k, v, bias], num_heads=heads)
+    contrib("mha_mask", "MultiHeadAttention", [q, k, v, None, mask], num_heads=heads)
+    contrib("mha_lengths", "MultiHeadAttention", [q, k, v, None, np.array([3, 5], np.int32)], num_heads=heads)
+    contrib("mha_attention_bias", "MultiHeadAttention", [q, k, v, None, None, floats(1, heads, steps, 5)], num_heads=heads, scale=0.3)
+    contrib("mha_causal", "MultiHeadAttention", [q, q, q], num_heads=heads, unidirectional=1)
+    kept = [floats(batch, heads, past, size, seed=3), floats(batch, heads, past, size, seed=4)]
+    contrib("mha_past", "MultiHeadAttention", [q, q, q, None, None, None, *kept], ["y", "k", "v"], num_heads=heads)
+    contrib("mha_cross", "MultiHeadAttention", [q, floats(batch, heads, 5, size), floats(batch, heads, 5, size, seed=1)], num_heads=heads)
+    x, w = floats(batch, steps, 6), floats(6, 3 * hidden)
+    contrib("attention", "Attention", [x, w, bias], constants=(1, 2), num_heads=heads)
+    contrib("attention_causal", "Attention", [x, w, bias], constants=(1, 2), num_heads=heads, unidirectional=1)
+    contrib("attention_mask", "Attention", [x, w, bias, np.array([[1, 1, 0], [1, 1, 1]], np.int32)], constants=(1, 2), num_heads=heads)
+    contrib("attention_lengths", "Attention", [x, w, bias, np.array([2, 3], np.int32)], constants=(1, 2), num_heads=heads)
+    contrib("attention_past", "Attention", [x, w, bias, None, np.stack(kept)], ["y", "present"], constants=(1, 2), num_heads=heads, unidirectional=1)
+    cos, sin = floats(10, size // 2), floats(10, size // 2, seed=1)
+    places = np.array([[1, 2, 3], [4, 5, 6]])
+    for name, ids, interleaved in (("", places, 0), ("_interleaved", places, 1), ("_first", np.array([4]), 0)):
+        contrib(f"rotary{name}", "RotaryEmbedding", [q, ids, cos, sin], constants=(2, 3), interleaved=interleaved)
+    contrib("rotary_heads", "RotaryEmbedding", [floats(batch, heads, steps, size), places, cos, sin])
+    contrib("rotary_part", "RotaryEmbedding", [q, places, floats(10, 1), floats(10, 1, seed=1)], rotary_embedding_dim=2, num_heads=heads)
+    group_cases()
+
+
+def group_cases():
+    heads, few, size = 4, 2, 16
+    cos, sin = floats(16, size // 2), floats(16, size // 2, seed=1)
+    names = ["y", "k", "v"]
+    for batch in (1, 2):
+        for name, steps, past, room in (("prompt", 3, 0, 0), ("step", 1, 4, 4), ("room", 1, 4, 12), ("more", 3, 4, 7)):
+            if name == "more" and batch > 1:
+                continue
+            total = steps + past
+            q, k, v = floats(batch, steps, heads * size), floats(batch, steps, few * size), floats(batch, steps, few * size, seed=1)
+            kept = [floats(batch, few, room, size, seed=3 + i) for i in range(2)] if room else [None, None]
+            for array in kept if room else []:
+                array[:, :, past:] = 0
+            if name == "more":
+                kept = [array[:, :, :past] for array in kept]
+            last, all_keys = np.full(batch, total - 1, np.int32), np.array([total], np.int32)
+            given, more = [q, k, v, *kept, last, all_keys], {"num_heads": heads, "kv_num_heads": few}
+            for variant, attrs, caches in (("", {}, []), ("_rotary", {"do_rotary": 1}, [cos, sin]), ("_interleaved", {"do_rotary": 1, "rotary_interleaved": 1}, [cos, sin]),
+                                           ("_window", {"local_window_size": 2}, []), ("_softcap", {"softcap": 2.0, "scale": 0.5}, [])):
+                contrib(f"gqa_{name}_{batch}{variant}", "GroupQueryAttention", [*given, *caches], names, constants=(6,), **more, **attrs)
+            packed = np.concatenate([q, k, v], -1)
+            contrib(f"gqa_{name}_{batch}_packed", "GroupQueryAttention", [packed, None, None, *kept, last, all_keys], names, constants=(6,), **more)
+    # Elements of a batch with lengths of their own.
+    given = [floats(2, 1, heads * size), floats(2, 1, few * size), floats(2, 1, few * size, seed=1), floats(2, few, 12, size, seed=3),
+             floats(2, few, 12, size, seed=4), np.array([4, 2], np.int32), np.array([5], np.int32)]
+    for array in given[3:5]:
+        array[0, :, 4:] = array[1, :, 2:] = 0
+    contrib("gqa_lengths", "GroupQueryAttention", given, names, constants=(6,), num_heads=heads, kv_num_heads=few)
+    contrib("gqa_lengths_rotary", "GroupQueryAttention", [*given, cos, sin], names, constants=(6,), num_heads=heads, kv_num_heads=few, do_rotary=1)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?")
+    parser.add_argument("--pack", metavar="FILE")
+    given = parser.parse_args()
+    if not given.folder and not given.pack:
+        parser.error("a folder or --pack is needed")
+    for make in (if_cases, loop_cases, scan_cases, recurrent_cases, quantize_cases, product_cases, signal_cases, fused_cases, norm_cases, bit_cases,
+                 quantized_contrib_cases, attention_cases):
+        make()
+    if given.folder:
+        base.write_folder(given.folder)
+    if given.pack:
+        base.write_packed(given.pack)
+    print(f"{len(base.CASES)} cases of onnx {onnx.__version__} and onnxruntime {onnxruntime.__version__}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

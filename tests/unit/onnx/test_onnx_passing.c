@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Promise: An input on whose elements shapes depend is bound by its value, with a trace for each
+ * set of values, of which few are kept.
+ * Promise: A model whose shapes depend on what it computes runs op by op, with the reason in its
+ * explanation.
+ * Promise: A branch whose condition is known is the only one that is lowered. */
+#define _GNU_SOURCE
+
+#include "onnx_fixture.h"
+
+/* y = reshape(x, sizes + 0), both inputs. */
+static onnx_wire_t reshape_by_input(void) {
+    onnx_wire_t graph = {0};
+    onnx_put_node(&graph, "Add", "sizes zero", "sum", NULL);
+    onnx_put_node(&graph, "Reshape", "x sum", "y", NULL);
+    onnx_put_ints(&graph, "zero", (const int64_t[]){0}, 1);
+    onnx_put_value(&graph, ONNX_INPUT, "x", ONNX_FLOAT, "n");
+    onnx_put_value(&graph, ONNX_INPUT, "sizes", ONNX_INT64, "rank");
+    onnx_put_value(&graph, ONNX_OUTPUT, "y", ONNX_FLOAT, NULL);
+    return graph;
+}
+
+static char *explain(gantry_onnx_model_t *model, gantry_explain_form_t form) {
+    size_t needed = 0;
+    assert_int_equal(gantry_onnx_model_explain(model, form, NULL, 0, &needed), GANTRY_OK);
+    char *text = malloc(needed + 1);
+    assert_int_equal(gantry_onnx_model_explain(model, form, text, needed + 1, &needed), GANTRY_OK);
+    assert_int_equal(strlen(text), needed);
+    return text;
+}
+
+static void expect_reshaped(onnx_loaded_t *m, int64_t rows, int64_t columns) {
+    float values[64];
+    for (int i = 0; i < 64; ++i) values[i] = (float)i;
+    tensor *inputs[] = {
+        onnx_floats(m->scope, GANTRY_SHAPE(rows * columns), values),
+        onnx_of(m->scope, GANTRY_INT64, GANTRY_SHAPE(2), (const int64_t[]){rows, columns})};
+    onnx_expect_floats(onnx_run(m, inputs, 2), GANTRY_SHAPE(rows, columns), values);
+}
+
+TEST(an_input_that_decides_shapes_is_bound_by_its_value) {
+    onnx_wire_t graph = reshape_by_input();
+    onnx_loaded_t m = onnx_begin(&graph);
+    expect_reshaped(&m, 2, 3);
+    expect_reshaped(&m, 3, 2);
+    expect_reshaped(&m, 2, 3);
+    char *text = explain(m.model, GANTRY_EXPLAIN_TEXT);
+    assert_null(strstr(text, "op by op"));
+    free(text);
+    for (int64_t i = 1; i <= 30; ++i) expect_reshaped(&m, i, 2); /* more than are kept */
+    expect_reshaped(&m, 2, 3);
+    onnx_end(&m);
+}
+
+TEST(values_that_do_not_fit_are_refused_and_the_next_run_works) {
+    onnx_wire_t graph = reshape_by_input();
+    onnx_loaded_t m = onnx_begin(&graph);
+    tensor *inputs[] = {onnx_floats(m.scope, GANTRY_SHAPE(2), (const float[]){1, 2}),
+                        onnx_of(m.scope, GANTRY_INT64, GANTRY_SHAPE(2), (const int64_t[]){3, 2})};
+    onnx_expect_failure(&m, inputs, 2, GANTRY_INVALID_ARGUMENT, "made.onnx: node 'y'", "Reshape");
+    expect_reshaped(&m, 2, 3);
+    onnx_end(&m);
+}
+
+/* The sum of x, as a size. */
+TEST(shapes_of_computed_values_make_a_model_run_op_by_op) {
+    onnx_wire_t graph = {0}, attrs = {0};
+    onnx_put_attr_int(&attrs, "keepdims", 1);
+    onnx_put_node(&graph, "ReduceSum", "x", "sum", &attrs);
+    onnx_put_attr_int(&attrs, "to", ONNX_INT64);
+    onnx_put_node(&graph, "Cast", "sum", "size", &attrs);
+    onnx_put_node(&graph, "ConstantOfShape", "size", "zeros", NULL);
+    onnx_put_node(&graph, "Add", "zeros one", "ones", NULL);
+    onnx_put_floats(&graph, "one", (const int64_t[]){1}, 1, (const float[]){1});
+    onnx_put_value(&graph, ONNX_INPUT, "x", ONNX_FLOAT, "100");
+    onnx_put_value(&graph, ONNX_OUTPUT, "ones", ONNX_FLOAT, NULL);
+    onnx_loaded_t m = onnx_begin(&graph);
+    float values[100] = {2};
+    const float ones[] = {1, 1, 1, 1, 1};
+    gantry_function_t *function = NULL;
+    for (int i = 0; i < 3; ++i) {
+        values[1] = (float)i;
+        tensor *x = onnx_floats(m.scope, GANTRY_SHAPE(100), values);
+        onnx_expect_floats(onnx_run(&m, &x, 1), GANTRY_SHAPE(2 + i), ones);
+    }
+    char *text = explain(m.model, GANTRY_EXPLAIN_TEXT), *json;
+    assert_non_null(strstr(text, "runs op by op: made.onnx: node 'zeros' (ConstantOfShape, opset"));
+    json = explain(m.model, GANTRY_EXPLAIN_JSON);
+    assert_non_null(strstr(json, "\"op_by_op\":\"made.onnx: node 'zeros'"));
+    assert_int_equal(gantry_onnx_model_get_function(m.model, &function),
+                     GANTRY_FAILED_PRECONDITION);
+    free(text);
+    free(json);
+    onnx_end(&m);
+}
+
+/* if (flag) y = x + x else y = x * x, the flag an initializer or an input. */
+static onnx_wire_t branches(bool flag_is_input) {
+    onnx_wire_t graph = {0}, attrs = {0}, then_graph = {0}, else_graph = {0};
+    onnx_put_node(&then_graph, "Add", "x x", "sum", NULL);
+    onnx_put_value(&then_graph, ONNX_OUTPUT, "sum", ONNX_FLOAT, "2");
+    onnx_put_node(&else_graph, "Mul", "x x", "product", NULL);
+    onnx_put_value(&else_graph, ONNX_OUTPUT, "product", ONNX_FLOAT, "2");
+    onnx_put_attr_graph(&attrs, "then_branch", &then_graph);
+    onnx_put_attr_graph(&attrs, "else_branch", &else_graph);
+    onnx_put_node(&graph, "If", "flag", "y", &attrs);
+    onnx_put_value(&graph, ONNX_INPUT, "x", ONNX_FLOAT, "2");
+    if (flag_is_input) {
+        onnx_put_value(&graph, ONNX_INPUT, "flag", ONNX_BOOL, "");
+    } else {
+        onnx_put_tensor(&graph, ONNX_TENSOR, "flag", ONNX_BOOL, NULL, 0, &(uint8_t){1}, 1);
+    }
+    onnx_put_value(&graph, ONNX_OUTPUT, "y", ONNX_FLOAT, "2");
+    return graph;
+}
+
+TEST(branches_see_values_of_the_graph_around_them) {
+    onnx_wire_t graph = branches(true);
+    onnx_loaded_t m = onnx_begin(&graph);
+    const float x[] = {3, 4};
+    for (uint8_t flag = 0; flag < 2; ++flag) {
+        tensor *inputs[] = {onnx_floats(m.scope, GANTRY_SHAPE(2), x),
+                            onnx_of(m.scope, GANTRY_BOOL, GANTRY_SCALAR, &flag)};
+        onnx_expect_floats(onnx_run(&m, inputs, 2), GANTRY_SHAPE(2),
+                           flag ? (const float[]){6, 8} : (const float[]){9, 16});
+    }
+    onnx_end(&m);
+    graph = branches(false);
+    m = onnx_begin(&graph);
+    tensor *input = onnx_floats(m.scope, GANTRY_SHAPE(2), x);
+    onnx_expect_floats(onnx_run(&m, &input, 1), GANTRY_SHAPE(2), (const float[]){6, 8});
+    char *text = explain(m.model, GANTRY_EXPLAIN_TEXT);
+    assert_non_null(strstr(text, "product  Mul  17  unknown"));
+    free(text);
+    onnx_end(&m);
+}
+
+int main(void) { return test_main_with(onnx_open, onnx_close, NULL, NULL); }
