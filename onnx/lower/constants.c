@@ -7,6 +7,7 @@
 #include <gantry/gantry.h>
 
 #include "onnx/base/memory.h"
+#include "onnx/lower/chains.h"
 
 /* ---- the file ---- */
 
@@ -56,6 +57,7 @@ gantry_status_t gantry__onnx_constants_init(gantry__onnx_constants_t *constants,
     GANTRY__TRY(file_hold(file, &constants->file));
     const gantry__onnx_graph_model_t *model = gantry__onnx_file_model(file);
     GANTRY__TRY(gantry__onnx_plan_init(&constants->plan, model));
+    GANTRY__TRY(gantry__onnx_find_chains(&constants->plan));
     constants->tensors = gantry__onnx_alloc(model->value_count, sizeof *constants->tensors);
     constants->first_prepared =
         gantry__onnx_alloc(model->value_count, sizeof *constants->first_prepared);
@@ -229,11 +231,52 @@ void gantry__onnx_constants_trim(gantry_runtime_t *runtime, size_t bytes) {
 
 /* ---- values ---- */
 
+/* Smaller ones are copied by each trace. */
+#define LEAST_MOVED_BYTES (64 << 10)
+
+void gantry__onnx_constants_note_device(gantry__onnx_constants_t *constants,
+                                        const gantry_logical_device_t *device) {
+    if (!device || strcmp(gantry_logical_device_type(device), "CPU") == 0) return;
+    gantry__mutex_lock(&constants->mutex);
+    if (!constants->device) constants->device = device;
+    gantry__mutex_unlock(&constants->mutex);
+}
+
+/* The tensor on the device of constants, or itself if it stays where it is, or nothing fits there.
+ * The caller's reference becomes that of the result. */
+static gantry_tensor_t *move_constant(gantry__onnx_constants_t *constants,
+                                      const gantry_logical_device_t *device,
+                                      gantry_tensor_t *tensor) {
+    if (!device || gantry_tensor_bytes(tensor) < LEAST_MOVED_BYTES ||
+        gantry_tensor_device(tensor) == device)
+        return tensor;
+    gantry_scope_t *scope = gantry_scope_begin_on(constants->runtime, device);
+    const gantry_tensor_t *moved = gantry_identity(scope, tensor);
+    if (moved && gantry_tensor_device(moved) == device) {
+        gantry_tensor_release(tensor);
+        tensor = gantry_tensor_retain(moved);
+    }
+    if (scope) (void)gantry_scope_end(scope);
+    return tensor;
+}
+
+/* The caller gets a reference to what is in a place, moved; NULL: it is empty. */
+static gantry_tensor_t *take_moved(gantry__onnx_constants_t *constants, gantry_tensor_t **place) {
+    if (!*place) return NULL;
+    gantry_tensor_t *moved =
+        move_constant(constants, constants->device, gantry_tensor_retain(*place));
+    if (moved != *place) {
+        gantry_tensor_release(*place);
+        *place = gantry_tensor_retain(moved);
+    }
+    return moved;
+}
+
 gantry_tensor_t *gantry__onnx_constants_kept(gantry__onnx_constants_t *constants,
                                              gantry__onnx_value_t value) {
     gantry__mutex_lock(&constants->mutex);
-    gantry_tensor_t *kept = constants->tensors[value];
-    if (kept) (void)gantry_tensor_retain(kept);
+    gantry_tensor_t **place = &constants->tensors[value];
+    gantry_tensor_t *kept = take_moved(constants, place);
     gantry__mutex_unlock(&constants->mutex);
     return kept;
 }
@@ -248,13 +291,13 @@ void gantry__onnx_constants_keep(gantry__onnx_constants_t *constants, gantry__on
 /* ---- prepared forms ---- */
 
 /* The lock is held. */
-static gantry_tensor_t *find_prepared(const gantry__onnx_constants_t *constants,
+static gantry_tensor_t *find_prepared(gantry__onnx_constants_t *constants,
                                       const gantry__onnx_node_t *node, uint32_t input,
                                       uint32_t key) {
     for (size_t i = constants->first_prepared[node->inputs[input]]; i > 0;) {
-        const onnx_prepared_t *at = &constants->prepared[i - 1];
+        onnx_prepared_t *at = &constants->prepared[i - 1];
         if (at->node == node && at->input == input && at->key == key)
-            return gantry_tensor_retain(at->tensor);
+            return take_moved(constants, &at->tensor);
         i = at->next;
     }
     return NULL;
