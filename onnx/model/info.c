@@ -32,12 +32,26 @@ static int compare_ops(const void *a, const void *b) {
     return by_op ? by_op : (x->version > y->version) - (x->version < y->version);
 }
 
-static const char *refusal_of(const gantry__onnx_plan_t *plan, const gantry__onnx_node_t *node) {
+/* Gives each op the reason of its first node that is refused; the ops are in order. */
+static void note_reasons(gantry_onnx_model_t *model) {
+    const gantry__onnx_plan_t *plan = &model->constants.plan;
     for (size_t i = 0; i < plan->refusal_count; ++i) {
         const gantry__onnx_node_t *refused = plan->refusals[i].node;
-        if (compare_ops(&refused, &node) == 0) return plan->refusals[i].reason;
+        size_t least = 0, end = model->op_count;
+        while (least < end) {
+            const size_t middle = least + (end - least) / 2;
+            const gantry_onnx_op_t *op = &model->ops[middle];
+            const gantry__onnx_node_t node = {
+                .domain = op->domain, .op = op->op, .version = op->version};
+            const gantry__onnx_node_t *at = &node;
+            if (compare_ops(&at, &refused) < 0) {
+                least = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        if (!model->ops[least].reason) model->ops[least].reason = plan->refusals[i].reason;
     }
-    return NULL;
 }
 
 /* Lists the ops, by all nodes in the order of their ops. */
@@ -57,9 +71,9 @@ static gantry_status_t list_ops(gantry_onnx_model_t *model, const gantry__onnx_n
         if (!gantry__onnx_grow(&model->ops, model->op_count, &capacity, sizeof *model->ops))
             return GANTRY_RESOURCE_EXHAUSTED;
         model->ops[model->op_count++] = (gantry_onnx_op_t){
-            sizeof *model->ops,        nodes[i]->domain, nodes[i]->op, nodes[i]->version, 1,
-            refusal_of(plan, nodes[i])};
+            sizeof *model->ops, nodes[i]->domain, nodes[i]->op, nodes[i]->version, 1, NULL};
     }
+    note_reasons(model);
     return GANTRY_OK;
 }
 
