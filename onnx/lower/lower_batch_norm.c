@@ -9,7 +9,8 @@ typedef struct batch_norm_t {
     double epsilon;
 } batch_norm_t;
 
-/* x scale' + offset', whose numbers per channel are made first: constants, if the parameters are. */
+/* x scale' + offset', whose numbers for each channel are made first: constants, if the parameters
+ * are. */
 static const gantry_tensor_t *batch_normalised(gantry__onnx_call_t *call, const batch_norm_t *norm,
                                                const gantry_tensor_t *mean,
                                                const gantry_tensor_t *variance) {
