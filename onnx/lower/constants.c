@@ -7,6 +7,7 @@
 #include <gantry/gantry.h>
 
 #include "onnx/base/memory.h"
+#include "onnx/lower/chains.h"
 
 /* ---- the file ---- */
 
@@ -56,6 +57,7 @@ gantry_status_t gantry__onnx_constants_init(gantry__onnx_constants_t *constants,
     GANTRY__TRY(file_hold(file, &constants->file));
     const gantry__onnx_graph_model_t *model = gantry__onnx_file_model(file);
     GANTRY__TRY(gantry__onnx_plan_init(&constants->plan, model));
+    GANTRY__TRY(gantry__onnx_find_chains(&constants->plan));
     constants->tensors = gantry__onnx_alloc(model->value_count, sizeof *constants->tensors);
     constants->first_prepared =
         gantry__onnx_alloc(model->value_count, sizeof *constants->first_prepared);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "onnx/base/memory.h"
-#include "onnx/lower/fold.h"
 #include "shared/fail.h"
 
 /* ---- graphs ---- */
@@ -247,7 +246,7 @@ gantry_status_t gantry__onnx_plan_init(gantry__onnx_plan_t *plan,
         GANTRY__TRY(find_rows(plan, &plan->graphs[g]));
     }
     find_constants(plan);
-    return gantry__onnx_find_folds(plan);
+    return GANTRY_OK;
 }
 
 void gantry__onnx_plan_deinit(gantry__onnx_plan_t *plan) {

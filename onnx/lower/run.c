@@ -7,7 +7,7 @@
 #include <gantry/gantry.h>
 
 #include "onnx/base/memory.h"
-#include "onnx/lower/fold.h"
+#include "onnx/lower/chains.h"
 #include "shared/printable.h"
 
 /* Results of known inputs are computed on the host up to so many elements. */
@@ -369,7 +369,7 @@ static gantry_status_t fail_refused(gantry__onnx_run_t *run, const gantry__onnx_
 /* The result of nodes that are folded into this one is its own. */
 static void hand_on_folded(gantry__onnx_run_t *run, size_t position,
                            const gantry__onnx_node_t *node) {
-    const gantry__onnx_value_t value = gantry__onnx_fold_result(&run->constants->plan, position);
+    const gantry__onnx_value_t value = gantry__onnx_chain_result(&run->constants->plan, position);
     if (value == GANTRY__ONNX_NO_VALUE) return;
     tensor *x = run->values[node->outputs[0]];
     const bool is_known = (run->flags[node->outputs[0]] & GANTRY__ONNX_KNOWN) != 0;
