@@ -65,6 +65,7 @@ static gantry_status_t read_mask(gantry__onnx_call_t *call, const gantry_tensor_
 static gantry_status_t set_mask(gantry__onnx_attention_t *attention, const gantry_tensor_t *mask,
                                 const gantry_tensor_t *bias) {
     gantry__onnx_call_t *call = attention->call;
+    GANTRY__TRY(gantry__onnx_check_attention(attention));
     const int64_t batch = gantry_tensor_shape(attention->query)->dims[0];
     const int64_t keys =
         gantry_tensor_shape(attention->key)->dims[2] +
@@ -256,6 +257,7 @@ gantry_status_t gantry__onnx_lower_contrib_rotary(gantry__onnx_call_t *call) {
     const gantry_shape_t *shape = gantry_tensor_shape(x);
     if (shape->rank != 3 && shape->rank != 4)
         return gantry__onnx_invalid(call, "an input of rank %d; accepted are 3 and 4", shape->rank);
+    if (gantry_tensor_elements(x) == 0) return gantry__onnx_give(call, x);
     const int64_t turned = 2 * gantry_tensor_shape(cosines)->dims[1];
     gantry_rotary_options_t options = {
         .struct_size = sizeof options,

@@ -49,6 +49,8 @@ static gantry_status_t unpack_group(group_t *group) {
     if (group->heads < 1 || group->key_heads < 1 || shape->rank != 3 || shape->dims[2] % all != 0)
         return gantry__onnx_invalid(call, "%lld heads of queries and %lld of keys",
                                     (long long)group->heads, (long long)group->key_heads);
+    if (gantry_tensor_elements(group->parts[0]) == 0)
+        return gantry__onnx_unsupported(call, "queries without elements");
     group->batch = shape->dims[0];
     group->queries = shape->dims[1];
     group->size = shape->dims[2] / all;
