@@ -290,8 +290,8 @@ static gantry_status_t take_constant(gantry__onnx_run_t *run, gantry__onnx_value
     return GANTRY_OK;
 }
 
-/* Makes a constant, and those that it is made of. `pending` is a stack of nodes, each of which waits
- * for the next one. */
+/* Makes a constant, and those that it is made of. `pending` is a stack of nodes, each of which
+ * waits for the next one. */
 static gantry_status_t run_make_constant(gantry__onnx_run_t *run, gantry__onnx_value_t value) {
     const gantry__onnx_node_t **pending = NULL, *node = NULL;
     size_t count = 0, capacity = 0;

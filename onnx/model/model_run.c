@@ -39,7 +39,8 @@ static uint64_t changes_of(gantry_onnx_model_t *model) {
 }
 
 /* Calls the function of the inputs. A call that fails because it needs the elements of inputs has
- * changed how they are passed, and is made again: at most once for each input, and once op by op. */
+ * changed how they are passed, and is made again: at most once for each input, and once op by
+ * op. */
 static gantry_status_t call_until_passed(gantry_onnx_model_t *model, gantry_scope_t *scope,
                                          tensor *const *inputs, onnx_passed_t *passed) {
     for (;;) {
