@@ -3,7 +3,8 @@
  * set of values, of which few are kept.
  * Promise: A model whose shapes depend on what it computes runs op by op, with the reason in its
  * explanation.
- * Promise: A function of given sizes is made without a run, with its memory, and outlives the model.
+ * Promise: A function of given sizes is made without a run, with its memory, and outlives its
+ * model.
  * Promise: A branch whose condition is known is the only one that is lowered. */
 #define _GNU_SOURCE
 
