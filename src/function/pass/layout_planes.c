@@ -297,8 +297,9 @@ static bool planes_are_faster(const gantry__graph_t *graph, const gantry__node_t
            filter[0] * filter[1] <= MOST_TAPS && (dims[1] < FEW_CHANNELS || dims[1] < dims[3]);
 }
 
-static gantry__planes_t planes_compare(const gantry__graph_t *graph, const gantry__node_t *node,
-                                       const gantry_logical_device_t *device) {
+static gantry__layout_planes_t planes_compare(const gantry__graph_t *graph,
+                                              const gantry__node_t *node,
+                                              const gantry_logical_device_t *device) {
     switch (node->op->id) {
         case GANTRY__OP_ID_DepthwiseConv2dNative:
             return device->synchronous && planes_are_faster(graph, node) ? GANTRY__PLANES_FASTER
