@@ -21,6 +21,8 @@
 #define GANTRY__ONNX_MOST_NODES 1000000
 /* Domains that a model, or a function, imports. */
 #define GANTRY__ONNX_MOST_OPSETS 64
+/* Steps of a loop, so that one without an end ends. */
+#define GANTRY__ONNX_MOST_STEPS 10000000
 /* Bytes of a name. */
 #define GANTRY__ONNX_MOST_NAME_BYTES 4096
 

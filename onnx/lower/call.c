@@ -107,7 +107,8 @@ static gantry_status_t make_prepared(gantry__onnx_call_t *call, tensor *input,
     gantry_status_t status = gantry_scope_status(scope);
     if (status == GANTRY_OK && !made)
         status = gantry__fail(GANTRY_INTERNAL, "a constant was not prepared");
-    if (status == GANTRY_OK) status = gantry__onnx_constants_settle(scope, made, out_made);
+    if (status == GANTRY_OK)
+        status = gantry__onnx_constants_settle(call->run->constants, scope, made, out_made);
     (void)snprintf(
         text, sizeof text, "%s",
         gantry_scope_status(scope) ? gantry_scope_message(scope) : gantry_last_message());

@@ -7,12 +7,14 @@
 #include <gantry/gantry.h>
 
 #include "onnx/base/memory.h"
+#include "onnx/lower/chains.h"
 
 /* ---- the file ---- */
 
 struct gantry__onnx_held_file_t {
     gantry__onnx_file_t *file;
     atomic_size_t uses;
+    atomic_size_t computed_bytes; /* Of constants that are no elements of the file. */
 };
 
 static void file_drop(void *user) {
@@ -55,6 +57,7 @@ gantry_status_t gantry__onnx_constants_init(gantry__onnx_constants_t *constants,
     GANTRY__TRY(file_hold(file, &constants->file));
     const gantry__onnx_graph_model_t *model = gantry__onnx_file_model(file);
     GANTRY__TRY(gantry__onnx_plan_init(&constants->plan, model));
+    GANTRY__TRY(gantry__onnx_find_chains(&constants->plan));
     constants->tensors = gantry__onnx_alloc(model->value_count, sizeof *constants->tensors);
     constants->first_prepared =
         gantry__onnx_alloc(model->value_count, sizeof *constants->first_prepared);
@@ -90,10 +93,50 @@ static const gantry_tensor_t *tensor_over(gantry_scope_t *scope, gantry_dtype_t 
     return made;
 }
 
-/* Memory of a cache line's alignment. */
+/* ---- memory of constants ---- */
+
+/* Memory of a cache line's alignment follows. */
 #define LINE_BYTES 64
-static void *aligned_in(void *block) {
-    return (char *)block + (LINE_BYTES - (uintptr_t)block % LINE_BYTES);
+typedef struct own_memory_t {
+    gantry__onnx_held_file_t *held;
+    size_t computed_bytes;
+} own_memory_t;
+
+static void own_memory_drop(void *user) {
+    own_memory_t *own = user;
+    (void)atomic_fetch_sub(&own->held->computed_bytes, own->computed_bytes);
+    file_drop(own->held);
+    gantry__onnx_free(own);
+}
+
+static void *own_memory_data(own_memory_t *own) {
+    return (char *)own + LINE_BYTES + (LINE_BYTES - (uintptr_t)own % LINE_BYTES) % LINE_BYTES;
+}
+
+/* What a small file makes large, by ConstantOfShape, Concat or as sparse tensors, may take as much
+ * as the host device's pool. */
+static gantry_status_t check_computed(const gantry__onnx_constants_t *constants, size_t bytes) {
+    gantry_memory_info_t info = {.struct_size = sizeof info};
+    const size_t computed = atomic_load(&constants->file->computed_bytes);
+    GANTRY__TRY(gantry_get_memory_info(constants->runtime, "/CPU:0", &info));
+    if (bytes <= info.limit_bytes && computed <= info.limit_bytes - bytes) return GANTRY_OK;
+    return gantry__fail(GANTRY_RESOURCE_EXHAUSTED,
+                        "the constants that %s computes take %zu bytes and %zu more; the memory "
+                        "limit of /CPU:0, %llu, is accepted",
+                        constants->plan.model->path, computed, bytes,
+                        (unsigned long long)info.limit_bytes);
+}
+
+/* NULL after a failure, which is reported. */
+static own_memory_t *own_memory_make(const gantry__onnx_constants_t *constants, size_t bytes,
+                                     bool is_computed) {
+    if (is_computed && check_computed(constants, bytes) != GANTRY_OK) return NULL;
+    own_memory_t *own = gantry__onnx_alloc(1, 2 * LINE_BYTES + bytes);
+    if (!own) return NULL;
+    *own = (own_memory_t){constants->file, is_computed ? bytes : 0};
+    atomic_fetch_add(&constants->file->uses, 1);
+    atomic_fetch_add(&constants->file->computed_bytes, own->computed_bytes);
+    return own;
 }
 
 /* Nobody writes to the memory: is_writable is false. NULL after a failure, which may be the
@@ -116,14 +159,14 @@ static const gantry_tensor_t *tensor_of_copy(gantry__onnx_constants_t *constants
                                              gantry_shape_t shape,
                                              const gantry__onnx_tensor_t *tensor, size_t bytes) {
     const gantry__onnx_file_t *file = constants->file->file;
-    void *block = gantry__onnx_alloc(bytes + LINE_BYTES, 1);
-    if (!block) return NULL;
-    void *data = aligned_in(block);
+    own_memory_t *own = own_memory_make(constants, bytes, tensor->data == GANTRY__ONNX_SPARSE);
+    if (!own) return NULL;
+    void *data = own_memory_data(own);
     const gantry_status_t status = gantry__onnx_tensor_data(file, tensor, data, bytes);
     gantry__onnx_file_forget(file, tensor->raw.data, tensor->raw.size);
     if (status == GANTRY_OK)
-        return tensor_over(scope, dtype, shape, data, bytes, gantry__onnx_free, block);
-    gantry__onnx_free(block);
+        return tensor_over(scope, dtype, shape, data, bytes, own_memory_drop, own);
+    own_memory_drop(own);
     (void)gantry_scope_fail(scope, status, gantry_last_message());
     return NULL;
 }
@@ -153,7 +196,8 @@ gantry_status_t gantry__onnx_constants_read(gantry__onnx_constants_t *constants,
 /* The least size that is worth the copy. */
 #define LEAST_SETTLED_BYTES 4096
 
-gantry_status_t gantry__onnx_constants_settle(gantry_scope_t *scope, const gantry_tensor_t *tensor,
+gantry_status_t gantry__onnx_constants_settle(const gantry__onnx_constants_t *constants,
+                                              gantry_scope_t *scope, const gantry_tensor_t *tensor,
                                               gantry_tensor_t **out_settled) {
     const size_t bytes = gantry_tensor_bytes(tensor);
     gantry_tensor_memory_t memory = {.struct_size = sizeof memory};
@@ -162,17 +206,17 @@ gantry_status_t gantry__onnx_constants_settle(gantry_scope_t *scope, const gantr
         *out_settled = gantry_tensor_retain(tensor);
         return GANTRY_OK;
     }
-    void *block = gantry__onnx_alloc(bytes + LINE_BYTES, 1);
-    if (!block) return GANTRY_RESOURCE_EXHAUSTED;
-    void *data = aligned_in(block);
+    own_memory_t *own = own_memory_make(constants, bytes, true);
+    if (!own) return GANTRY_RESOURCE_EXHAUSTED;
+    void *data = own_memory_data(own);
     const gantry_status_t status = gantry_tensor_read(tensor, data, bytes);
     if (status != GANTRY_OK) {
-        gantry__onnx_free(block);
+        own_memory_drop(own);
         return status;
     }
     const gantry_tensor_t *made =
         tensor_over(scope, gantry_tensor_dtype(tensor), *gantry_tensor_shape(tensor), data, bytes,
-                    gantry__onnx_free, block);
+                    own_memory_drop, own);
     if (!made) return gantry_scope_status(scope);
     *out_settled = gantry_tensor_retain(made);
     return GANTRY_OK;
@@ -187,11 +231,52 @@ void gantry__onnx_constants_trim(gantry_runtime_t *runtime, size_t bytes) {
 
 /* ---- values ---- */
 
+/* Smaller ones are copied by each trace. */
+#define LEAST_MOVED_BYTES (64 << 10)
+
+void gantry__onnx_constants_note_device(gantry__onnx_constants_t *constants,
+                                        const gantry_logical_device_t *device) {
+    if (!device || strcmp(gantry_logical_device_type(device), "CPU") == 0) return;
+    gantry__mutex_lock(&constants->mutex);
+    if (!constants->device) constants->device = device;
+    gantry__mutex_unlock(&constants->mutex);
+}
+
+/* The tensor on the device of constants, or itself if it stays where it is, or nothing fits there.
+ * The caller's reference becomes that of the result. */
+static gantry_tensor_t *move_constant(gantry__onnx_constants_t *constants,
+                                      const gantry_logical_device_t *device,
+                                      gantry_tensor_t *tensor) {
+    if (!device || gantry_tensor_bytes(tensor) < LEAST_MOVED_BYTES ||
+        gantry_tensor_device(tensor) == device)
+        return tensor;
+    gantry_scope_t *scope = gantry_scope_begin_on(constants->runtime, device);
+    const gantry_tensor_t *moved = gantry_identity(scope, tensor);
+    if (moved && gantry_tensor_device(moved) == device) {
+        gantry_tensor_release(tensor);
+        tensor = gantry_tensor_retain(moved);
+    }
+    if (scope) (void)gantry_scope_end(scope);
+    return tensor;
+}
+
+/* The caller gets a reference to what is in a place, moved; NULL: it is empty. */
+static gantry_tensor_t *take_moved(gantry__onnx_constants_t *constants, gantry_tensor_t **place) {
+    if (!*place) return NULL;
+    gantry_tensor_t *moved =
+        move_constant(constants, constants->device, gantry_tensor_retain(*place));
+    if (moved != *place) {
+        gantry_tensor_release(*place);
+        *place = gantry_tensor_retain(moved);
+    }
+    return moved;
+}
+
 gantry_tensor_t *gantry__onnx_constants_kept(gantry__onnx_constants_t *constants,
                                              gantry__onnx_value_t value) {
     gantry__mutex_lock(&constants->mutex);
-    gantry_tensor_t *kept = constants->tensors[value];
-    if (kept) (void)gantry_tensor_retain(kept);
+    gantry_tensor_t **place = &constants->tensors[value];
+    gantry_tensor_t *kept = take_moved(constants, place);
     gantry__mutex_unlock(&constants->mutex);
     return kept;
 }
@@ -206,13 +291,13 @@ void gantry__onnx_constants_keep(gantry__onnx_constants_t *constants, gantry__on
 /* ---- prepared forms ---- */
 
 /* The lock is held. */
-static gantry_tensor_t *find_prepared(const gantry__onnx_constants_t *constants,
+static gantry_tensor_t *find_prepared(gantry__onnx_constants_t *constants,
                                       const gantry__onnx_node_t *node, uint32_t input,
                                       uint32_t key) {
     for (size_t i = constants->first_prepared[node->inputs[input]]; i > 0;) {
-        const onnx_prepared_t *at = &constants->prepared[i - 1];
+        onnx_prepared_t *at = &constants->prepared[i - 1];
         if (at->node == node && at->input == input && at->key == key)
-            return gantry_tensor_retain(at->tensor);
+            return take_moved(constants, &at->tensor);
         i = at->next;
     }
     return NULL;

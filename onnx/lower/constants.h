@@ -7,6 +7,10 @@
  * later trace: so a filter is in memory once. Elements of the file are used in place where they are
  * aligned.
  *
+ * Traces for a device other than the host copy their constants there. Once a run has shown on which
+ * device the model computes, later traces get large constants that are there already, so that they
+ * share them.
+ *
  * Owner: the model. Threads: thread-safe; two threads that need a constant at one time may both
  * make it, and one is kept. */
 #ifndef GANTRY_ONNX_CONSTANTS_H
@@ -33,9 +37,10 @@ typedef struct gantry__onnx_constants_t {
     gantry_runtime_t *runtime;
     gantry__onnx_held_file_t *file;
     gantry__onnx_plan_t plan;
-    gantry__mutex_t mutex;     /* Of what follows. */
-    gantry_tensor_t **tensors; /* By value: those that are kept. */
-    size_t *first_prepared;    /* By value, as next. */
+    gantry__mutex_t mutex;                 /* Of what follows. */
+    const gantry_logical_device_t *device; /* Where large constants go; NULL: the host. */
+    gantry_tensor_t **tensors;             /* By value: those that are kept. */
+    size_t *first_prepared;                /* By value, as next. */
     onnx_prepared_t *prepared;
     size_t prepared_count, prepared_capacity;
 } gantry__onnx_constants_t;
@@ -51,14 +56,19 @@ gantry_status_t gantry__onnx_constants_read(gantry__onnx_constants_t *constants,
                                             const gantry__onnx_tensor_t *tensor,
                                             const gantry_tensor_t **out_tensor);
 /* Gives a tensor that is to be kept memory of its own, because the devices' pools grow in steps. The
- * caller gets a reference. */
-gantry_status_t gantry__onnx_constants_settle(gantry_scope_t *scope, const gantry_tensor_t *tensor,
+ * caller gets a reference. ResourceExhausted: constants that are computed take more than the memory
+ * limit of /CPU:0. */
+gantry_status_t gantry__onnx_constants_settle(const gantry__onnx_constants_t *constants,
+                                              gantry_scope_t *scope, const gantry_tensor_t *tensor,
                                               gantry_tensor_t **out_settled);
 /* Gives memory that the host's pool does not use back, after a constant of so many bytes was made. */
 void gantry__onnx_constants_trim(gantry_runtime_t *runtime, size_t bytes);
 /* A constant that is kept, of which the caller gets a reference; NULL: it is not. */
 gantry_tensor_t *gantry__onnx_constants_kept(gantry__onnx_constants_t *constants,
                                              gantry__onnx_value_t value);
+/* Notes where a run computed; the first device other than the host counts. */
+void gantry__onnx_constants_note_device(gantry__onnx_constants_t *constants,
+                                        const gantry_logical_device_t *device);
 /* Keeps a constant for later traces. */
 void gantry__onnx_constants_keep(gantry__onnx_constants_t *constants, gantry__onnx_value_t value,
                                  const gantry_tensor_t *tensor);

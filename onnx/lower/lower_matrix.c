@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products of matrices, and determinants of small ones. */
+#include "onnx/lower/lower_quantize.h"
 #include "onnx/lower/move.h"
 
 typedef const gantry_tensor_t tensor;
@@ -32,6 +33,9 @@ static tensor *multiply_rows(gantry__onnx_call_t *call, tensor *a, tensor *b) {
 }
 
 gantry_status_t gantry__onnx_lower_mat_mul(gantry__onnx_call_t *call) {
+    bool is_joined = false;
+    GANTRY__TRY(gantry__onnx_join_quantized(call, GANTRY__ONNX_JOINED_MATMUL, &is_joined));
+    if (is_joined) return GANTRY_OK;
     tensor *a = gantry__onnx_input(call, 0), *b = gantry__onnx_input(call, 1);
     const gantry_dtype_t dtype = gantry_tensor_dtype(a), computed = signed_type_of(dtype);
     const int32_t a_rank = gantry_tensor_shape(a)->rank, b_rank = gantry_tensor_shape(b)->rank;
@@ -91,6 +95,9 @@ static tensor *add_to_product(gantry__onnx_call_t *call, tensor *y, tensor *c, i
 }
 
 gantry_status_t gantry__onnx_lower_gemm(gantry__onnx_call_t *call) {
+    bool is_joined = false;
+    GANTRY__TRY(gantry__onnx_join_quantized(call, GANTRY__ONNX_JOINED_GEMM, &is_joined));
+    if (is_joined) return GANTRY_OK;
     tensor *a = gantry__onnx_input(call, 0), *b = gantry__onnx_input(call, 1),
            *c = gantry__onnx_input(call, 2);
     const gantry_dtype_t dtype = gantry_tensor_dtype(a), computed = signed_type_of(dtype);

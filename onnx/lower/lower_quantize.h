@@ -70,6 +70,30 @@ const gantry_tensor_t *gantry__onnx_scale_product(gantry__onnx_call_t *call,
                                                   const gantry_tensor_t *factor,
                                                   const gantry_tensor_t *zero_point,
                                                   const gantry__onnx_quantized_t *type);
+/* A filter [outputs, channels, rows, columns], or without rows, as Gantry wants it: [rows, columns,
+ * channels, outputs]. */
+const gantry_tensor_t *gantry__onnx_turn_filter(gantry__onnx_call_t *call, gantry_scope_t *scope,
+                                                const gantry_tensor_t *filter);
+/* The convolution of x with the filter that make returns of an input, less their zero points, in
+ * int32. */
+gantry_status_t gantry__onnx_convolve_integers(gantry__onnx_call_t *call, const gantry_tensor_t *x,
+                                               size_t filter_input, gantry__onnx_make_fn make,
+                                               const gantry_tensor_t *x_zero,
+                                               const gantry_tensor_t *filter_zero,
+                                               const gantry_tensor_t **out);
+/* A vector of one number for each channel, in a shape that broadcasts to images or sequences. */
+const gantry_tensor_t *gantry__onnx_channel_column(gantry__onnx_call_t *call,
+                                                   const gantry_tensor_t *x, int32_t rank);
+/* Products of numbers that DequantizeLinear made of bytes, kept in integers. */
+typedef enum gantry__onnx_joined_t {
+    GANTRY__ONNX_JOINED_MATMUL = 0,
+    GANTRY__ONNX_JOINED_GEMM = 1,
+    GANTRY__ONNX_JOINED_CONV = 2
+} gantry__onnx_joined_t;
+/* Computes output 0 by the exact product of integers, if both operands are such numbers and the row
+ * has no more than the product and a bias; *out_done says so. */
+gantry_status_t gantry__onnx_join_quantized(gantry__onnx_call_t *call, gantry__onnx_joined_t kind,
+                                            bool *out_done);
 /* A tensor of one element as a scalar; others as they are. */
 const gantry_tensor_t *gantry__onnx_as_scalar(gantry_scope_t *scope, const gantry_tensor_t *x);
 

@@ -6,22 +6,22 @@
 
 #include "onnx/lower/window.h"
 
-/* A filter [outputs, channels, rows, columns], or without rows, as Gantry wants it: [rows, columns,
- * channels, outputs]. */
-static const gantry_tensor_t *turn_filter(gantry__onnx_call_t *call, gantry_scope_t *scope,
-                                          const gantry_tensor_t *filter) {
+/* The key of the prepared filter; 0 and 1 are those of the filter of numbers. */
+#define INTEGER_FILTER 2
+
+const gantry_tensor_t *gantry__onnx_turn_filter(gantry__onnx_call_t *call, gantry_scope_t *scope,
+                                                const gantry_tensor_t *filter) {
     static const int32_t order[4] = {2, 3, 1, 0};
     (void)call;
     if (gantry_tensor_shape(filter)->rank == 3) filter = gantry_expand_dims(scope, filter, 2);
     return gantry_transpose(scope, filter, order);
 }
 
-/* The convolution of inputs x and filter, less their zero points, in int32. */
-static gantry_status_t convolve_integers(gantry__onnx_call_t *call, size_t filter_input,
-                                         const gantry_tensor_t *x_zero,
-                                         const gantry_tensor_t *filter_zero,
-                                         const gantry_tensor_t **out) {
-    const gantry_tensor_t *x = gantry__onnx_input(call, 0);
+gantry_status_t gantry__onnx_convolve_integers(gantry__onnx_call_t *call, const gantry_tensor_t *x,
+                                               size_t filter_input, gantry__onnx_make_fn make,
+                                               const gantry_tensor_t *x_zero,
+                                               const gantry_tensor_t *filter_zero,
+                                               const gantry_tensor_t **out) {
     const gantry_shape_t *given = gantry_tensor_shape(gantry__onnx_input(call, filter_input));
     const int32_t rank = gantry_tensor_shape(x)->rank;
     if (rank != 3 && rank != 4)
@@ -39,7 +39,7 @@ static gantry_status_t convolve_integers(gantry__onnx_call_t *call, size_t filte
     GANTRY__TRY(gantry__onnx_read_kernel(call, x, given->dims + 2, &window));
     GANTRY__TRY(gantry__onnx_read_padding(call, x, &window));
     const gantry_window_options_t options = gantry__onnx_plane_options(&window);
-    const gantry_tensor_t *filter = gantry__onnx_prepared(call, filter_input, 0, turn_filter);
+    const gantry_tensor_t *filter = gantry__onnx_prepared(call, filter_input, INTEGER_FILTER, make);
     x_zero = gantry__onnx_as_scalar(gantry__onnx_scope_of(call, &x_zero, 1), x_zero);
     filter_zero = gantry__onnx_as_scalar(gantry__onnx_scope_of(call, &filter_zero, 1), filter_zero);
     x = gantry__onnx_to_planes(call, x, &window);
@@ -50,14 +50,14 @@ static gantry_status_t convolve_integers(gantry__onnx_call_t *call, size_t filte
 
 gantry_status_t gantry__onnx_lower_conv_integer(gantry__onnx_call_t *call) {
     const gantry_tensor_t *y = NULL;
-    GANTRY__TRY(
-        convolve_integers(call, 1, gantry__onnx_input(call, 2), gantry__onnx_input(call, 3), &y));
+    GANTRY__TRY(gantry__onnx_convolve_integers(
+        call, gantry__onnx_input(call, 0), 1, gantry__onnx_turn_filter, gantry__onnx_input(call, 2),
+        gantry__onnx_input(call, 3), &y));
     return gantry__onnx_give(call, y);
 }
 
-/* A vector of one number for each channel, in a shape that broadcasts to images or sequences. */
-static const gantry_tensor_t *by_channel(gantry__onnx_call_t *call, const gantry_tensor_t *x,
-                                         int32_t rank) {
+const gantry_tensor_t *gantry__onnx_channel_column(gantry__onnx_call_t *call,
+                                                   const gantry_tensor_t *x, int32_t rank) {
     if (!x || gantry_tensor_elements(x) == 1) return x;
     const gantry_shape_t shape = {.rank = rank - 1, .dims = {gantry_tensor_elements(x), 1, 1}};
     return gantry_reshape(gantry__onnx_scope_of(call, &x, 1), x, shape);
@@ -67,8 +67,9 @@ gantry_status_t gantry__onnx_lower_qlinear_conv(gantry__onnx_call_t *call) {
     gantry__onnx_quantized_t type;
     const gantry_tensor_t *y = NULL, *bias = gantry__onnx_input(call, 8);
     GANTRY__TRY(gantry__onnx_quantized_as(call, 7, &type));
-    GANTRY__TRY(
-        convolve_integers(call, 3, gantry__onnx_input(call, 2), gantry__onnx_input(call, 5), &y));
+    GANTRY__TRY(gantry__onnx_convolve_integers(
+        call, gantry__onnx_input(call, 0), 3, gantry__onnx_turn_filter, gantry__onnx_input(call, 2),
+        gantry__onnx_input(call, 5), &y));
     const int32_t rank = gantry_tensor_shape(y)->rank;
     if (bias) {
         const gantry_shape_t shape = {.rank = rank - 1,
@@ -77,7 +78,8 @@ gantry_status_t gantry__onnx_lower_qlinear_conv(gantry__onnx_call_t *call) {
         y = gantry_add(call->scope, y, gantry_reshape(own, bias, shape));
     }
     const gantry_tensor_t *factor = gantry__onnx_product_factor(
-        call, gantry__onnx_input(call, 1), by_channel(call, gantry__onnx_input(call, 4), rank),
+        call, gantry__onnx_input(call, 1),
+        gantry__onnx_channel_column(call, gantry__onnx_input(call, 4), rank),
         gantry__onnx_input(call, 6));
     return gantry__onnx_give(
         call, gantry__onnx_scale_product(call, y, factor, gantry__onnx_input(call, 7), &type));

@@ -13,6 +13,8 @@
 
 #include <string.h>
 
+#include "onnx/base/limits.h"
+
 /* Unrolled at most; a loop whose values change their sizes may have as many nodes as this. */
 #define MOST_UNROLLED_STEPS 32
 #define MOST_UNROLLED_NODES 16384
@@ -437,8 +439,10 @@ static gantry_status_t run_loop(gantry__onnx_steps_t *steps, unrolled_t *unrolle
                                               : gantry__onnx_make_scalar(call, GANTRY_BOOL, 1);
     for (size_t i = 0; i < steps->carried_count; ++i) variables[at++] = steps->carried[i];
     if (loop.sets_outputs) GANTRY__TRY(reserve_rows(&loop, unrolled, variables + at));
+    const gantry_while_options_t options = {.struct_size = sizeof options,
+                                            .most_steps = GANTRY__ONNX_MOST_STEPS};
     const gantry_status_t status = gantry_while(call->scope, loop_condition, loop_step, &loop,
-                                                variables, count, NULL, variables);
+                                                variables, count, &options, variables);
     if (status != GANTRY_OK && loop.status == GANTRY_OK && unrolled->done == 0)
         return need_steps(steps);
     GANTRY__TRY(status);

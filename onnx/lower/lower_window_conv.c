@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Convolutions. Images of three spatial dimensions are convolved plane by plane: the result at a
  * depth is the sum over the filter's depths of a convolution of planes. */
+#include "onnx/lower/lower_quantize.h"
 #include "onnx/lower/fold.h"
 #include "onnx/lower/window.h"
 
@@ -137,6 +138,9 @@ static gantry_status_t conv_volumes(gantry__onnx_call_t *call, const conv_parts_
 }
 
 gantry_status_t gantry__onnx_lower_conv(gantry__onnx_call_t *call) {
+    bool is_joined = false;
+    GANTRY__TRY(gantry__onnx_join_quantized(call, GANTRY__ONNX_JOINED_CONV, &is_joined));
+    if (is_joined) return GANTRY_OK;
     conv_parts_t conv;
     GANTRY__TRY(read_conv(call, &conv));
     if (conv.window.rank == 3) return conv_volumes(call, &conv);

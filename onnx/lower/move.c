@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "onnx/lower/move.h"
 
-#include <string.h>
-
 /* Of an op's inputs, of which Concat's axis is one. */
 #define MOST_JOINED (GANTRY_MAX_OP_INPUTS - 1)
 
@@ -96,6 +94,13 @@ static const gantry_tensor_t *count_known_from_begin(gantry__onnx_call_t *call, 
     for (size_t k = 0; k < count; ++k) {
         const int64_t size = data->dims[(size_t)first + k % columns];
         counted[k] = given[k] < 0 ? given[k] + size : given[k];
+        if (counted[k] < 0 || counted[k] >= size) {
+            const gantry_status_t status =
+                gantry__onnx_invalid(call, "index %lld of a dimension of %lld elements",
+                                     (long long)given[k], (long long)size);
+            (void)gantry_scope_fail(call->scope, status, gantry_last_message());
+            return NULL;
+        }
         has_negative = has_negative || given[k] < 0;
     }
     if (!has_negative) return indices;

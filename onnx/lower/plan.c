@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "onnx/base/memory.h"
-#include "onnx/lower/fold.h"
 #include "shared/fail.h"
 
 /* ---- graphs ---- */
@@ -121,7 +120,8 @@ static gantry_status_t check_counts(const gantry__onnx_row_t *row,
 }
 
 static gantry_status_t note_refusal(gantry__onnx_plan_t *plan, const gantry__onnx_graph_t *graph,
-                                    const gantry__onnx_node_t *node, gantry_status_t status) {
+                                    const gantry__onnx_node_t *node, size_t position,
+                                    gantry_status_t status) {
     if (status == GANTRY_RESOURCE_EXHAUSTED) return status;
     char *reason = gantry__onnx_strdup(gantry_last_message());
     if (!reason || !gantry__onnx_grow(&plan->refusals, plan->refusal_count, &plan->refusal_capacity,
@@ -129,7 +129,8 @@ static gantry_status_t note_refusal(gantry__onnx_plan_t *plan, const gantry__onn
         gantry__onnx_free(reason);
         return GANTRY_RESOURCE_EXHAUSTED;
     }
-    plan->refusals[plan->refusal_count++] = (gantry__onnx_refusal_t){node, graph, status, reason};
+    plan->refusals[plan->refusal_count++] =
+        (gantry__onnx_refusal_t){node, graph, position, status, reason};
     return GANTRY_OK;
 }
 
@@ -144,27 +145,70 @@ static gantry_status_t find_rows(gantry__onnx_plan_t *plan, const onnx_plan_grap
         if (status == GANTRY_OK) {
             plan->rows[place->first_node + n] = row;
         } else {
-            GANTRY__TRY(note_refusal(plan, place->graph, node, status));
+            GANTRY__TRY(note_refusal(plan, place->graph, node, place->first_node + n, status));
         }
     }
     return GANTRY_OK;
 }
 
+const gantry__onnx_refusal_t *gantry__onnx_plan_refusal(const gantry__onnx_plan_t *plan,
+                                                        size_t position) {
+    size_t least = 0, end = plan->refusal_count;
+    while (least < end) {
+        const size_t middle = least + (end - least) / 2;
+        if (plan->refusals[middle].position < position) {
+            least = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    const bool is_there = least < plan->refusal_count && plan->refusals[least].position == position;
+    return is_there ? &plan->refusals[least] : NULL;
+}
+
 /* ---- constants ---- */
 
+/* The most elements of a constant that is only a shape and a number in the file. */
+#define MOST_FILLED (1 << 25)
+#define ONNX_INT64 7
+
+/* Whether ConstantOfShape makes so many elements, or nobody knows how many. */
+static bool fills_much(const gantry__onnx_plan_t *plan, const gantry__onnx_node_t *node) {
+    const gantry__onnx_tensor_t *shape = plan->model->values[node->inputs[0]].tensor;
+    double product = 1;
+    if (!shape || shape->type != ONNX_INT64 || shape->count < 0 ||
+        (shape->data != GANTRY__ONNX_RAW && shape->data != GANTRY__ONNX_NUMBERS) ||
+        shape->raw.size / sizeof(int64_t) < (uint64_t)shape->count)
+        return true;
+    for (int64_t i = 0; i < shape->count; ++i) {
+        int64_t size;
+        memcpy(&size, shape->raw.data + (size_t)i * sizeof size, sizeof size);
+        product *= (double)size;
+    }
+    return product > MOST_FILLED;
+}
+
 /* Results that may be much larger than their inputs are made in the trace. */
-static bool grows(const gantry__onnx_node_t *node) {
-    static const char *const ops[] = {"ConstantOfShape", "Expand", "Range",  "Tile",
-                                      "OneHot",          "Pad",    "Resize", "Upsample"};
+static bool grows(const gantry__onnx_plan_t *plan, const gantry__onnx_node_t *node) {
+    static const char *const ops[] = {"Expand", "Range",  "Tile",    "OneHot",
+                                      "Pad",    "Resize", "Upsample"};
+    if (strcmp(node->op, "ConstantOfShape") == 0) return fills_much(plan, node);
     for (size_t i = 0; i < sizeof ops / sizeof *ops; ++i) {
         if (strcmp(ops[i], node->op) == 0) return true;
     }
     return false;
 }
 
+/* Lists are no tensors. */
+static bool makes_list(const gantry__onnx_node_t *node) {
+    return strncmp(node->op, "Sequence", 8) == 0 || strncmp(node->op, "Optional", 8) == 0 ||
+           strcmp(node->op, "SplitToSequence") == 0;
+}
+
 static bool is_constant_node(const gantry__onnx_plan_t *plan, const gantry__onnx_node_t *node,
                              const gantry__onnx_row_t *row) {
-    if (!row || gantry__onnx_row_attr(row, "seed") || grows(node)) return false;
+    if (!row || gantry__onnx_row_attr(row, "seed") || grows(plan, node) || makes_list(node))
+        return false;
     for (size_t i = 0; i < node->attr_count; ++i) {
         if (node->attrs[i].kind == GANTRY__ONNX_GRAPH || node->attrs[i].kind == GANTRY__ONNX_GRAPHS)
             return false;
@@ -202,7 +246,7 @@ gantry_status_t gantry__onnx_plan_init(gantry__onnx_plan_t *plan,
         GANTRY__TRY(find_rows(plan, &plan->graphs[g]));
     }
     find_constants(plan);
-    return gantry__onnx_find_folds(plan);
+    return GANTRY_OK;
 }
 
 void gantry__onnx_plan_deinit(gantry__onnx_plan_t *plan) {

@@ -19,6 +19,7 @@ typedef struct onnx_plan_graph_t {
 typedef struct gantry__onnx_refusal_t {
     const gantry__onnx_node_t *node;
     const gantry__onnx_graph_t *graph;
+    size_t position; /* In the plan's list of nodes; refusals are in its order. */
     gantry_status_t status;
     char *reason;
 } gantry__onnx_refusal_t;
@@ -40,6 +41,9 @@ typedef struct gantry__onnx_plan_t {
 gantry_status_t gantry__onnx_plan_init(gantry__onnx_plan_t *plan,
                                        const gantry__onnx_graph_model_t *model);
 void gantry__onnx_plan_deinit(gantry__onnx_plan_t *plan);
+/* The refusal of the node at a position; NULL: it is not refused. */
+const gantry__onnx_refusal_t *gantry__onnx_plan_refusal(const gantry__onnx_plan_t *plan,
+                                                        size_t position);
 /* The place of a graph's first node in the plan's list. */
 size_t gantry__onnx_plan_first(const gantry__onnx_plan_t *plan, const gantry__onnx_graph_t *graph);
 

@@ -7,7 +7,7 @@
 #include <gantry/gantry.h>
 
 #include "onnx/base/memory.h"
-#include "onnx/lower/fold.h"
+#include "onnx/lower/chains.h"
 #include "shared/printable.h"
 
 /* Results of known inputs are computed on the host up to so many elements. */
@@ -43,7 +43,10 @@ void gantry__onnx_run_end(gantry__onnx_run_t *run) {
         const size_t count = run->constants->plan.model->value_count;
         for (size_t v = 0; v < count; ++v) let_go(run, (gantry__onnx_value_t)v);
     }
+    for (size_t v = 0; run->lists && v < run->constants->plan.model->value_count; ++v)
+        gantry__onnx_run_drop_list(run, (gantry__onnx_value_t)v);
     gantry__onnx_scratch_free(run, NULL);
+    gantry__onnx_free(run->lists);
     gantry__onnx_free(run->values);
     gantry__onnx_free(run->flags);
     if (run->host) (void)gantry_scope_end(run->host);
@@ -140,11 +143,18 @@ static gantry_status_t name_node(gantry__onnx_run_t *run, const gantry__onnx_nod
                         gantry_last_message());
 }
 
+/* An input that is a list stays NULL. */
+static bool takes_lists(const gantry__onnx_node_t *node) {
+    return strncmp(node->op, "Sequence", 8) == 0 || strncmp(node->op, "Optional", 8) == 0 ||
+           strcmp(node->op, "ConcatFromSequence") == 0;
+}
+
 static gantry_status_t take_inputs(gantry__onnx_run_t *run, const gantry__onnx_node_t *node,
                                    tensor **inputs) {
     for (size_t i = 0; i < node->input_count; ++i) {
         inputs[i] = NULL;
         if (node->inputs[i] == GANTRY__ONNX_NO_VALUE) continue;
+        if (takes_lists(node) && gantry__onnx_run_list(run, node->inputs[i])) continue;
         inputs[i] = gantry__onnx_run_get(run, node->inputs[i]);
         if (!inputs[i]) return run->status;
     }
@@ -160,7 +170,7 @@ static gantry_status_t take_outputs(gantry__onnx_run_t *run, const gantry__onnx_
         if (value == GANTRY__ONNX_NO_VALUE || !x) continue;
         if (run->is_constant_node) {
             gantry_tensor_t *settled;
-            GANTRY__TRY(gantry__onnx_constants_settle(call->scope, x, &settled));
+            GANTRY__TRY(gantry__onnx_constants_settle(run->constants, call->scope, x, &settled));
             run_own(run, value, settled);
         } else {
             gantry__onnx_run_set(run, value, x, is_known || is_made(call, x));
@@ -310,7 +320,12 @@ tensor *gantry__onnx_run_get(gantry__onnx_run_t *run, gantry__onnx_value_t value
     const gantry__onnx_plan_t *plan = &run->constants->plan;
     run->status = GANTRY_OK;
     if (!run->values[value] && plan->is_constant[value]) run->status = make_constant(run, value);
-    if (run->status == GANTRY_OK && !run->values[value])
+    if (run->status == GANTRY_OK && gantry__onnx_run_list(run, value))
+        run->status =
+            gantry__fail(GANTRY_UNIMPLEMENTED,
+                         "%s: value '%.200s' is a sequence or an optional where a tensor is needed",
+                         plan->model->path, plan->model->values[value].name);
+    else if (run->status == GANTRY_OK && !run->values[value])
         run->status = gantry__fail(GANTRY_INTERNAL, "%s: value '%.200s' was not made",
                                    plan->model->path, plan->model->values[value].name);
     return run->status == GANTRY_OK ? run->values[value] : NULL;
@@ -342,20 +357,19 @@ static bool is_left_out(const gantry__onnx_plan_t *plan, const gantry__onnx_node
     return true;
 }
 
-static gantry_status_t fail_refused(gantry__onnx_run_t *run, const gantry__onnx_node_t *node) {
+static gantry_status_t fail_refused(gantry__onnx_run_t *run, const gantry__onnx_node_t *node,
+                                    size_t position) {
     const gantry__onnx_plan_t *plan = &run->constants->plan;
-    for (size_t i = 0; i < plan->refusal_count; ++i) {
-        if (plan->refusals[i].node != node) continue;
-        (void)gantry_fail(plan->refusals[i].status, plan->refusals[i].reason);
-        return name_node(run, node, plan->refusals[i].status);
-    }
-    return gantry__fail(GANTRY_INTERNAL, "%s: a node has no row", plan->model->path);
+    const gantry__onnx_refusal_t *refusal = gantry__onnx_plan_refusal(plan, position);
+    if (!refusal) return gantry__fail(GANTRY_INTERNAL, "%s: a node has no row", plan->model->path);
+    (void)gantry_fail(refusal->status, refusal->reason);
+    return name_node(run, node, refusal->status);
 }
 
 /* The result of nodes that are folded into this one is its own. */
 static void hand_on_folded(gantry__onnx_run_t *run, size_t position,
                            const gantry__onnx_node_t *node) {
-    const gantry__onnx_value_t value = gantry__onnx_fold_result(&run->constants->plan, position);
+    const gantry__onnx_value_t value = gantry__onnx_chain_result(&run->constants->plan, position);
     if (value == GANTRY__ONNX_NO_VALUE) return;
     tensor *x = run->values[node->outputs[0]];
     const bool is_known = (run->flags[node->outputs[0]] & GANTRY__ONNX_KNOWN) != 0;
@@ -370,7 +384,7 @@ gantry_status_t gantry__onnx_run_graph(gantry__onnx_run_t *run, gantry_scope_t *
     for (size_t n = 0; n < graph->node_count; ++n) {
         const gantry__onnx_node_t *node = &graph->nodes[n];
         if (is_left_out(plan, node) || plan->is_folded[first + n]) continue;
-        if (!rows[n]) return fail_refused(run, node);
+        if (!rows[n]) return fail_refused(run, node, first + n);
         if (!run->is_eager) name_next(scope, node->name);
         run->first_node = first;
         GANTRY__TRY(run_node(run, scope, node, rows[n]));

@@ -21,15 +21,16 @@
 struct gantry__onnx_run_t {
     gantry__onnx_constants_t *constants;
     gantry_scope_t *host;
-    bool is_eager;                  /* Its scope computes at once. */
-    const gantry_tensor_t **values; /* By number; NULL: not made yet. */
-    uint8_t *flags;                 /* By number: GANTRY__ONNX_KNOWN, ... */
-    struct onnx_scratch_t *scratch; /* Of the nodes that are lowered now. */
-    size_t first_node;              /* Of the graph that is lowered, in the plan's list. */
-    bool is_constant_node;          /* A node of constants is computed now. */
-    bool is_reported;               /* The failure names its node. */
-    bool is_out_of_memory;          /* gantry__onnx_scratch has returned NULL. */
-    gantry_status_t status;         /* Of the last gantry__onnx_run_get. */
+    bool is_eager;                      /* Its scope computes at once. */
+    const gantry_tensor_t **values;     /* By number; NULL: not made yet. */
+    uint8_t *flags;                     /* By number: GANTRY__ONNX_KNOWN, ... */
+    struct gantry__onnx_list_t **lists; /* By number; NULL: no value is a list. */
+    struct onnx_scratch_t *scratch;     /* Of the nodes that are lowered now. */
+    size_t first_node;                  /* Of the graph that is lowered, in the plan's list. */
+    bool is_constant_node;              /* A node of constants is computed now. */
+    bool is_reported;                   /* The failure names its node. */
+    bool is_out_of_memory;              /* gantry__onnx_scratch has returned NULL. */
+    gantry_status_t status;             /* Of the last gantry__onnx_run_get. */
     /* NEEDS_VALUE: the node, its input, and where the tensor's elements were asked for. NULL: the
      * run has not failed so. */
     const gantry__onnx_node_t *needs_node;
@@ -58,6 +59,10 @@ const gantry_tensor_t *gantry__onnx_run_get(gantry__onnx_run_t *run, gantry__onn
  * outputs need. */
 gantry_status_t gantry__onnx_run_graph(gantry__onnx_run_t *run, gantry_scope_t *scope,
                                        const gantry__onnx_graph_t *graph);
+/* The list that a value is (list.h); NULL: it is none. */
+const struct gantry__onnx_list_t *gantry__onnx_run_list(const gantry__onnx_run_t *run,
+                                                        gantry__onnx_value_t value);
+void gantry__onnx_run_drop_list(gantry__onnx_run_t *run, gantry__onnx_value_t value);
 /* Frees what gantry__onnx_scratch has given since. */
 void gantry__onnx_scratch_free(gantry__onnx_run_t *run, struct onnx_scratch_t *since);
 

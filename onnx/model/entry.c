@@ -86,11 +86,24 @@ static gantry_status_t decide_passing(const gantry_onnx_model_t *model,
 
 /* ---- making one ---- */
 
-/* The signature of the inputs that are passed; sizes are open, so that the first trace is that of
- * the first call, on its device. */
-static gantry_status_t make_function(onnx_entry_t *entry, const gantry_tensor_t *const *inputs) {
+/* Makes the function of an entry; specs are those of the inputs that are passed. */
+static gantry_status_t make_function(onnx_entry_t *entry, const gantry_input_spec_t *specs,
+                                     size_t count) {
     gantry_onnx_model_t *model = entry->model;
-    const gantry__onnx_graph_t *graph = model->graph_model->graph;
+    gantry_function_options_t options = model->function_options;
+    options.struct_size = sizeof options;
+    options.output_names = model->output_names;
+    if (entry->is_eager) options.runs_eagerly = true;
+    return gantry_function_trace(model->runtime, model->name, gantry__onnx_body, entry, specs,
+                                 count, model->graph_model->graph->output_count, &options,
+                                 &entry->function);
+}
+
+/* The signature has open sizes, so that the first trace is that of the first call, on its
+ * device. */
+static gantry_status_t make_open_function(onnx_entry_t *entry,
+                                          const gantry_tensor_t *const *inputs) {
+    const gantry__onnx_graph_t *graph = entry->model->graph_model->graph;
     gantry_input_spec_t *specs = gantry__onnx_alloc(graph->input_count, sizeof *specs);
     size_t passed = 0;
     if (!specs) return GANTRY_RESOURCE_EXHAUSTED;
@@ -98,55 +111,143 @@ static gantry_status_t make_function(onnx_entry_t *entry, const gantry_tensor_t 
         if (entry->passing[i] != ONNX_PASSED) continue;
         gantry_input_spec_t *spec = &specs[passed++];
         *spec =
-            (gantry_input_spec_t){gantry__onnx_input_info(model, i)->name,
+            (gantry_input_spec_t){gantry__onnx_input_info(entry->model, i)->name,
                                   gantry_tensor_dtype(inputs[i]), *gantry_tensor_shape(inputs[i])};
         for (int32_t k = 0; k < spec->shape.rank; ++k) spec->shape.dims[k] = -1;
     }
-    gantry_function_options_t options = model->function_options;
-    options.struct_size = sizeof options;
-    options.output_names = model->output_names;
-    if (entry->is_eager) options.runs_eagerly = true;
-    const gantry_status_t status =
-        gantry_function_trace(model->runtime, model->name, gantry__onnx_body, entry, specs, passed,
-                              graph->output_count, &options, &entry->function);
+    const gantry_status_t status = make_function(entry, specs, passed);
     gantry__onnx_free(specs);
     return status;
 }
 
 static gantry_status_t entry_init(onnx_entry_t *entry, const gantry_tensor_t *const *inputs,
-                                  const uint8_t *passing, key_writer_t *key) {
+                                  const uint8_t *passing, const key_writer_t *key) {
     const size_t count = entry->model->graph_model->graph->input_count;
     entry->passing = gantry__onnx_alloc(count, 1);
     entry->bound = gantry__onnx_alloc(count, sizeof *entry->bound);
     entry->key = gantry__onnx_alloc(key->used, 1);
     if (!entry->passing || !entry->bound || !entry->key) return GANTRY_RESOURCE_EXHAUSTED;
     entry->key_bytes = key->used;
-    memcpy(entry->key, key->data, key->used);
+    if (key->data) memcpy(entry->key, key->data, key->used);
     memcpy(entry->passing, passing, count);
-    for (size_t i = 0; i < count; ++i) {
+    for (size_t i = 0; inputs && i < count; ++i) {
         if (passing[i] == ONNX_BOUND) entry->bound[i] = gantry_tensor_retain(inputs[i]);
     }
-    GANTRY__TRY(make_function(entry, inputs));
     return GANTRY_OK;
+}
+
+static onnx_entry_t *entry_new(gantry_onnx_model_t *model, bool is_eager) {
+    onnx_entry_t *entry = gantry__onnx_alloc(1, sizeof *entry);
+    if (!entry) return NULL;
+    entry->model = model;
+    entry->is_eager = is_eager;
+    atomic_fetch_add(&model->uses, 1);
+    return entry;
+}
+
+/* Gives the entry to its function, which then frees it; after a failure nothing is left. */
+static gantry_status_t attach_entry(onnx_entry_t *entry, gantry_status_t status) {
+    if (status == GANTRY_OK &&
+        gantry_function_attach(entry->function, &entry_key, entry, entry_free) != entry)
+        status = GANTRY_RESOURCE_EXHAUSTED;
+    if (status == GANTRY_OK) return GANTRY_OK;
+    gantry_function_release(entry->function);
+    entry_free(entry);
+    return status;
 }
 
 static gantry_status_t entry_create(gantry_onnx_model_t *model,
                                     const gantry_tensor_t *const *inputs, const uint8_t *passing,
-                                    bool is_eager, key_writer_t *key, onnx_entry_t **out_entry) {
-    onnx_entry_t *entry = gantry__onnx_alloc(1, sizeof *entry);
+                                    bool is_eager, const key_writer_t *key,
+                                    onnx_entry_t **out_entry) {
+    onnx_entry_t *entry = entry_new(model, is_eager);
     if (!entry) return GANTRY_RESOURCE_EXHAUSTED;
-    entry->model = model;
-    entry->is_eager = is_eager;
-    atomic_fetch_add(&model->uses, 1);
-    const gantry_status_t status = entry_init(entry, inputs, passing, key);
-    if (status == GANTRY_OK &&
-        gantry_function_attach(entry->function, &entry_key, entry, entry_free) == entry) {
-        *out_entry = entry;
-        return GANTRY_OK;
+    gantry_status_t status = entry_init(entry, inputs, passing, key);
+    if (status == GANTRY_OK) status = make_open_function(entry, inputs);
+    GANTRY__TRY(attach_entry(entry, status));
+    *out_entry = entry;
+    return GANTRY_OK;
+}
+
+/* ---- a function of fixed sizes ---- */
+
+/* Fills what each input is given, how it is passed, and the specs of those that are. */
+static gantry_status_t describe_given(const gantry_onnx_model_t *model,
+                                      const gantry_shape_t *shapes, onnx_given_t *given,
+                                      uint8_t *passing, gantry_input_spec_t *specs,
+                                      size_t *out_passed) {
+    *out_passed = 0;
+    for (size_t i = 0; i < model->graph_model->graph->input_count; ++i) {
+        gantry_onnx_value_t value;
+        gantry__onnx_describe_value(model, true, i, &value);
+        passing[i] = (uint8_t)(shapes[i].rank < 0 ? ONNX_LEFT_OUT : ONNX_PASSED);
+        given[i] = (onnx_given_t){value.dtype, passing[i] == ONNX_PASSED ? &shapes[i] : NULL};
+        if (passing[i] == ONNX_LEFT_OUT) continue;
+        if (value.dtype == GANTRY_DTYPE_NONE)
+            return gantry__fail(GANTRY_FAILED_PRECONDITION,
+                                "%s: the file does not say the type of input '%.200s'; a run does",
+                                model->name, value.name);
+        specs[(*out_passed)++] = (gantry_input_spec_t){value.name, value.dtype, shapes[i]};
     }
-    gantry_function_release(entry->function);
-    entry_free(entry);
-    return status == GANTRY_OK ? GANTRY_RESOURCE_EXHAUSTED : status;
+    return GANTRY_OK;
+}
+
+static gantry_status_t make_fixed_function(gantry_onnx_model_t *model, const gantry_shape_t *shapes,
+                                           onnx_given_t *given, uint8_t *passing,
+                                           gantry_input_spec_t *specs,
+                                           gantry_function_t **out_function) {
+    const size_t count = model->graph_model->graph->input_count;
+    const key_writer_t no_key = {NULL, 0};
+    size_t passed;
+    GANTRY__TRY(describe_given(model, shapes, given, passing, specs, &passed));
+    GANTRY__TRY(gantry__onnx_check_inputs(model, given, count));
+    onnx_entry_t *entry = entry_new(model, false);
+    if (!entry) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status = entry_init(entry, NULL, passing, &no_key);
+    if (status == GANTRY_OK) status = make_function(entry, specs, passed);
+    gantry_function_t *function = entry->function;
+    GANTRY__TRY(attach_entry(entry, status));
+    *out_function = function;
+    return GANTRY_OK;
+}
+
+/* A clone has the device. */
+static gantry_status_t put_on_device(gantry_function_t *function, const char *device,
+                                     gantry_function_t **out_function) {
+    const gantry_clone_options_t options = {.struct_size = sizeof options, .device = device};
+    const gantry_status_t status = gantry_function_clone(function, &options, out_function);
+    gantry_function_release(function);
+    return status;
+}
+
+gantry_status_t gantry_onnx_model_trace(gantry_onnx_model_t *model, const gantry_shape_t *shapes,
+                                        size_t shape_count, const char *device,
+                                        gantry_function_t **out_function) {
+    const char *call = "gantry_onnx_model_trace";
+    if (!model || !out_function)
+        return gantry__refuse("%s: the %s is NULL; %s is accepted", call,
+                              model ? "out_function" : "model",
+                              model ? "a place" : "one from gantry_onnx_model_load");
+    *out_function = NULL;
+    const size_t count = model->graph_model->graph->input_count;
+    if (shape_count != count || (count > 0 && !shapes))
+        return gantry__refuse("%s: %s has %zu inputs; %zu shapes at %s are given", call,
+                              model->name, count, shape_count, shapes ? "an address" : "NULL");
+    onnx_given_t *given = gantry__onnx_alloc(count, sizeof *given);
+    uint8_t *passing = gantry__onnx_alloc(count, 1);
+    gantry_input_spec_t *specs = gantry__onnx_alloc(count, sizeof *specs);
+    gantry_function_t *function = NULL;
+    gantry_status_t status =
+        given && passing && specs
+            ? make_fixed_function(model, shapes, given, passing, specs, &function)
+            : GANTRY_RESOURCE_EXHAUSTED;
+    gantry__onnx_free(given);
+    gantry__onnx_free(passing);
+    gantry__onnx_free(specs);
+    if (!device) device = model->device;
+    if (status == GANTRY_OK && device) return put_on_device(function, device, out_function);
+    *out_function = function;
+    return status;
 }
 
 /* ---- finding one; the mutex is held ---- */

@@ -61,14 +61,6 @@ static void put_quoted(onnx_text_t *text, const char *name) {
 
 /* ---- nodes ---- */
 
-static const gantry__onnx_refusal_t *find_refusal(const gantry__onnx_plan_t *plan,
-                                                  const gantry__onnx_node_t *node) {
-    for (size_t i = 0; i < plan->refusal_count; ++i) {
-        if (plan->refusals[i].node == node) return &plan->refusals[i];
-    }
-    return NULL;
-}
-
 static bool is_any_output(const gantry__onnx_node_t *node, const uint8_t *marks) {
     for (size_t i = 0; i < node->output_count; ++i) {
         if (node->outputs[i] != GANTRY__ONNX_NO_VALUE && marks[node->outputs[i]]) return true;
@@ -80,7 +72,7 @@ static bool is_any_output(const gantry__onnx_node_t *node, const uint8_t *marks)
 static const char *place_of(const gantry_onnx_model_t *model, const gantry__onnx_node_t *node,
                             size_t position, const char **out_reason) {
     const gantry__onnx_plan_t *plan = &model->constants.plan;
-    const gantry__onnx_refusal_t *refusal = plan->rows[position] ? NULL : find_refusal(plan, node);
+    const gantry__onnx_refusal_t *refusal = gantry__onnx_plan_refusal(plan, position);
     const unsigned char state = atomic_load(&model->node_states[position]);
     if (refusal) {
         *out_reason = refusal->reason;

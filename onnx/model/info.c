@@ -32,12 +32,26 @@ static int compare_ops(const void *a, const void *b) {
     return by_op ? by_op : (x->version > y->version) - (x->version < y->version);
 }
 
-static const char *refusal_of(const gantry__onnx_plan_t *plan, const gantry__onnx_node_t *node) {
+/* Gives each op the reason of its first node that is refused; the ops are in order. */
+static void note_reasons(gantry_onnx_model_t *model) {
+    const gantry__onnx_plan_t *plan = &model->constants.plan;
     for (size_t i = 0; i < plan->refusal_count; ++i) {
         const gantry__onnx_node_t *refused = plan->refusals[i].node;
-        if (compare_ops(&refused, &node) == 0) return plan->refusals[i].reason;
+        size_t least = 0, end = model->op_count;
+        while (least < end) {
+            const size_t middle = least + (end - least) / 2;
+            const gantry_onnx_op_t *op = &model->ops[middle];
+            const gantry__onnx_node_t node = {
+                .domain = op->domain, .op = op->op, .version = op->version};
+            const gantry__onnx_node_t *at = &node;
+            if (compare_ops(&at, &refused) < 0) {
+                least = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        if (!model->ops[least].reason) model->ops[least].reason = plan->refusals[i].reason;
     }
-    return NULL;
 }
 
 /* Lists the ops, by all nodes in the order of their ops. */
@@ -57,9 +71,9 @@ static gantry_status_t list_ops(gantry_onnx_model_t *model, const gantry__onnx_n
         if (!gantry__onnx_grow(&model->ops, model->op_count, &capacity, sizeof *model->ops))
             return GANTRY_RESOURCE_EXHAUSTED;
         model->ops[model->op_count++] = (gantry_onnx_op_t){
-            sizeof *model->ops,        nodes[i]->domain, nodes[i]->op, nodes[i]->version, 1,
-            refusal_of(plan, nodes[i])};
+            sizeof *model->ops, nodes[i]->domain, nodes[i]->op, nodes[i]->version, 1, NULL};
     }
+    note_reasons(model);
     return GANTRY_OK;
 }
 
@@ -81,13 +95,28 @@ gantry_status_t gantry_onnx_model_get_op(const gantry_onnx_model_t *model, size_
 
 /* ---- the file ---- */
 
-static uint64_t weight_bytes(const gantry__onnx_graph_model_t *model) {
+static uint64_t bytes_of_tensor(const gantry__onnx_tensor_t *tensor) {
+    if (!tensor) return 0;
+    return (uint64_t)tensor->count * gantry_dtype_size(gantry__onnx_stored_dtype(tensor->type));
+}
+
+static uint64_t bytes_of_attributes(const gantry__onnx_node_t *node) {
     uint64_t bytes = 0;
-    for (size_t v = 0; v < model->value_count; ++v) {
-        const gantry__onnx_tensor_t *tensor = model->values[v].tensor;
-        if (tensor)
-            bytes += (uint64_t)tensor->count *
-                     gantry_dtype_size(gantry__onnx_stored_dtype(tensor->type));
+    for (size_t i = 0; i < node->attr_count; ++i) {
+        for (size_t k = 0; node->attrs[i].tensors && k < node->attrs[i].count; ++k)
+            bytes += bytes_of_tensor(node->attrs[i].tensors[k]);
+    }
+    return bytes;
+}
+
+/* Of initializers, and of tensors that are attributes. */
+static uint64_t weight_bytes(const gantry__onnx_plan_t *plan) {
+    uint64_t bytes = 0;
+    for (size_t v = 0; v < plan->model->value_count; ++v)
+        bytes += bytes_of_tensor(plan->model->values[v].tensor);
+    for (size_t g = 0; g < plan->graph_count; ++g) {
+        for (size_t n = 0; n < plan->graphs[g].graph->node_count; ++n)
+            bytes += bytes_of_attributes(&plan->graphs[g].graph->nodes[n]);
     }
     return bytes;
 }
@@ -108,7 +137,7 @@ gantry_status_t gantry_onnx_model_get_info(const gantry_onnx_model_t *model,
                                      .opset_count = file->opset_count,
                                      .op_count = model->op_count,
                                      .metadata_count = file->property_count,
-                                     .weight_bytes = weight_bytes(file)};
+                                     .weight_bytes = weight_bytes(&model->constants.plan)};
     return gantry__struct_fill(out_info, &info, sizeof info, call);
 }
 

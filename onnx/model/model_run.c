@@ -63,8 +63,23 @@ static gantry_status_t run_checked(gantry_onnx_model_t *model, gantry_scope_t *s
     if (!places) return GANTRY_RESOURCE_EXHAUSTED;
     onnx_passed_t passed = {places, places + graph->input_count, 0};
     const gantry_status_t status = call_until_passed(model, scope, inputs, &passed);
-    for (size_t i = 0; status == GANTRY_OK && i < output_count; ++i) outputs[i] = passed.outputs[i];
+    for (size_t i = 0; status == GANTRY_OK && i < output_count; ++i) {
+        outputs[i] = passed.outputs[i];
+        gantry__onnx_constants_note_device(&model->constants, gantry_tensor_device(outputs[i]));
+    }
     gantry__onnx_free(places);
+    return status;
+}
+
+static gantry_status_t check_tensors(const gantry_onnx_model_t *model, tensor *const *inputs,
+                                     size_t count) {
+    onnx_given_t few[16], *given = count <= 16 ? few : gantry__onnx_alloc(count, sizeof *given);
+    if (!given) return GANTRY_RESOURCE_EXHAUSTED;
+    for (size_t i = 0; i < count; ++i)
+        given[i] = (onnx_given_t){inputs[i] ? gantry_tensor_dtype(inputs[i]) : GANTRY_DTYPE_NONE,
+                                  inputs[i] ? gantry_tensor_shape(inputs[i]) : NULL};
+    const gantry_status_t status = gantry__onnx_check_inputs(model, given, count);
+    if (given != few) gantry__onnx_free(given);
     return status;
 }
 
@@ -80,7 +95,7 @@ static gantry_status_t check_run(const gantry_onnx_model_t *model, tensor *const
     if (output_count > count)
         return gantry__refuse("%s has %zu output%s; room for %zu is given", model->name, count,
                               count == 1 ? "" : "s", output_count);
-    return gantry__onnx_check_inputs(model, inputs, input_count);
+    return check_tensors(model, inputs, input_count);
 }
 
 gantry_status_t gantry_onnx_model_run(gantry_onnx_model_t *model, gantry_scope_t *scope,

@@ -83,9 +83,15 @@ gantry_function_t *gantry__onnx_newest_function(gantry_onnx_model_t *model);
 
 /* ---- signature.c ---- */
 
-/* Checks the inputs of a run: their number, types, shapes and named dimensions. */
+/* What is given for an input; shape NULL: nothing. */
+typedef struct onnx_given_t {
+    gantry_dtype_t dtype;
+    const gantry_shape_t *shape;
+} onnx_given_t;
+
+/* Checks inputs: their number, types, shapes and named dimensions. */
 gantry_status_t gantry__onnx_check_inputs(const gantry_onnx_model_t *model,
-                                          const gantry_tensor_t *const *inputs, size_t count);
+                                          const onnx_given_t *inputs, size_t count);
 /* What the model says of a value: of an input with the sizes of the options. */
 void gantry__onnx_describe_value(const gantry_onnx_model_t *model, bool is_input, size_t index,
                                  gantry_onnx_value_t *out_value);

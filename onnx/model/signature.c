@@ -51,8 +51,7 @@ static void write_accepted(const gantry_onnx_value_t *value, char *out, size_t b
 }
 
 static gantry_status_t check_shape(const gantry_onnx_model_t *model,
-                                   const gantry_onnx_value_t *value, const gantry_tensor_t *input) {
-    const gantry_shape_t *shape = gantry_tensor_shape(input);
+                                   const gantry_onnx_value_t *value, const gantry_shape_t *shape) {
     bool fits = value->shape.rank < 0 || value->shape.rank == shape->rank;
     for (int32_t i = 0; fits && i < value->shape.rank; ++i)
         fits = value->shape.dims[i] < 0 || shape->dims[i] < 0 ||
@@ -66,32 +65,31 @@ static gantry_status_t check_shape(const gantry_onnx_model_t *model,
 }
 
 static gantry_status_t check_input(const gantry_onnx_model_t *model, size_t index,
-                                   const gantry_tensor_t *input) {
+                                   const onnx_given_t *given) {
     gantry_onnx_value_t value;
     gantry__onnx_describe_value(model, true, index, &value);
-    if (!input) {
+    if (!given->shape) {
         if (value.is_optional) return GANTRY_OK;
         return gantry__refuse("%s: input '%.200s' is NULL; the file has no value for it",
                               model->name, value.name);
     }
-    if (value.dtype != GANTRY_DTYPE_NONE && gantry_tensor_dtype(input) != value.dtype)
+    if (value.dtype != GANTRY_DTYPE_NONE && given->dtype != value.dtype)
         return gantry__refuse("%s: input '%.200s' has elements of %s; %s is accepted", model->name,
-                              value.name, gantry_dtype_name(gantry_tensor_dtype(input)),
+                              value.name, gantry_dtype_name(given->dtype),
                               gantry_dtype_name(value.dtype));
-    return check_shape(model, &value, input);
+    return check_shape(model, &value, given->shape);
 }
 
 /* Compares the named dimensions of input `first` with those of all inputs from it on. */
-static gantry_status_t check_named(const gantry_onnx_model_t *model,
-                                   const gantry_tensor_t *const *inputs, size_t count, size_t first,
-                                   int32_t axis) {
+static gantry_status_t check_named(const gantry_onnx_model_t *model, const onnx_given_t *inputs,
+                                   size_t count, size_t first, int32_t axis) {
     const char *name = model->dim_names[first][axis];
-    const int64_t size = gantry_tensor_shape(inputs[first])->dims[axis];
+    const int64_t size = inputs[first].shape->dims[axis];
     for (size_t k = first; name && size >= 0 && k < count; ++k) {
         const gantry__onnx_type_t *type = &gantry__onnx_input_info(model, k)->type;
-        for (int32_t i = 0; inputs[k] && i < type->rank; ++i) {
+        for (int32_t i = 0; inputs[k].shape && i < type->rank; ++i) {
             const char *other = model->dim_names[k][i];
-            const int64_t other_size = gantry_tensor_shape(inputs[k])->dims[i];
+            const int64_t other_size = inputs[k].shape->dims[i];
             if (!other || strcmp(other, name) != 0 || other_size == size || other_size < 0)
                 continue;
             return gantry__refuse(
@@ -105,15 +103,15 @@ static gantry_status_t check_named(const gantry_onnx_model_t *model,
 }
 
 gantry_status_t gantry__onnx_check_inputs(const gantry_onnx_model_t *model,
-                                          const gantry_tensor_t *const *inputs, size_t count) {
+                                          const onnx_given_t *inputs, size_t count) {
     const size_t wanted = model->graph_model->graph->input_count;
     if (count != wanted)
         return gantry__refuse("%s has %zu input%s; %zu are given", model->name, wanted,
                               wanted == 1 ? "" : "s", count);
-    for (size_t i = 0; i < count; ++i) GANTRY__TRY(check_input(model, i, inputs[i]));
+    for (size_t i = 0; i < count; ++i) GANTRY__TRY(check_input(model, i, &inputs[i]));
     for (size_t i = 0; i < count; ++i) {
         const int32_t rank = gantry__onnx_input_info(model, i)->type.rank;
-        for (int32_t axis = 0; inputs[i] && axis < rank; ++axis)
+        for (int32_t axis = 0; inputs[i].shape && axis < rank; ++axis)
             GANTRY__TRY(check_named(model, inputs, count, i, axis));
     }
     return GANTRY_OK;

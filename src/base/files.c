@@ -5,6 +5,7 @@
  * A call that a signal interrupts is repeated. A lock is a file locked by flock: it ends with its
  * process. */
 #define _XOPEN_SOURCE 700
+#define _DEFAULT_SOURCE /* preadv */
 
 #include "base/files.h"
 
@@ -20,6 +21,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -154,25 +156,39 @@ gantry_status_t gantry__file_read_next(int file, const char *path, void *bytes, 
     return got < 0 ? gantry__file_fail("read", path, errno) : GANTRY_OK;
 }
 
-gantry_status_t gantry__file_read_at(int file, const char *path, uint64_t offset, void *bytes,
-                                     size_t size) {
-    char *at = bytes;
-    for (size_t left = size; left > 0;) {
-        const ssize_t got =
-            pread(file, at, left < LONGEST_TRANSFER ? left : LONGEST_TRANSFER, (off_t)offset);
+/* Leaves out what a read has filled. */
+static void skip_parts(struct iovec **parts, size_t *count, size_t filled) {
+    for (; *count > 0 && filled >= (*parts)->iov_len; ++*parts, --*count)
+        filled -= (*parts)->iov_len;
+    if (*count == 0) return;
+    (*parts)->iov_base = (char *)(*parts)->iov_base + filled;
+    (*parts)->iov_len -= filled;
+}
+
+gantry_status_t gantry__file_read_parts(int file, const char *path, uint64_t offset,
+                                        struct iovec *parts, size_t count) {
+    skip_parts(&parts, &count, 0);
+    while (count > 0) {
+        const ssize_t got = preadv(file, parts, (int)count, (off_t)offset);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return gantry__file_fail("read", path, errno);
         if (got == 0) {
+            size_t left = 0;
+            for (size_t i = 0; i < count; ++i) left += parts[i].iov_len;
             return gantry__fail(GANTRY_DATA_LOSS,
                                 "cannot read '%s': it ends at byte %" PRIu64
                                 ", %zu bytes too early",
                                 path, offset, left);
         }
-        at += got;
         offset += (uint64_t)got;
-        left -= (size_t)got;
+        skip_parts(&parts, &count, (size_t)got);
     }
     return GANTRY_OK;
+}
+
+gantry_status_t gantry__file_read_at(int file, const char *path, uint64_t offset, void *bytes,
+                                     size_t size) {
+    return gantry__file_read_parts(file, path, offset, &(struct iovec){bytes, size}, 1);
 }
 
 void gantry__file_close(int file) {

@@ -16,6 +16,7 @@
 
 #include "base/heap.h"
 
+struct iovec;
 struct stat;
 /* InvalidArgument for a path that is NULL or empty: "cannot <doing>: the path is ...". */
 gantry_status_t gantry__file_check_path(const char *doing, const char *path);
@@ -36,6 +37,10 @@ gantry_status_t gantry__file_read_next(int file, const char *path, void *bytes, 
 /* size bytes from offset on, wherever the file's position is. DataLoss if the file ends before. */
 gantry_status_t gantry__file_read_at(int file, const char *path, uint64_t offset, void *bytes,
                                      size_t size);
+/* The same into several parts, one after another, which it uses up: at most 1024, and 2^62 bytes
+ * together. */
+gantry_status_t gantry__file_read_parts(int file, const char *path, uint64_t offset,
+                                        struct iovec *parts, size_t count);
 void gantry__file_close(int file);
 /* Checks a path that another library will open: InvalidArgument if path exists and is no plain
  * file. */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/tensor_stream.h"
 
+#include "device/device_open.h"
 #include "device/logical_device.h"
 #include "device/transfer.h"
+#include "run/dispatch.h"
 #include "run/scope_state.h"
 
 /* A device gets more elements in blocks of this size: the host never holds all of them. */
@@ -66,4 +68,25 @@ gantry_status_t gantry__tensor_stream(gantry_scope_t *scope, gantry_logical_devi
                                       : stream_by_blocks(&stream, block, out_tensor);
     gantry__heap_free(heap, block, bytes);
     return status;
+}
+
+static gantry_status_t stream_make_noted(const tensor_stream_t *stream, gantry__kept_plan_t *kept,
+                                         gantry_tensor_t **out_tensor) {
+    GANTRY__RECORD(recorded, stream->scope->runtime, GANTRY__OP_ID_Const, NULL);
+    recorded.device = stream->device;
+    (void)gantry__dispatch_note(stream->scope, kept, "_EagerConst", 0);
+    return stream_make(stream, out_tensor);
+}
+
+gantry_status_t gantry__tensor_to_fill(gantry_scope_t *scope, gantry_dtype_t dtype,
+                                       const gantry_shape_t *shape, gantry_tensor_t **out_tensor) {
+    gantry__kept_plan_t *kept;
+    *out_tensor = NULL;
+    GANTRY__TRY(
+        gantry__plan_core_op(scope, GANTRY__OP_ID_Const, "_EagerConst", dtype, false, NULL, &kept));
+    const tensor_stream_t stream = {scope, kept->plan.device, dtype, shape, NULL, NULL};
+    GANTRY__TRY(gantry__logical_device_open(stream.device));
+    return stream.device->host_addressable && stream.device->synchronous
+               ? stream_make_noted(&stream, kept, out_tensor)
+               : GANTRY_OK;
 }

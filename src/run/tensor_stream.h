@@ -18,4 +18,10 @@ gantry_status_t gantry__tensor_stream(gantry_scope_t *scope, gantry_logical_devi
                                       bool is_whole, gantry__elements_fn next, void *user,
                                       gantry_tensor_t **out_tensor);
 
+/* Makes a tensor where the scope places a constant, if the host has its memory there: the caller
+ * must fill in its elements before anything reads them. *out_tensor NULL: it has not. The tensor is
+ * in no scope yet. */
+gantry_status_t gantry__tensor_to_fill(gantry_scope_t *scope, gantry_dtype_t dtype,
+                                       const gantry_shape_t *shape, gantry_tensor_t **out_tensor);
+
 #endif

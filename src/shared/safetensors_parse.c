@@ -201,15 +201,21 @@ static bool take_character(json_t *json) {
     return true;
 }
 
+/* Nearly all characters are plain. */
+static void take_plain_characters(json_t *json) {
+    const char *at = json->at, *const end = json->end;
+    char *to = json->strings;
+    while (at < end && *at >= ' ' && *at <= '~' && *at != '\\' && *at != '"') *to++ = *at++;
+    json->at = at;
+    json->strings = to;
+}
+
 static gantry_status_t json_string(json_t *json, const char *wanted, const char **out) {
     if (!json_take(json, '"')) return json_fail(json, wanted);
     *out = json->strings;
-    while (json->at < json->end && *json->at != '"') {
+    for (take_plain_characters(json); json->at < json->end && *json->at != '"';
+         take_plain_characters(json)) {
         const char *before = json->at;
-        if (*before >= ' ' && *before <= '~' && *before != '\\') { /* nearly all are */
-            *json->strings++ = *json->at++;
-            continue;
-        }
         if (take_character(json)) continue;
         json->at = before;
         return json_fail(json, "a character of a string, in UTF-8 and not zero,");

@@ -28,7 +28,8 @@ const char *gantry__safetensors_type_name(gantry_dtype_t dtype) {
 gantry_dtype_t gantry__safetensors_type(const char *name) {
     for (int i = 0; i < TYPE_COUNT; ++i) {
         const char *known = gantry__type_safetensors(types[i]);
-        if (known && strcmp(known, name) == 0) return (gantry_dtype_t)types[i];
+        if (known && known[0] == name[0] && strcmp(known, name) == 0)
+            return (gantry_dtype_t)types[i];
     }
     return GANTRY_DTYPE_NONE;
 }

@@ -5,6 +5,7 @@
  * writes them to files, and compares two devices.
  * Promise: gantry model convert writes a function that gives the outputs of the model; explain
  * prints the device of each node as text, JSON and for dot; bench measures loading and runs.
+ * Promise: Texts of a model do not drive the terminal.
  * Promise: gantry model refuses wrong names, sizes, files and options, and says what it accepts. */
 #define _XOPEN_SOURCE 700
 
@@ -81,6 +82,17 @@ TEST(what_is_refused_is_named_with_its_reason) {
     expect_run(1, "$BIN/gantry model run refused.onnx");
     expect_in_output("Unheard");
     expect_in_output("refused.onnx");
+}
+
+TEST(names_of_a_file_do_not_drive_the_terminal) {
+    static const char *const lines[] = {"info hostile.onnx", "explain hostile.onnx",
+                                        "run hostile.onnx", "info hostile.onnx --dim q=1",
+                                        "info hostile.onnx --json"};
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; ++i) {
+        (void)run("$BIN/gantry model %s", lines[i]);
+        assert_true(strlen(output) > 20);
+        if (strchr(output, '\033')) fail_msg("%s: an escape in\n%s", lines[i], output);
+    }
 }
 
 /* ---- run ---- */

@@ -295,6 +295,50 @@ def product_cases():
     case("qlinear_matmul_columns", "QLinearMatMul", 10, given, constants=(3, 4, 5), types=(number,), rtol=0, atol=1)
 
 
+def joined_cases():
+    """Products of values that DequantizeLinear made. Each model has the result as it is."""
+
+    def give(name, op, x, w, scale, zero, axis=1, bias=None, fed=False, **attrs):
+        nodes = [helper.make_node("QuantizeLinear", ["x", "xs", "xz"], ["xq"]), helper.make_node("DequantizeLinear", ["xq", "xs", "xz"], ["xd"]),
+                 helper.make_node("DequantizeLinear", ["w", "ws", "wz"], ["wd"], axis=axis)]
+        feeds, fixed = {"x": x}, {"xs": np.float32(0.0171), "xz": np.uint8(120), "w": w, "ws": scale, "wz": zero}
+        if fed:
+            feeds["w"] = fixed.pop("w")
+        names = ["xd", "wd"]
+        if bias is not None:
+            fixed.update({"b": bias, "bs": np.float32(0.0003), "bz": np.int32(0)})
+            nodes.append(helper.make_node("DequantizeLinear", ["b", "bs", "bz"], ["bd"]))
+            names.append("bd")
+        nodes.append(helper.make_node(op, names, ["y"], **attrs))
+        graph = helper.make_graph(nodes, "graph", [info(key, array) for key, array in feeds.items()], [helper.make_tensor_value_info("y", FLOAT, None)],
+                                  [numpy_helper.from_array(np.asarray(array), key) for key, array in fixed.items()])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        base.add(f"joined_{name}", model, list(feeds.values()), session.run(None, feeds), 1e-4, 1e-4)
+
+    x, w = floats(2, 3, 8, low=-2, high=2), whole(8, 5, low=-128, high=128, dtype=np.int8)
+    one, columns, none = np.float32(0.011), floats(5, low=0.01, high=0.02), np.zeros(5, np.int8)
+    give("matmul", "MatMul", x, w, one, np.int8(3))
+    give("matmul_columns", "MatMul", x, w, columns, np.array([0, 1, -2, 3, 4], np.int8))
+    give("matmul_rows", "MatMul", x, w, floats(8, low=0.01, high=0.02), np.zeros(8, np.int8), axis=0)
+    give("matmul_fed", "MatMul", x, w, columns, none, axis=-1, fed=True)
+    give("matmul_batch", "MatMul", x, whole(2, 8, 5), one, np.uint8(100))
+    give("matmul_batch_fed", "MatMul", x, whole(2, 8, 5), one, np.uint8(100), fed=True)
+    give("gemm", "Gemm", x[0], w, one, np.int8(0), bias=whole(5, low=-900, high=900, dtype=np.int32))
+    turned = np.ascontiguousarray(w.T)
+    give("gemm_turned", "Gemm", x[0], turned, columns, none, axis=0, bias=whole(5, low=-900, high=900, dtype=np.int32), transB=1)
+    give("gemm_turned_fed", "Gemm", x[0], turned, columns, none, axis=0, fed=True, transB=1)
+    give("gemm_alpha", "Gemm", x[0], w, one, np.int8(0), alpha=0.5)
+    image, filters = floats(1, 4, 6, 5, low=-2, high=2), whole(6, 4, 3, 3, low=-128, high=128, dtype=np.int8)
+    six = floats(6, low=0.01, high=0.02)
+    give("conv", "Conv", image, filters, six, np.zeros(6, np.int8), axis=0, bias=whole(6, low=-900, high=900, dtype=np.int32), pads=[1, 1, 1, 1])
+    give("conv_strides", "Conv", image, filters, one, np.int8(2), axis=0, strides=[2, 1], dilations=[1, 2], pads=[0, 2, 1, 2])
+    give("conv_groups", "Conv", image, whole(6, 2, 3, 3), one, np.uint8(90), axis=0, group=2)
+    give("conv_sequence", "Conv", floats(2, 4, 9), whole(6, 4, 3), six, np.full(6, 128, np.uint8), axis=0, pads=[1, 1])
+
+
 # ---- signals ----
 def signal_cases():
     x = floats(2, 1000)
@@ -498,6 +542,38 @@ def group_cases():
     contrib("gqa_lengths_rotary", "GroupQueryAttention", [*given, cos, sin], names, constants=(6,), num_heads=heads, kv_num_heads=few, do_rotary=1)
 
 
+# ---- what must be refused ----
+def refusal(name, op, version, inputs, outputs=1, constants=(), domain="", **attrs):
+    case(f"refused_{name}", op, version, inputs, outputs, constants, domain, want=[np.zeros(1, np.float32)] * outputs, **attrs)
+
+
+def refused_cases():
+    x, w, r = floats(4, 2, 3), floats(1, 16, 3), floats(1, 16, 4)
+    refusal("direction", "LSTM", 14, [x, w, r], direction="sideways", hidden_size=4)
+    refusal("activation", "LSTM", 14, [x, w, r], activations=["Sigmoid", "Tanh", "Cosh"], hidden_size=4)
+    refusal("activation_count", "LSTM", 14, [x, w, r], activations=["Sigmoid"], hidden_size=4)
+    refusal("hidden_size", "LSTM", 14, [x, w, r], hidden_size=5)
+    refusal("lengths", "LSTM", 14, [x, w, r, None, np.array([5, 1], np.int32)], constants=(4,), hidden_size=4)
+    refusal("weights", "GRU", 14, [x, w, r], hidden_size=4)
+    refusal("rank", "RNN", 14, [x[0], w, r], hidden_size=4)
+    refusal("scale_axis", "QuantizeLinear", 13, [floats(2, 3), np.ones(2, np.float32), np.zeros(2, np.uint8)])
+    refusal("scale_blocks", "DequantizeLinear", 21, [whole(2, 4), floats(2, 3)], axis=1, block_size=2)
+    refusal("block_size", "DequantizeLinear", 19, [whole(2, 4), floats(2, 2)], axis=1, block_size=2)
+    refusal("attention_past", "Attention", 23, [floats(1, 2, 3, 4)] * 3 + [None, floats(1, 2, 3, 4)])
+    refusal("attention_heads", "Attention", 23, [floats(1, 3, 8)] * 3, q_num_heads=3, kv_num_heads=2)
+    refusal("attention_mode", "Attention", 23, [floats(1, 2, 3, 4)] * 3, 4, qk_matmul_output_mode=4)
+    refusal("update_rule", "LinearAttention", 27, [floats(1, 3, 8)] * 3, 2, q_num_heads=2, kv_num_heads=2, update_rule="best")
+    refusal("dft_axis", "DFT", 17, [floats(2, 3, 2)], axis=2)
+    refusal("dft_onesided", "DFT", 17, [floats(2, 3, 2)], onesided=1)
+    refusal("dft_long", "DFT", 17, [floats(1, 5000, 2)])
+    refusal("frames", "STFT", 17, [floats(1, 8, 1), np.int64(2), None, np.int64(9)], constants=(1, 3))
+    refusal("bits", "MatMulNBits", 17, [floats(2, 16), whole(3, 1, 6), floats(3)], domain=MICROSOFT, K=16, N=3, bits=3, block_size=16)
+    refusal("fused", "FusedConv", 17, [floats(1, 3, 6, 5), floats(4, 3, 3, 3)], domain=MICROSOFT, activation="Cosh")
+    refusal("head_sink", "GroupQueryAttention", 17, [floats(1, 1, 16)] * 3 + [None, None, np.array([0], np.int32), np.array([1], np.int32)] +
+            [None] * 4 + [floats(2)], domain=MICROSOFT, num_heads=2, kv_num_heads=2)
+    refusal("beam", "BeamSearch", 17, [np.zeros((1, 1), np.int32)], domain=MICROSOFT)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?")
@@ -505,8 +581,8 @@ def main():
     given = parser.parse_args()
     if not given.folder and not given.pack:
         parser.error("a folder or --pack is needed")
-    for make in (if_cases, loop_cases, scan_cases, recurrent_cases, quantize_cases, product_cases, signal_cases, fused_cases, norm_cases, bit_cases,
-                 quantized_contrib_cases, attention_cases):
+    for make in (if_cases, loop_cases, scan_cases, recurrent_cases, quantize_cases, product_cases, joined_cases, signal_cases, fused_cases, norm_cases, bit_cases,
+                 quantized_contrib_cases, attention_cases, refused_cases):
         make()
     if given.folder:
         base.write_folder(given.folder)

@@ -3,7 +3,7 @@
 """Writes the small models of tests/cli and docs/command.md, which are stored. Needs the onnx package. Run: python3 make_models.py
 
 net.onnx: two layers with a dimension "batch", metadata and an input with a value. refused.onnx: an op of a domain that
-nothing knows."""
+nothing knows. hostile.onnx: names with escapes of terminals."""
 import os
 
 import numpy as np
@@ -38,3 +38,8 @@ save("refused",
      [helper.make_node("Relu", ["x"], ["y"], name="first"),
       helper.make_node("Unheard", ["y"], ["z"], name="second", domain="com.example")],
      [value("x", [2])], [value("z", [2])], imports=(("", 17), ("com.example", 1)))
+
+save("hostile",
+     [helper.make_node("Relu", ["x\x1b[31m\n"], ["y\x1b"], name="n\x1b[2J"),
+      helper.make_node("O\x1bp", ["y\x1b"], ["z"], name="b", domain="d\x1b")],
+     [value("x\x1b[31m\n", ["d\x1b[31m\n"])], [value("z", None)], imports=(("", 17), ("d\x1b", 1)), **{"k\x1b": "v\x1b\n[31m"})

@@ -8,6 +8,7 @@
 
 #include "command/command.h"
 #include "common/tool.h"
+#include "shared/printable.h"
 
 /* The option of the command's own table. */
 static const gantry_command_option_t *option_named(const gantry_command_t *command,
@@ -115,12 +116,13 @@ bool gantry_command_duration(const gantry_command_values_t *values, const char *
 /* ---- refusals ---- */
 
 int gantry_command_refuse(const gantry_command_t *command, const char *format, ...) {
+    char text[4096];
     va_list arguments;
-    (void)fprintf(stderr, "gantry %s: ", command->name);
     va_start(arguments, format);
-    (void)vfprintf(stderr, format, arguments);
+    (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    (void)fputc('\n', stderr);
+    gantry__make_printable(text, '\n');
+    (void)fprintf(stderr, "gantry %s: %s\n", command->name, text);
     gantry_command_print_usage(stderr, command);
     return GANTRY_TOOL_WRONG_USAGE;
 }

@@ -78,7 +78,9 @@ static void model_print_ops(const model_call_t *call, const gantry_onnx_info_t *
             model_print_row(printed++ == 0 ? "refused" : "", op.op, op.reason);
             continue;
         }
-        (void)printf("%s%s%s", printed++ > 0 ? ", " : "", op.domain, *op.domain ? "." : "");
+        (void)printf("%s", printed++ > 0 ? ", " : "");
+        function_print_text(op.domain);
+        (void)printf("%s", *op.domain ? "." : "");
         function_print_text(op.op);
         (void)printf(" %zu", op.count);
     }
@@ -210,11 +212,12 @@ static int model_print_memory(const model_call_t *call) {
     gantry_function_memory_t memory[16] = {{.struct_size = sizeof memory[0]}};
     gantry_function_t *function;
     size_t count = 0;
-    const int code = model_trace(call);
+    const int code = model_make_function(call, &function);
     if (code != GANTRY_TOOL_OK) return code;
-    if (gantry_onnx_model_get_function(call->model, &function) != GANTRY_OK ||
-        gantry_function_get_memory(function, 16, memory, &count) != GANTRY_OK)
-        return gantry_tool_fail_last();
+    const bool good = gantry_function_get_memory(function, 16, memory, &count) == GANTRY_OK;
+    if (!good) (void)gantry_tool_fail_last();
+    gantry_function_release(function);
+    if (!good) return GANTRY_TOOL_FAILED;
     if (call->json) gantry_json_array(call->json, "memory");
     for (size_t i = 0; i < count && i < 16; ++i) model_print_memory_of(call, &memory[i]);
     if (call->json) gantry_json_end(call->json);
@@ -274,10 +277,10 @@ int model_explain(const model_call_t *call) {
 
 int model_convert(const model_call_t *call) {
     gantry_function_t *function;
-    const int code = model_trace(call);
+    int code = model_make_function(call, &function);
     if (code != GANTRY_TOOL_OK) return code;
-    if (gantry_onnx_model_get_function(call->model, &function) != GANTRY_OK ||
-        gantry_function_save(function, call->values->operands[2], NULL) != GANTRY_OK)
-        return gantry_tool_fail_last();
-    return GANTRY_TOOL_OK;
+    if (gantry_function_save(function, call->values->operands[2], NULL) != GANTRY_OK)
+        code = gantry_tool_fail_last();
+    gantry_function_release(function);
+    return code;
 }

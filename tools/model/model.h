@@ -59,6 +59,9 @@ bool model_run_on(const model_call_t *call, const char *device, const convert_se
                   convert_set_t *out);
 /* Runs the model once with made inputs, so that it has a trace. Returns the exit code. */
 int model_trace(const model_call_t *call);
+/* Makes the function of these inputs, which the caller releases: without a run, unless sizes depend
+ * on elements of the inputs. Returns the exit code. */
+int model_make_function(const model_call_t *call, gantry_function_t **out_function);
 
 /* The actions. They return the exit code. */
 int model_info(const model_call_t *call);

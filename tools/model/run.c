@@ -89,6 +89,37 @@ int model_trace(const model_call_t *call) {
     return code;
 }
 
+static int model_function_of_shapes(const model_call_t *call, const convert_set_t *inputs,
+                                    gantry_function_t **out_function) {
+    gantry_shape_t *shapes = calloc(inputs->count + 1, sizeof *shapes);
+    if (!shapes) return gantry_tool_fail("out of host memory");
+    for (size_t i = 0; i < inputs->count; ++i) {
+        shapes[i] = inputs->tensors[i].shape;
+        if (!inputs->tensors[i].data) shapes[i].rank = -1;
+    }
+    const gantry_status_t status =
+        gantry_onnx_model_trace(call->model, shapes, inputs->count, call->device, out_function);
+    free(shapes);
+    if (status == GANTRY_OK) return GANTRY_TOOL_OK;
+    if (status != GANTRY_FAILED_PRECONDITION) return gantry_tool_fail_last();
+    convert_set_t outputs = {0};
+    const bool good = model_run_on(call, call->device, inputs, &outputs);
+    convert_set_deinit(&outputs);
+    if (!good) return GANTRY_TOOL_FAILED;
+    if (gantry_onnx_model_get_function(call->model, out_function) != GANTRY_OK)
+        return gantry_tool_fail_last();
+    *out_function = gantry_function_retain(*out_function);
+    return GANTRY_TOOL_OK;
+}
+
+int model_make_function(const model_call_t *call, gantry_function_t **out_function) {
+    convert_set_t inputs;
+    int code = model_make_inputs(call, &inputs);
+    if (code == GANTRY_TOOL_OK) code = model_function_of_shapes(call, &inputs, out_function);
+    convert_set_deinit(&inputs);
+    return code;
+}
+
 /* ---- files ---- */
 
 static bool model_ends_with(const char *text, const char *end) {

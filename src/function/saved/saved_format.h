@@ -131,13 +131,15 @@ typedef struct gantry__saved_t {
     gantry_graph_t *graph; /* under lock; NULL: not made yet */
 } gantry__saved_t;
 
-/* Gives the reader a weight: fills in tensor, and variable where the flags say that it is one; the
- * references are the reader's. It must fail unless the weight has this type and shape. */
-typedef gantry_status_t (*gantry__saved_weight_fn)(void *user, gantry__saved_weight_t *weight);
+/* Gives the reader its weights: fills in of each tensor, or variable where the flags say that it is
+ * one; the references are the reader's, also after a failure. It must fail unless each has this
+ * type and shape. */
+typedef gantry_status_t (*gantry__saved_weights_fn)(void *user, gantry__saved_weight_t *weights,
+                                                    uint32_t count);
 
 /* Reads the tables and the signature of saved->bytes, which nobody has checked; the host is open.
  * The caller has made an arena, and must release what is there also after a failure. */
-gantry_status_t gantry__saved_read_tables(gantry__saved_t *saved, gantry__saved_weight_fn load,
+gantry_status_t gantry__saved_read_tables(gantry__saved_t *saved, gantry__saved_weights_fn load,
                                           void *user);
 /* Reads what is around the nodes of a body, whose name was taken. */
 gantry_status_t gantry__saved_take_body(gantry__saved_cursor_t *cursor, gantry__saved_body_t *body);

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gantry_function_load: the header is parsed, the graph's bytes are read, and its weights are
- * loaded as the reader comes upon them. What the header says was checked by its parser; that the
- * graph wants just that is checked here. */
+ * loaded when the reader has their table (saved_weights.c). What the header says was checked by its
+ * parser; that the graph wants just that is checked here. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <gantry/io.h>
 
 #include "base/files.h"
 #include "base/fp_mode.h"
@@ -14,6 +12,7 @@
 #include "function/call/function.h"
 #include "function/saved/saved_format.h"
 #include "function/saved/saved_memory.h"
+#include "function/saved/saved_weights.h"
 #include "io/file_kind.h"
 #include "run/runtime_state.h"
 #include "run/scope_state.h"
@@ -24,19 +23,7 @@
 #define KIND_BYTES 512    /* that show what a file is */
 #define MOST_FILE_BYTES ((size_t)1 << (sizeof(size_t) > 4 ? 46 : 30))
 
-typedef struct loading_t {
-    gantry_runtime_t *runtime;
-    const char *path;
-    int file;
-    uint64_t size, data_offset;
-    unsigned char *front; /* the file's first bytes */
-    size_t front_bytes;
-    gantry__safetensors_t header;
-    uint32_t flags;               /* of the graph */
-    bool *is_taken;               /* by tensor of the header */
-    bool maps;                    /* weights */
-    gantry_scope_t *scope, *host; /* of weights, and of those in host memory */
-} loading_t;
+typedef gantry__saved_file_t loading_t;
 
 /* ---- bytes ---- */
 
@@ -99,11 +86,8 @@ static const char *saved_load_text_of(const loading_t *loading, const char *key)
     return NULL;
 }
 
-/* A newer file is refused by its metadata, whatever else it has. */
-static gantry_status_t saved_load_read_format(const loading_t *loading, uint32_t *out_format) {
-    const char *kind = saved_load_text_of(loading, "format"),
-               *format = saved_load_text_of(loading, "gantry_format");
-    const char *version = saved_load_text_of(loading, "gantry_version");
+static GANTRY__COLD gantry_status_t saved_load_fail_format(const char *kind, const char *format,
+                                                           const char *version) {
     const gantry__graph_label_t label = gantry__graph_label(kind ? kind : "missing");
     const gantry__graph_label_t number = gantry__graph_label(format ? format : "missing");
     const gantry__graph_label_t writer = gantry__graph_label(version ? version : "?");
@@ -113,82 +97,21 @@ static gantry_status_t saved_load_read_format(const loading_t *loading, uint32_t
             " is accepted",
             label.text);
     if (!format) return gantry__fail(GANTRY_DATA_LOSS, "its metadata has no gantry_format");
-    *out_format = strcmp(format, "1") == 0 ? 1 : strcmp(format, "2") == 0 ? 2 : 0;
-    if (*out_format != 0) return GANTRY_OK;
     return gantry__fail(
         GANTRY_UNIMPLEMENTED,
         "its gantry_format is \"%s\", and Gantry %s wrote it; this library, Gantry %s, reads formats 1 to %d",
         number.text, writer.text, gantry_version(), GANTRY_SAVED_FORMAT);
 }
 
-/* ---- weights ---- */
-
-static GANTRY__COLD gantry_status_t saved_load_fail_weight(
-    const gantry__saved_weight_t *weight, const gantry__safetensors_tensor_t *tensor) {
-    char wanted[GANTRY_MAX_RANK * 24], stored[GANTRY_MAX_RANK * 24];
-    (void)gantry_shape_format(&weight->shape, wanted, sizeof wanted);
-    (void)gantry_shape_format(&tensor->shape, stored, sizeof stored);
-    return gantry__fail(GANTRY_DATA_LOSS, "tensor \"%s\" is %s %s; its graph accepts %s %s",
-                        gantry__graph_label(weight->name).text, tensor->type_name, stored,
-                        gantry_dtype_name(weight->dtype), wanted);
-}
-
-static gantry_status_t saved_load_find_weight(loading_t *loading,
-                                              const gantry__saved_weight_t *weight,
-                                              const gantry__safetensors_tensor_t **out) {
-    const gantry__safetensors_tensor_t *tensor =
-        gantry__safetensors_find(&loading->header, weight->name);
-    if (!tensor)
-        return gantry__fail(GANTRY_DATA_LOSS, "it has no tensor \"%s\", which its graph needs",
-                            gantry__graph_label(weight->name).text);
-    const size_t index = (size_t)(tensor - loading->header.tensors);
-    if (loading->is_taken[index])
-        return gantry__fail(GANTRY_DATA_LOSS, "its graph has the tensor \"%s\" twice",
-                            gantry__graph_label(weight->name).text);
-    loading->is_taken[index] = true;
-    *out = tensor;
-    if (tensor->dtype == weight->dtype && tensor->dim_count <= GANTRY_MAX_RANK &&
-        gantry_shape_equal(&tensor->shape, &weight->shape))
-        return GANTRY_OK;
-    return saved_load_fail_weight(weight, tensor);
-}
-
-/* A tensor that was read with the front is copied from there. Elements of bool are looked at one by
- * one where they are read. */
-static const gantry_tensor_t *load_tensor(gantry_scope_t *scope, const loading_t *loading,
-                                          const gantry__safetensors_tensor_t *tensor) {
-    const uint64_t begin = loading->data_offset + tensor->begin;
-    const uint64_t end = loading->data_offset + tensor->end;
-    if (!loading->maps && end <= loading->front_bytes && tensor->dtype != GANTRY_BOOL)
-        return gantry_constant(scope, tensor->dtype, tensor->shape, loading->front + begin,
-                               (size_t)(end - begin));
-    return (loading->maps ? gantry_map_elements : gantry_load_elements)(
-        scope, loading->file, loading->path, (int64_t)begin, tensor->dtype, tensor->shape);
-}
-
-/* Loads in a scope of its own, which does not keep a failure. */
-static gantry_status_t load_in(gantry_scope_t *scope, const loading_t *loading,
-                               const gantry__safetensors_tensor_t *tensor,
-                               gantry__saved_weight_t *weight) {
-    const gantry_tensor_t *loaded = load_tensor(scope, loading, tensor);
-    if (!loaded) return gantry_scope_status(scope);
-    if (!(weight->flags & GANTRY__SAVED_IS_VARIABLE)) {
-        weight->tensor = gantry_tensor_retain(loaded);
-        return GANTRY_OK;
-    }
-    weight->variable = gantry_variable_create(scope, loaded, weight->name);
-    return weight->variable ? GANTRY_OK : gantry_scope_status(scope);
-}
-
-static gantry_status_t load_weight(void *user, gantry__saved_weight_t *weight) {
-    loading_t *loading = user;
-    const gantry__safetensors_tensor_t *tensor;
-    GANTRY__TRY(saved_load_find_weight(loading, weight, &tensor));
-    const bool is_on_host = weight->flags & GANTRY__SAVED_ON_HOST && loading->host;
-    gantry_scope_t *scope =
-        gantry_scope_begin_in(is_on_host ? loading->host : loading->scope, NULL);
-    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
-    return gantry__scope_end_body(scope, load_in(scope, loading, tensor, weight));
+/* A newer file is refused by its metadata, whatever else it has. */
+static gantry_status_t saved_load_read_format(const loading_t *loading, uint32_t *out_format) {
+    const char *kind = saved_load_text_of(loading, "format"),
+               *format = saved_load_text_of(loading, "gantry_format");
+    *out_format = !format ? 0 : strcmp(format, "1") == 0 ? 1 : strcmp(format, "2") == 0 ? 2 : 0;
+    return kind && strcmp(kind, GANTRY__SAVED_KIND) == 0 && *out_format != 0
+               ? GANTRY_OK
+               : saved_load_fail_format(kind, format,
+                                        saved_load_text_of(loading, "gantry_version"));
 }
 
 /* ---- the graph ---- */
@@ -257,16 +180,10 @@ static gantry_status_t load_bytes(loading_t *loading, gantry__saved_t *saved) {
 }
 
 static gantry_status_t load_graph(loading_t *loading, gantry__saved_t *saved) {
-    const gantry__heap_t *heap = &loading->runtime->heap;
-    const size_t count = loading->header.count;
     GANTRY__TRY(load_bytes(loading, saved));
     GANTRY__TRY(keep_metadata(loading, saved));
     GANTRY__TRY(gantry__logical_device_open(loading->runtime->host));
-    loading->is_taken = gantry__heap_zalloc(heap, count);
-    if (!loading->is_taken) return GANTRY_RESOURCE_EXHAUSTED;
-    const gantry_status_t status = gantry__saved_read_tables(saved, load_weight, loading);
-    gantry__heap_free(heap, loading->is_taken, count);
-    return status;
+    return gantry__saved_read_tables(saved, gantry__saved_load_weights, loading);
 }
 
 static gantry_status_t load_scoped(loading_t *loading, const char *device, gantry__saved_t *saved) {

@@ -10,27 +10,32 @@
 typedef struct saved_tables_t {
     gantry__saved_t *saved;
     gantry__saved_cursor_t cursor;
-    gantry__saved_weight_fn load;
+    gantry__saved_weights_fn load;
     void *user;
 } saved_tables_t;
 
 /* ---- tables ---- */
 
-static gantry_status_t saved_tables_check_op(const saved_tables_t *reader, const char *name,
-                                             uint32_t version, const gantry__op_def_t *op) {
+static GANTRY__COLD gantry_status_t saved_tables_fail_op(const char *name, uint32_t version,
+                                                         const gantry__op_def_t *op) {
     const gantry__graph_label_t label = gantry__graph_label(name);
-    if (!op || strcmp(op->name, name) != 0)
+    if (!op)
         return gantry__fail(GANTRY_UNIMPLEMENTED,
                             "op %s is not in this library, Gantry %s, which has %zu ops",
                             label.text, gantry_version(), gantry_op_count());
-    if (op->flags & GANTRY__OP_SEQUENCED || strncmp(name, "_Fused", 6) == 0)
-        return gantry__saved_fail(&reader->cursor, "an op is none that a graph has");
-    if (version == 0) return gantry__saved_fail(&reader->cursor, "the version of an op is 0");
-    if (version <= gantry__op_version(op)) return GANTRY_OK;
     return gantry__fail(GANTRY_UNIMPLEMENTED,
                         "op %s is of version %u; this library, Gantry %s, knows versions up to %u",
                         label.text, (unsigned)version, gantry_version(),
                         (unsigned)gantry__op_version(op));
+}
+
+static gantry_status_t saved_tables_check_op(const saved_tables_t *reader, const char *name,
+                                             uint32_t version, const gantry__op_def_t *op) {
+    if (!op || strcmp(op->name, name) != 0) return saved_tables_fail_op(name, version, NULL);
+    if (op->flags & GANTRY__OP_SEQUENCED || strncmp(name, "_Fused", 6) == 0)
+        return gantry__saved_fail(&reader->cursor, "an op is none that a graph has");
+    if (version == 0) return gantry__saved_fail(&reader->cursor, "the version of an op is 0");
+    return version <= gantry__op_version(op) ? GANTRY_OK : saved_tables_fail_op(name, version, op);
 }
 
 static gantry_status_t take_op(saved_tables_t *reader, gantry__saved_op_t *out) {
@@ -66,7 +71,7 @@ static gantry_status_t take_weight(saved_tables_t *reader, gantry__saved_weight_
     GANTRY__TRY(gantry__saved_take_known_type(&reader->cursor, &out->dtype, &out->shape, &bytes));
     if (out->flags & ~(uint32_t)(GANTRY__SAVED_IS_VARIABLE | GANTRY__SAVED_ON_HOST))
         return gantry__saved_fail(&reader->cursor, "a weight has an unknown flag");
-    return reader->load(reader->user, out);
+    return GANTRY_OK;
 }
 
 static gantry_status_t take_weights(saved_tables_t *reader) {
@@ -77,7 +82,7 @@ static gantry_status_t take_weights(saved_tables_t *reader) {
     if (!reader->saved->weights) return GANTRY_RESOURCE_EXHAUSTED;
     while (reader->saved->weight_count < count)
         GANTRY__TRY(take_weight(reader, &reader->saved->weights[reader->saved->weight_count++]));
-    return GANTRY_OK;
+    return reader->load(reader->user, reader->saved->weights, count);
 }
 
 static gantry_status_t saved_tables_take_place(saved_tables_t *reader, gantry__philox_t *out) {
@@ -224,7 +229,7 @@ static gantry_status_t take_format(saved_tables_t *reader) {
                         (unsigned)format, gantry_version(), GANTRY_SAVED_FORMAT);
 }
 
-gantry_status_t gantry__saved_read_tables(gantry__saved_t *saved, gantry__saved_weight_fn load,
+gantry_status_t gantry__saved_read_tables(gantry__saved_t *saved, gantry__saved_weights_fn load,
                                           void *user) {
     saved_tables_t reader = {
         saved, {saved->bytes, saved->bytes, saved->bytes + saved->size, &saved->arena}, load, user};

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Files are read up to a cap and written through links; special files and full devices are
- * refused, and a failed write keeps the old file. */
+ * refused, and a failed write keeps the old file.
+ * Promise: Parts are read one after another from one place, and a file that ends before them is
+ * refused with its end. */
 #define _XOPEN_SOURCE 700
 
 #include <errno.h>
@@ -12,6 +14,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -305,6 +308,24 @@ TEST(listing_is_sorted_and_complete) {
                      GANTRY_NOT_FOUND);
     expect_message("/none'", "No such file");
     gantry__directory_names_deinit(&names); /* harmless after a failure */
+}
+
+TEST(parts_are_read_one_after_another) {
+    const char *path = in_root("parts");
+    char one[4] = "", two[4] = "";
+    int file;
+    uint64_t size;
+    assert_int_equal(write_text(path, "0123456789"), GANTRY_OK);
+    assert_int_equal(gantry__file_open(path, 100, &file, &size), GANTRY_OK);
+    struct iovec parts[] = {{NULL, 0}, {one, 3}, {NULL, 0}, {two, 2}, {NULL, 0}};
+    assert_int_equal(gantry__file_read_parts(file, path, 5, parts, 5), GANTRY_OK);
+    assert_string_equal(one, "567");
+    assert_string_equal(two, "89");
+    struct iovec more[] = {{one, 3}, {two, 3}};
+    assert_int_equal(gantry__file_read_parts(file, path, 5, more, 2), GANTRY_DATA_LOSS);
+    expect_message("/parts'", "it ends at byte 10, 1 bytes too early");
+    assert_int_equal(gantry__file_read_parts(file, path, 50, NULL, 0), GANTRY_OK);
+    gantry__file_close(file);
 }
 
 TEST(memory_running_out_leaks_nothing) {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The weights of a saved function are read right from any place of its file: from its
- * first 64 KiB, which are read at once, from what follows, and across. */
+ * first 64 KiB, which are read at once, from what follows, and across; and in any order, neighbours
+ * by one read. */
 #define _XOPEN_SOURCE 700
 
 #include "function_fixture.h"
 #include "saved_file.h"
 #include "test.h"
 
-enum { PLACES = 5 };
+enum { PLACES = 200, UNLIKE = 5 }; /* the others are many of two types, in turn */
 
 typedef struct places_t {
     const gantry_tensor_t *values[PLACES];
@@ -40,6 +41,10 @@ TEST(weights_of_any_place_are_read) {
     places_t places = {
         .dtypes = {GANTRY_INT32, GANTRY_BOOL, GANTRY_UINT8, GANTRY_INT16, GANTRY_FLOAT8_E5M2},
         .counts = {5000, 1000, 70001, 60000, 333}};
+    for (int i = UNLIKE; i < PLACES; ++i) {
+        places.dtypes[i] = i < PLACES / 2 || i % 2 ? GANTRY_UINT32 : GANTRY_INT64;
+        places.counts[i] = 100 + i;
+    }
     runtime_fixture_open(&f, 0);
     saved_file_init(&file);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);

@@ -14,7 +14,8 @@
 
 #include "null_test.h"
 
-const null_place_t null_places[] = {MAY_BE_NULL("*", "options") MAY_BE_NULL("*", "out_needed")};
+const null_place_t null_places[] = {MAY_BE_NULL("*", "options") MAY_BE_NULL("*", "out_needed")
+                                        MAY_BE_NULL("gantry_onnx_model_trace", "device")};
 const size_t null_place_count = sizeof null_places / sizeof null_places[0];
 const size_t null_least_functions = 12;
 

@@ -3,6 +3,7 @@
  * set of values, of which few are kept.
  * Promise: A model whose shapes depend on what it computes runs op by op, with the reason in its
  * explanation.
+ * Promise: A function of given sizes is made without a run, with its memory, and outlives the model.
  * Promise: A branch whose condition is known is the only one that is lowered. */
 #define _GNU_SOURCE
 
@@ -132,6 +133,31 @@ TEST(branches_see_values_of_the_graph_around_them) {
     char *text = explain(m.model, GANTRY_EXPLAIN_TEXT);
     assert_non_null(strstr(text, "product  Mul  17  unknown"));
     free(text);
+    onnx_end(&m);
+}
+
+TEST(a_function_of_given_sizes_is_made_without_a_run) {
+    onnx_wire_t graph = {0};
+    onnx_put_node(&graph, "Exp", "x", "e", NULL);
+    onnx_put_node(&graph, "MatMul", "e e", "y", NULL);
+    onnx_put_value(&graph, ONNX_INPUT, "x", ONNX_FLOAT, "n,n");
+    onnx_put_value(&graph, ONNX_OUTPUT, "y", ONNX_FLOAT, "n,n");
+    onnx_loaded_t m = onnx_begin(&graph);
+    gantry_function_t *function = NULL;
+    gantry_function_memory_t memory = {.struct_size = sizeof memory};
+    size_t count = 0;
+    const gantry_shape_t shape = GANTRY_SHAPE(16, 16), wrong = GANTRY_SHAPE(16, 8);
+    assert_int_equal(gantry_onnx_model_trace(m.model, &wrong, 1, NULL, &function),
+                     GANTRY_INVALID_ARGUMENT);
+    assert_non_null(strstr(gantry_last_message(), "dimension 'n' is 16 in input 'x' and 8"));
+    assert_int_equal(gantry_onnx_model_trace(m.model, &shape, 1, "/CPU:0", &function), GANTRY_OK);
+    gantry_onnx_model_release(m.model);
+    m.model = NULL;
+    assert_int_equal(gantry_function_get_memory(function, 1, &memory, &count), GANTRY_OK);
+    assert_int_equal(count, 1);
+    assert_int_equal(memory.result_bytes, 1024);
+    assert_true(memory.planned_bytes >= 1024);
+    gantry_function_release(function);
     onnx_end(&m);
 }
 

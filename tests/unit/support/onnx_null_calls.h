@@ -63,6 +63,7 @@ static inline gantry_onnx_opset_t *given_gantry_onnx_opset_t_p(null_call_t *c, c
 /* One input, one output; the bytes of the model. */
 static inline size_t given_onnx_size(const null_call_t *c, const char *name) {
     if (strcmp(name, "input_count") == 0 || strcmp(name, "output_count") == 0) return 1;
+    if (strcmp(name, "shape_count") == 0) return 1;
     if (strcmp(name, "size") == 0) return given_wire()->size;
     (void)c;
     return given_size(name);

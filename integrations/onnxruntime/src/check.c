@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether Gantry has a node: its types, and a model of this node, which libgantry_onnx takes or
+ * refuses by its own rules. Weights are not copied for that. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "provider.h"
+
+/* Larger initializers are inputs of the model that is tried. */
+#define MOST_TRIED_BYTES 4096
+
+/* Element types of which tensors are taken: ONNX's numbers. */
+static bool type_is_taken(int type) {
+    static const uint32_t taken = 1u << 1 | 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5 | 1u << 6 |
+                                  1u << 7 | 1u << 9 | 1u << 10 | 1u << 11 | 1u << 12 | 1u << 13 |
+                                  1u << 16;
+    return type >= 0 && type < 32 && (taken >> type & 1u) != 0;
+}
+
+/* *out_why: NULL if the value is taken. */
+static ort_status_t *check_value(const ort_provider_t *provider, const ort_value_info_t *value,
+                                 const char **out_why) {
+    const ort_api_t *api = provider->api;
+    const ort_type_info_t *type = NULL;
+    const ort_tensor_info_t *info = NULL;
+    size_t rank;
+    int element;
+    *out_why = NULL;
+    if (!value) return NULL;
+    ORT_TRY(api->GetValueInfoTypeInfo(value, &type));
+    if (type) ORT_TRY(api->CastTypeInfoToTensorInfo(type, &info));
+    if (!info) {
+        *out_why = "a value is no tensor";
+        return NULL;
+    }
+    ORT_TRY(api->GetTensorElementType(info, &element));
+    ORT_TRY(api->GetDimensionsCount(info, &rank));
+    if (!type_is_taken(element)) *out_why = "a tensor has an element type that Gantry lacks";
+    if (rank > 8) *out_why = "a tensor has more than 8 dimensions";
+    return NULL;
+}
+
+typedef ort_status_t *(*values_fn)(const ort_node_t *node, const ort_value_info_t **out_values,
+                                   size_t count);
+
+static ort_status_t *check_values(const ort_provider_t *provider, const ort_node_t *node,
+                                  size_t count, values_fn get_values, const char **out_why) {
+    const ort_value_info_t **values = calloc(count + 1, sizeof *values);
+    if (!values) return ort_fail(provider, ORT_FAIL, "out of host memory");
+    ort_status_t *failed = get_values(node, values, count);
+    for (size_t i = 0; i < count && !failed && !*out_why; ++i)
+        failed = check_value(provider, values[i], out_why);
+    free(values);
+    return failed;
+}
+
+static ort_status_t *check_types(const ort_provider_t *provider, const ort_node_t *node,
+                                 const char **out_why) {
+    const ort_api_t *api = provider->api;
+    size_t inputs, outputs, implicit;
+    *out_why = NULL;
+    ORT_TRY(api->Node_GetNumInputs(node, &inputs));
+    ORT_TRY(api->Node_GetNumOutputs(node, &outputs));
+    ORT_TRY(api->Node_GetNumImplicitInputs(node, &implicit));
+    ORT_TRY(check_values(provider, node, inputs, api->Node_GetInputs, out_why));
+    if (!*out_why)
+        ORT_TRY(check_values(provider, node, implicit, api->Node_GetImplicitInputs, out_why));
+    if (!*out_why)
+        ORT_TRY(check_values(provider, node, outputs, api->Node_GetOutputs, out_why));
+    return NULL;
+}
+
+static ort_status_t *write_tried(const ort_provider_t *provider, const ort_graph_t *graph,
+                                 const ort_node_t *node, ort_bytes_t *bytes) {
+    size_t count;
+    ORT_TRY(provider->api->Node_GetNumOutputs(node, &count));
+    const ort_value_info_t **outputs = calloc(count + 1, sizeof *outputs);
+    if (!outputs) return ort_fail(provider, ORT_FAIL, "out of host memory");
+    const ort_part_t part = {.graph = graph,
+                             .nodes = &node,
+                             .node_count = 1,
+                             .outputs = outputs,
+                             .output_count = count,
+                             .most_weight_bytes = MOST_TRIED_BYTES};
+    ort_status_t *failed = provider->api->Node_GetOutputs(node, outputs, count);
+    if (!failed) failed = ort_write_model(provider, &part, bytes);
+    free(outputs);
+    return failed;
+}
+
+ort_status_t *ort_check_node(const ort_provider_t *provider, const ort_graph_t *graph,
+                             const ort_node_t *node, char *text, size_t size, bool *out_has) {
+    gantry_onnx_model_t *model = NULL;
+    ort_bytes_t bytes = {0};
+    const char *why;
+    *out_has = false;
+    ORT_TRY(check_types(provider, node, &why));
+    if (why) {
+        (void)snprintf(text, size, "%s", why);
+        return NULL;
+    }
+    ort_status_t *failed = write_tried(provider, graph, node, &bytes);
+    if (!failed) {
+        *out_has = gantry_onnx_model_load_bytes(provider->runtime, "ONNX Runtime", bytes.data,
+                                                bytes.size, NULL, &model) == GANTRY_OK;
+        if (!*out_has) (void)snprintf(text, size, "%s", gantry_last_message());
+        gantry_onnx_model_release(model);
+    } else {
+        (void)snprintf(text, size, "%s", provider->api->GetErrorMessage(failed));
+        provider->api->ReleaseStatus(failed);
+    }
+    free(bytes.data);
+    return NULL;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which nodes of a graph Gantry takes. A subgraph's own nodes are left: the node that has it is
+ * taken whole, or ONNX Runtime runs it. Each node that is left has a reason, in ONNX Runtime's log
+ * and in the report. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "provider.h"
+
+#define REASON_BYTES 512
+#define MOST_LINES 16 /* of the log, for one graph */
+
+/* The nodes of a graph, and what becomes of them. */
+typedef struct claim_t {
+    const ort_provider_t *provider;
+    const ort_graph_t *graph;
+    const ort_logger_t *logger;
+    FILE *report;
+    size_t count, left, edge_count, edge_room;
+    const ort_node_t **nodes;
+    size_t *ids, most_id; /* ids: of a node by its number in ONNX Runtime, 1 and its index */
+    bool *wanted;
+    size_t *first, *edges;
+    int32_t *groups, *levels;
+} claim_t;
+
+/* ---- reasons ---- */
+
+static void log_text(const claim_t *claim, int level, const char *text) {
+    ort_status_t *failed =
+        claim->provider->api->Logger_LogMessage(claim->logger, level, text, "gantry", 0, "claim");
+    if (failed) claim->provider->api->ReleaseStatus(failed);
+}
+
+static ort_status_t *note_left(claim_t *claim, const ort_node_t *node, const char *reason) {
+    const ort_api_t *api = claim->provider->api;
+    char text[REASON_BYTES + 512];
+    const char *name, *op;
+    ORT_TRY(api->Node_GetName(node, &name));
+    ORT_TRY(api->Node_GetOperatorType(node, &op));
+    (void)snprintf(text, sizeof text, "Gantry leaves node '%.200s' (%.60s) to ONNX Runtime: %s",
+                   name, op, reason);
+    if (claim->report) (void)fprintf(claim->report, "%s\n", text);
+    if (++claim->left <= MOST_LINES) log_text(claim, ORT_LOG_WARNING, text);
+    return NULL;
+}
+
+static ort_status_t *check_all(claim_t *claim) {
+    for (size_t i = 0; i < claim->count; ++i) {
+        char reason[REASON_BYTES] = "";
+        ORT_TRY(ort_check_node(claim->provider, claim->graph, claim->nodes[i], reason,
+                               sizeof reason, &claim->wanted[i]));
+        if (!claim->wanted[i]) ORT_TRY(note_left(claim, claim->nodes[i], reason));
+    }
+    return NULL;
+}
+
+/* ---- edges ---- */
+
+static ort_status_t *number_nodes(claim_t *claim) {
+    const ort_api_t *api = claim->provider->api;
+    size_t id;
+    for (size_t i = 0; i < claim->count; ++i) {
+        ORT_TRY(api->Node_GetId(claim->nodes[i], &id));
+        if (id >= claim->most_id) claim->most_id = id + 1;
+    }
+    claim->ids = calloc(claim->most_id + 1, sizeof *claim->ids);
+    if (!claim->ids) return ort_fail(claim->provider, ORT_FAIL, "Gantry: out of host memory");
+    for (size_t i = 0; i < claim->count; ++i) {
+        ORT_TRY(api->Node_GetId(claim->nodes[i], &id));
+        claim->ids[id] = i + 1;
+    }
+    return NULL;
+}
+
+static bool add_edge(claim_t *claim, size_t from) {
+    if (claim->edge_count == claim->edge_room) {
+        const size_t room = 2 * claim->edge_room + 64;
+        size_t *grown = realloc(claim->edges, room * sizeof *grown);
+        if (!grown) return false;
+        claim->edges = grown;
+        claim->edge_room = room;
+    }
+    claim->edges[claim->edge_count++] = from;
+    return true;
+}
+
+/* A value from a graph around this one has a producer of another graph, whose number says nothing
+ * here. */
+static ort_status_t *add_producer(claim_t *claim, const ort_value_info_t *value, size_t to) {
+    const ort_api_t *api = claim->provider->api;
+    const ort_node_t *producer = NULL;
+    size_t id, output;
+    if (!value) return NULL;
+    ORT_TRY(api->ValueInfo_GetValueProducer(value, &producer, &output));
+    if (!producer) return NULL;
+    ORT_TRY(api->Node_GetId(producer, &id));
+    if (id >= claim->most_id || claim->ids[id] == 0 || claim->ids[id] > to) return NULL;
+    return add_edge(claim, claim->ids[id] - 1)
+               ? NULL
+               : ort_fail(claim->provider, ORT_FAIL, "Gantry: out of host memory");
+}
+
+static ort_status_t *add_edges_of(claim_t *claim, size_t i, bool implicit) {
+    const ort_api_t *api = claim->provider->api;
+    const ort_node_t *node = claim->nodes[i];
+    size_t count;
+    ORT_TRY(implicit ? api->Node_GetNumImplicitInputs(node, &count)
+                     : api->Node_GetNumInputs(node, &count));
+    const ort_value_info_t **values = calloc(count + 1, sizeof *values);
+    if (!values) return ort_fail(claim->provider, ORT_FAIL, "Gantry: out of host memory");
+    ort_status_t *failed = implicit ? api->Node_GetImplicitInputs(node, values, count)
+                                    : api->Node_GetInputs(node, values, count);
+    for (size_t k = 0; k < count && !failed; ++k) failed = add_producer(claim, values[k], i);
+    free(values);
+    return failed;
+}
+
+static ort_status_t *add_all_edges(claim_t *claim) {
+    ORT_TRY(number_nodes(claim));
+    for (size_t i = 0; i < claim->count; ++i) {
+        claim->first[i] = claim->edge_count;
+        ORT_TRY(add_edges_of(claim, i, false));
+        ORT_TRY(add_edges_of(claim, i, true));
+    }
+    claim->first[claim->count] = claim->edge_count;
+    return NULL;
+}
+
+/* ---- groups ---- */
+
+static ort_status_t *fuse_group(const claim_t *claim, int32_t group, const ort_node_t **members,
+                                ort_support_t *support) {
+    const ort_fusion_options_t options = {.version = ORT_VERSION,
+                                          .drop_constant_initializers = true};
+    size_t count = 0;
+    for (size_t i = 0; i < claim->count; ++i)
+        if (claim->groups[i] == group) members[count++] = claim->nodes[i];
+    return claim->provider->ep_api->AddNodesToFuse(support, members, count, &options);
+}
+
+static ort_status_t *fuse_groups(const claim_t *claim, ort_support_t *support) {
+    const int32_t groups = ort_partition(claim->count, claim->wanted, claim->first, claim->edges,
+                                         claim->groups, claim->levels);
+    const ort_node_t **members = calloc(claim->count + 1, sizeof *members);
+    ort_status_t *failed =
+        members ? NULL : ort_fail(claim->provider, ORT_FAIL, "Gantry: out of host memory");
+    for (int32_t group = 0; group < groups && !failed; ++group)
+        failed = fuse_group(claim, group, members, support);
+    free(members);
+    return failed;
+}
+
+static void summarize(const claim_t *claim) {
+    char text[160];
+    (void)snprintf(text, sizeof text, "Gantry takes %zu of %zu nodes", claim->count - claim->left,
+                   claim->count);
+    log_text(claim, claim->left > 0 ? ORT_LOG_WARNING : ORT_LOG_INFO, text);
+    if (claim->report) (void)fprintf(claim->report, "%s\n", text);
+}
+
+static ort_status_t *claim_in(claim_t *claim, ort_support_t *support) {
+    const size_t count = claim->count;
+    claim->nodes = calloc(count + 1, sizeof *claim->nodes);
+    claim->wanted = calloc(count + 1, sizeof *claim->wanted);
+    claim->first = calloc(count + 1, sizeof *claim->first);
+    claim->groups = calloc(count + 1, sizeof *claim->groups);
+    claim->levels = calloc(count + 1, sizeof *claim->levels);
+    if (!claim->nodes || !claim->wanted || !claim->first || !claim->groups || !claim->levels)
+        return ort_fail(claim->provider, ORT_FAIL, "Gantry: out of host memory");
+    ORT_TRY(claim->provider->api->Graph_GetNodes(claim->graph, claim->nodes, count));
+    ORT_TRY(check_all(claim));
+    ORT_TRY(add_all_edges(claim));
+    ORT_TRY(fuse_groups(claim, support));
+    summarize(claim);
+    return NULL;
+}
+
+ort_status_t *ort_claim_nodes(const ort_provider_t *provider, const ort_graph_t *graph,
+                              const ort_logger_t *logger, const char *report,
+                              ort_support_t *support) {
+    claim_t claim = {.provider = provider, .graph = graph, .logger = logger};
+    const ort_node_t *parent = NULL;
+    ORT_TRY(provider->api->Graph_GetParentNode(graph, &parent));
+    if (parent) return NULL;
+    ORT_TRY(provider->api->Graph_GetNumNodes(graph, &claim.count));
+    if (report) claim.report = fopen(report, "a");
+    ort_status_t *failed = claim_in(&claim, support);
+    if (claim.report) (void)fclose(claim.report);
+    free(claim.nodes);
+    free(claim.ids);
+    free(claim.wanted);
+    free(claim.first);
+    free(claim.edges);
+    free(claim.groups);
+    free(claim.levels);
+    return failed;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Devices and sessions. Each of Gantry's GPUs is a device that the provider describes itself,
+ * because ONNX Runtime does not list all cards; its metadata have Gantry's name for it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "provider.h"
+
+#define VENDOR_ID 0x10000u
+#define DEVICE_KEY "gantry_device"
+
+/* The provider in a process. */
+typedef struct provider_factory_t {
+    ort_factory_t base; /* must be first */
+    ort_provider_t *provider;
+    ort_hardware_t *hardware[ORT_MOST_DEVICES]; /* those that it described */
+    size_t hardware_count;
+} provider_factory_t;
+
+static const char *factory_name(const ort_factory_t *self) {
+    (void)self;
+    return ORT_PROVIDER_NAME;
+}
+
+static const char *factory_vendor(const ort_factory_t *self) {
+    (void)self;
+    return "Gantry";
+}
+
+static uint32_t factory_vendor_id(const ort_factory_t *self) {
+    (void)self;
+    return VENDOR_ID;
+}
+
+static const char *factory_version(const ort_factory_t *self) {
+    (void)self;
+    return gantry_version();
+}
+
+/* ---- devices ---- */
+
+static ort_status_t *add_device(provider_factory_t *factory, const ort_hardware_t *hardware,
+                                const char *name, const char *hardware_name,
+                                ort_ep_device_t **out_device) {
+    const ort_provider_t *provider = factory->provider;
+    ort_hardware_t *made = NULL;
+    ort_pairs_t *metadata = NULL;
+    ort_status_t *failed = NULL;
+    provider->api->CreateKeyValuePairs(&metadata);
+    provider->api->AddKeyValuePair(metadata, DEVICE_KEY, name);
+    provider->api->AddKeyValuePair(metadata, "name", hardware_name);
+    if (!hardware) {
+        failed = provider->ep_api->CreateHardwareDevice(
+            ORT_DEVICE_GPU, VENDOR_ID, (uint32_t)factory->hardware_count, "Gantry", metadata,
+            &made);
+        if (!failed) factory->hardware[factory->hardware_count++] = made;
+    }
+    if (!failed)
+        failed = provider->ep_api->CreateEpDevice(&factory->base, hardware ? hardware : made,
+                                                  metadata, NULL, out_device);
+    provider->api->ReleaseKeyValuePairs(metadata);
+    return failed;
+}
+
+static ort_status_t *add_gpus(provider_factory_t *factory, ort_ep_device_t **out_devices,
+                              size_t room, size_t *count) {
+    const gantry_logical_device_t *devices[ORT_MOST_DEVICES];
+    size_t found = 0;
+    char name[32];
+    const gantry_status_t status = gantry_list_logical_devices(
+        factory->provider->runtime, "GPU", ORT_MOST_DEVICES, devices, &found);
+    if (status != GANTRY_OK) return ort_fail_as(factory->provider, status, gantry_last_message());
+    for (size_t i = 0; i < found && i < ORT_MOST_DEVICES && *count < room; ++i) {
+        gantry_device_details_t details = {.struct_size = sizeof details};
+        if (factory->hardware_count == ORT_MOST_DEVICES) break;
+        (void)snprintf(name, sizeof name, "/GPU:%zu", i);
+        (void)gantry_get_device_details(factory->provider->runtime,
+                                        gantry_logical_device_physical(devices[i]), &details);
+        ORT_TRY(add_device(factory, NULL, name, details.hardware_name ? details.hardware_name : "",
+                           &out_devices[*count]));
+        ++*count;
+    }
+    return NULL;
+}
+
+static ort_status_t *factory_devices(ort_factory_t *self, const ort_hardware_t *const *hardware,
+                                     size_t hardware_count, ort_ep_device_t **out_devices,
+                                     size_t room, size_t *out_count) {
+    provider_factory_t *factory = (provider_factory_t *)self;
+    const ort_provider_t *provider = factory->provider;
+    *out_count = 0;
+    ORT_TRY(add_gpus(factory, out_devices, room, out_count));
+    for (size_t i = 0; i < hardware_count && provider->offers_cpu && *out_count < room; ++i) {
+        if (provider->api->HardwareDevice_Type(hardware[i]) != ORT_DEVICE_CPU) continue;
+        ORT_TRY(add_device(factory, hardware[i], "/CPU:0", "CPU", &out_devices[*out_count]));
+        ++*out_count;
+        break;
+    }
+    return NULL;
+}
+
+/* ---- sessions ---- */
+
+static ort_status_t *factory_begin(ort_factory_t *self, const ort_hardware_t *const *hardware,
+                                   const ort_pairs_t *const *metadata, size_t count,
+                                   const ort_session_options_t *options,
+                                   const ort_logger_t *logger, ort_ep_t **out_ep) {
+    const provider_factory_t *factory = (const provider_factory_t *)self;
+    const ort_provider_t *provider = factory->provider;
+    const char *device =
+        count > 0 && metadata[0] ? provider->api->GetKeyValue(metadata[0], DEVICE_KEY) : NULL;
+    (void)hardware;
+    *out_ep = NULL;
+    return ort_ep_create(factory->provider, device ? device : "/GPU:0", options, logger, out_ep);
+}
+
+static void factory_end(ort_factory_t *self, ort_ep_t *ep) {
+    (void)self;
+    ort_ep_release(ep);
+}
+
+/* ---- memory, which is the host's ---- */
+
+static ort_status_t *factory_allocator(ort_factory_t *self, const void *memory,
+                                       const ort_pairs_t *options, void **out_allocator) {
+    (void)self;
+    (void)memory;
+    (void)options;
+    *out_allocator = NULL;
+    return NULL;
+}
+
+static void factory_forget_allocator(ort_factory_t *self, void *allocator) {
+    (void)self;
+    (void)allocator;
+}
+
+static ort_status_t *factory_transfer(ort_factory_t *self, void **out_transfer) {
+    (void)self;
+    *out_transfer = NULL;
+    return NULL;
+}
+
+static bool factory_has_streams(const ort_factory_t *self) {
+    (void)self;
+    return false;
+}
+
+ort_factory_t *ort_factory_create(ort_provider_t *provider) {
+    provider_factory_t *factory = calloc(1, sizeof *factory);
+    if (!factory) return NULL;
+    factory->base = (ort_factory_t){.version = ORT_VERSION,
+                                    .GetName = factory_name,
+                                    .GetVendor = factory_vendor,
+                                    .GetSupportedDevices = factory_devices,
+                                    .CreateEp = factory_begin,
+                                    .ReleaseEp = factory_end,
+                                    .GetVendorId = factory_vendor_id,
+                                    .GetVersion = factory_version,
+                                    .CreateAllocator = factory_allocator,
+                                    .ReleaseAllocator = factory_forget_allocator,
+                                    .CreateDataTransfer = factory_transfer,
+                                    .IsStreamAware = factory_has_streams};
+    factory->provider = ort_provider_retain(provider);
+    return &factory->base;
+}
+
+void ort_factory_release(ort_factory_t *base) {
+    provider_factory_t *factory = (provider_factory_t *)base;
+    if (!factory) return;
+    for (size_t i = 0; i < factory->hardware_count; ++i)
+        factory->provider->ep_api->ReleaseHardwareDevice(factory->hardware[i]);
+    ort_provider_release(factory->provider);
+    free(factory);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdatomic.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "provider.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+
+/* With its references. */
+typedef struct counted_provider_t {
+    ort_provider_t provider;
+    atomic_size_t uses;
+} counted_provider_t;
+
+ort_provider_t *ort_provider_retain(ort_provider_t *provider) {
+    (void)atomic_fetch_add(&((counted_provider_t *)provider)->uses, 1);
+    return provider;
+}
+
+void ort_provider_release(ort_provider_t *provider) {
+    counted_provider_t *counted = (counted_provider_t *)provider;
+    if (atomic_fetch_sub(&counted->uses, 1) != 1) return;
+    gantry_runtime_release(provider->runtime);
+    free(counted);
+}
+
+ort_status_t *ort_fail(const ort_provider_t *provider, int code, const char *format, ...) {
+    char text[2048];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return provider->api->CreateStatus(code, text);
+}
+
+ort_status_t *ort_fail_as(const ort_provider_t *provider, gantry_status_t status,
+                          const char *text) {
+    const int code = status == GANTRY_INVALID_ARGUMENT ? ORT_INVALID_ARGUMENT
+                     : status == GANTRY_UNIMPLEMENTED  ? ORT_NOT_IMPLEMENTED
+                                                       : ORT_RUNTIME_EXCEPTION;
+    return ort_fail(provider, code, "Gantry: %s: %s", gantry_status_name(status), text);
+}
+
+/* An ONNX Runtime that is too old makes the status by its own table. */
+static ort_status_t *refuse_version(const ort_api_base_t *base) {
+    char text[256];
+    const ort_api_t *old = NULL;
+    for (uint32_t version = ORT_VERSION - 1; version > 0 && !old; --version)
+        old = base->GetApi(version);
+    (void)snprintf(text, sizeof text,
+                   "Gantry's provider needs ONNX Runtime 1.%d or newer; this is %s", ORT_VERSION,
+                   base->GetVersionString());
+    return old ? old->CreateStatus(ORT_NOT_IMPLEMENTED, text) : NULL;
+}
+
+/* The CPU is offered only if somebody asks for it: selection by a policy would prefer it to ONNX
+ * Runtime's own provider, which nobody wants on a machine without a card. */
+static bool asks_for_cpu(const char *name) {
+    const char *variable = getenv("GANTRY_ORT_CPU");
+    const size_t size = strlen(name);
+    return (variable && strcmp(variable, "1") == 0) ||
+           (size >= 4 && strcmp(name + size - 4, ".cpu") == 0);
+}
+
+EXPORTED ort_status_t *CreateEpFactories(const char *name, const ort_api_base_t *base,
+                                         const ort_logger_t *logger, ort_factory_t **out_factories,
+                                         size_t room, size_t *out_count);
+EXPORTED ort_status_t *CreateEpFactories(const char *name, const ort_api_base_t *base,
+                                         const ort_logger_t *logger, ort_factory_t **out_factories,
+                                         size_t room, size_t *out_count) {
+    const ort_api_t *api = base->GetApi(ORT_VERSION);
+    (void)logger;
+    *out_count = 0;
+    if (!api) return refuse_version(base);
+    if (room < 1) return api->CreateStatus(ORT_INVALID_ARGUMENT, "there is no room for a factory");
+    counted_provider_t *counted = calloc(1, sizeof *counted);
+    if (!counted) return api->CreateStatus(ORT_FAIL, "out of host memory");
+    counted->provider.api = api;
+    counted->provider.ep_api = api->GetEpApi();
+    counted->provider.offers_cpu = asks_for_cpu(name);
+    atomic_init(&counted->uses, 1);
+    const gantry_status_t status = gantry_runtime_create(NULL, &counted->provider.runtime);
+    ort_status_t *failed = NULL;
+    if (status != GANTRY_OK)
+        failed = ort_fail_as(&counted->provider, status, gantry_last_message());
+    else if (!(out_factories[0] = ort_factory_create(&counted->provider)))
+        failed = api->CreateStatus(ORT_FAIL, "out of host memory");
+    *out_count = failed ? 0 : 1;
+    ort_provider_release(&counted->provider);
+    return failed;
+}
+
+EXPORTED ort_status_t *ReleaseEpFactory(ort_factory_t *factory);
+EXPORTED ort_status_t *ReleaseEpFactory(ort_factory_t *factory) {
+    ort_factory_release(factory);
+    return NULL;
+}

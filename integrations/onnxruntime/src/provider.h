@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The provider: what its files share.
+ *
+ *     plugin.c      the two functions that ONNX Runtime looks up
+ *     factory.c     devices and sessions
+ *     ep.c          a session: its options, what it compiles
+ *     claim.c       which nodes of a graph it takes, and why it leaves the others
+ *     check.c       whether Gantry has a node, with the reason
+ *     partition.c   groups of nodes, none with a path out of it and back
+ *     bytes.c       a graph of ONNX Runtime as an ONNX file in memory
+ *     compute.c     runs a group as a model of libgantry_onnx
+ *
+ * A group of nodes becomes the bytes of an ONNX file, which gantry_onnx_model_load_bytes takes: so
+ * libgantry_onnx has the only list of ops and their rules, and weights are copied once, into bytes
+ * that tensors use in place.
+ *
+ * Owner: ONNX Runtime releases factories, sessions and computes; each holds a reference to the
+ * provider, so they may go in any order. Threads: as the struct says. */
+#ifndef GANTRY_ORT_PROVIDER_H
+#define GANTRY_ORT_PROVIDER_H
+
+#include <gantry/gantry.h>
+#include <gantry_onnx/onnx.h>
+
+#include "ort_abi.h"
+
+#define ORT_PROVIDER_NAME "GantryExecutionProvider"
+#define ORT_MOST_DEVICES 16
+
+/* What lives as long as anything of the provider. Thread-safe. */
+typedef struct ort_provider_t {
+    const ort_api_t *api;
+    const ort_ep_api_t *ep_api;
+    gantry_runtime_t *runtime;
+    bool offers_cpu;
+} ort_provider_t;
+
+ort_provider_t *ort_provider_retain(ort_provider_t *provider);
+void ort_provider_release(ort_provider_t *provider);
+
+/* A status with a text; the code follows from Gantry's. */
+ort_status_t *ort_fail(const ort_provider_t *provider, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The status of Gantry with the thread's last message. */
+ort_status_t *ort_fail_as(const ort_provider_t *provider, gantry_status_t status,
+                          const char *text);
+
+/* Hands a failure of ONNX Runtime on. */
+#define ORT_TRY(expression)                  \
+    do {                                     \
+        ort_status_t *failed_ = (expression); \
+        if (failed_) return failed_;         \
+    } while (0)
+
+/* ---- factory.c ---- */
+ort_factory_t *ort_factory_create(ort_provider_t *provider);
+void ort_factory_release(ort_factory_t *factory);
+
+/* ---- ep.c ---- */
+/* device: Gantry's name. options: those of the session, of which the provider's are read:
+ *
+ *     ep.gantryexecutionprovider.device   "/GPU:1", in place of the device that was chosen
+ *     ep.gantryexecutionprovider.report   a file that gets a line for each node that is left */
+ort_status_t *ort_ep_create(ort_provider_t *provider, const char *device,
+                            const ort_session_options_t *options, const ort_logger_t *logger,
+                            ort_ep_t **out_ep);
+void ort_ep_release(ort_ep_t *ep);
+
+/* ---- bytes.c ---- */
+/* Bytes that grow. is_full: memory was out. */
+typedef struct ort_bytes_t {
+    uint8_t *data;
+    size_t size, room;
+    bool is_full;
+} ort_bytes_t;
+
+/* Some nodes of a graph, and what they get and give. */
+typedef struct ort_part_t {
+    const ort_graph_t *graph;
+    const ort_node_t *const *nodes;
+    size_t node_count;
+    /* Inputs in their order; NULL: those that the nodes read and do not make. */
+    const ort_value_info_t *const *inputs, *const *outputs;
+    size_t input_count, output_count;
+    size_t most_weight_bytes; /* A larger initializer becomes an input. */
+} ort_part_t;
+
+/* Writes a model of these nodes; out is zero, and the caller frees its data. */
+ort_status_t *ort_write_model(const ort_provider_t *provider, const ort_part_t *part,
+                              ort_bytes_t *out);
+
+/* ---- check.c ---- */
+/* Whether Gantry has a node: *out_reason is "" then, else why not; text is room for it. */
+ort_status_t *ort_check_node(const ort_provider_t *provider, const ort_graph_t *graph,
+                             const ort_node_t *node, char *text, size_t size, bool *out_has);
+
+/* ---- claim.c ---- */
+/* Tells ONNX Runtime the groups of nodes of a graph. report: NULL, or a file that gets lines. */
+ort_status_t *ort_claim_nodes(const ort_provider_t *provider, const ort_graph_t *graph,
+                              const ort_logger_t *logger, const char *report,
+                              ort_support_t *support);
+
+/* ---- partition.c ---- */
+/* Gives each node that is wanted the number of its group, from 0 on; others get -1. producers:
+ * for node i those from first[i] to first[i + 1], each before i. Returns the number of groups. */
+int32_t ort_partition(size_t count, const bool *wanted, const size_t *first,
+                      const size_t *producers, int32_t *out_groups, int32_t *levels);
+
+/* ---- compute.c ---- */
+ort_status_t *ort_compute_create(ort_provider_t *provider, const char *device,
+                                 const ort_graph_t *graph, const ort_node_t *fused,
+                                 ort_compute_t **out_compute);
+void ort_compute_release(ort_compute_t *compute);
+
+#endif

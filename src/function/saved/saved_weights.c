@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The weights of a saved function. Those that the host has in its own memory are made first, and
+ * then read, neighbours in the file by one call; all others are loaded one by one. Variables come
+ * last, because they may be copies. */
+#include "function/saved/saved_weights.h"
+
+#include <sys/uio.h>
+
+#include <gantry/io.h>
+
+#include "base/files.h"
+#include "run/runtime_state.h"
+#include "run/scope_state.h"
+#include "run/tensor_stream.h"
+
+#define MOST_PARTS 64 /* of one read */
+
+typedef struct weights_load_t {
+    const gantry__saved_file_t *from;
+    bool *is_taken; /* by tensor of the header */
+    struct iovec parts[MOST_PARTS];
+    size_t part_count;
+    uint64_t begin, end; /* the place of the parts in the file */
+} weights_load_t;
+
+/* ---- tensors of the file ---- */
+
+static GANTRY__COLD gantry_status_t saved_weights_fail(const gantry__saved_weight_t *weight,
+                                                       const gantry__safetensors_tensor_t *tensor) {
+    char wanted[GANTRY_MAX_RANK * 24], stored[GANTRY_MAX_RANK * 24];
+    (void)gantry_shape_format(&weight->shape, wanted, sizeof wanted);
+    (void)gantry_shape_format(&tensor->shape, stored, sizeof stored);
+    return gantry__fail(GANTRY_DATA_LOSS, "tensor \"%s\" is %s %s; its graph accepts %s %s",
+                        gantry__graph_label(weight->name).text, tensor->type_name, stored,
+                        gantry_dtype_name(weight->dtype), wanted);
+}
+
+static gantry_status_t saved_weights_find(const weights_load_t *load,
+                                          const gantry__saved_weight_t *weight,
+                                          const gantry__safetensors_tensor_t **out) {
+    const gantry__safetensors_t *header = &load->from->header;
+    const gantry__safetensors_tensor_t *tensor = gantry__safetensors_find(header, weight->name);
+    if (!tensor)
+        return gantry__fail(GANTRY_DATA_LOSS, "it has no tensor \"%s\", which its graph needs",
+                            gantry__graph_label(weight->name).text);
+    bool *is_taken = &load->is_taken[tensor - header->tensors];
+    if (*is_taken)
+        return gantry__fail(GANTRY_DATA_LOSS, "its graph has the tensor \"%s\" twice",
+                            gantry__graph_label(weight->name).text);
+    *is_taken = true;
+    *out = tensor;
+    if (tensor->dtype == weight->dtype && tensor->dim_count <= GANTRY_MAX_RANK &&
+        gantry_shape_equal(&tensor->shape, &weight->shape))
+        return GANTRY_OK;
+    return saved_weights_fail(weight, tensor);
+}
+
+/* ---- elements ---- */
+
+static gantry_status_t weights_read_parts(weights_load_t *load) {
+    const size_t count = load->part_count;
+    load->part_count = 0;
+    return gantry__file_read_parts(load->from->file, load->from->path, load->begin, load->parts,
+                                   count);
+}
+
+/* The elements are read with others that follow each other in the file. */
+static gantry_status_t weights_add_part(weights_load_t *load, uint64_t begin,
+                                        const gantry_tensor_t *made) {
+    if (made->size_bytes == 0) return GANTRY_OK;
+    if (load->part_count == MOST_PARTS || begin != load->end) GANTRY__TRY(weights_read_parts(load));
+    if (load->part_count == 0) load->begin = begin;
+    load->parts[load->part_count++] = (struct iovec){made->data, made->size_bytes};
+    load->end = begin + made->size_bytes;
+    return GANTRY_OK;
+}
+
+/* A tensor that was read with the front is copied from there. */
+static const gantry_tensor_t *load_alone(gantry_scope_t *scope, const gantry__saved_file_t *from,
+                                         const gantry__safetensors_tensor_t *tensor,
+                                         bool is_in_front) {
+    const uint64_t begin = from->data_offset + tensor->begin;
+    if (is_in_front)
+        return gantry_constant(scope, tensor->dtype, tensor->shape, from->front + begin,
+                               (size_t)(tensor->end - tensor->begin));
+    return (from->maps ? gantry_map_elements : gantry_load_elements)(
+        scope, from->file, from->path, (int64_t)begin, tensor->dtype, tensor->shape);
+}
+
+/* Elements of bool are looked at one by one where they are read. */
+static gantry_status_t load_weight(weights_load_t *load, gantry__saved_weight_t *weight) {
+    const gantry__saved_file_t *from = load->from;
+    const gantry__safetensors_tensor_t *tensor = NULL;
+    GANTRY__TRY(saved_weights_find(load, weight, &tensor));
+    const bool is_plain = !from->maps && tensor->dtype != GANTRY_BOOL;
+    const bool is_in_front = is_plain && from->data_offset + tensor->end <= from->front_bytes;
+    gantry_scope_t *scope =
+        weight->flags & GANTRY__SAVED_ON_HOST && from->host ? from->host : from->scope;
+    if (is_plain && !is_in_front) {
+        GANTRY__TRY(gantry__tensor_to_fill(scope, tensor->dtype, &tensor->shape, &weight->tensor));
+        if (weight->tensor)
+            return weights_add_part(load, from->data_offset + tensor->begin, weight->tensor);
+    }
+    const gantry_tensor_t *loaded = load_alone(scope, from, tensor, is_in_front);
+    weight->tensor = gantry_tensor_retain(loaded);
+    gantry_tensor_drop(scope, loaded);
+    return loaded ? GANTRY_OK : gantry_scope_status(scope);
+}
+
+static gantry_status_t weights_make_variable(const gantry__saved_file_t *from,
+                                             gantry__saved_weight_t *weight) {
+    gantry_scope_t *scope =
+        weight->flags & GANTRY__SAVED_ON_HOST && from->host ? from->host : from->scope;
+    weight->variable = gantry_variable_create(scope, weight->tensor, weight->name);
+    gantry_tensor_release(weight->tensor);
+    weight->tensor = NULL;
+    return weight->variable ? GANTRY_OK : gantry_scope_status(scope);
+}
+
+static gantry_status_t weights_load_all(weights_load_t *load, gantry__saved_weight_t *weights,
+                                        uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) GANTRY__TRY(load_weight(load, &weights[i]));
+    GANTRY__TRY(weights_read_parts(load));
+    for (uint32_t i = 0; i < count; ++i) {
+        if (weights[i].flags & GANTRY__SAVED_IS_VARIABLE)
+            GANTRY__TRY(weights_make_variable(load->from, &weights[i]));
+    }
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__saved_load_weights(void *file, gantry__saved_weight_t *weights,
+                                           uint32_t count) {
+    const gantry__saved_file_t *from = file;
+    const gantry__heap_t *heap = &from->runtime->heap;
+    weights_load_t load = {.from = from, .is_taken = gantry__heap_zalloc(heap, from->header.count)};
+    if (!load.is_taken) return GANTRY_RESOURCE_EXHAUSTED;
+    const gantry_status_t status = weights_load_all(&load, weights, count);
+    gantry__heap_free(heap, load.is_taken, from->header.count);
+    return status;
+}

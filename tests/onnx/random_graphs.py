@@ -1,0 +1,295 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes random models of several nodes, with the outputs of ONNX Runtime: cases of node_tests.c.
+
+    random_graphs.py FOLDER [--seed N] [--count N]
+
+A model has two inputs, 4 to 14 steps over the values so far, and all values that nobody reads as outputs, with some
+others. Steps are elementwise ops, reductions, normalisations, convolutions and pools, products, moves, shape
+arithmetic, and an If whose condition the values decide. Operator sets are 13 to 22. Models whose outputs are not finite,
+or that ONNX Runtime refuses, are left out. Needs onnx, onnxruntime and numpy.
+"""
+import argparse
+import importlib.util
+import os
+import random
+import sys
+
+import numpy as np
+import onnxruntime
+from onnx import TensorProto, helper
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SPEC = importlib.util.spec_from_file_location("make_versions", os.path.join(HERE, "make_versions.py"))
+versions = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(versions)
+
+OPSETS = (13, 14, 15, 16, 17, 18, 19, 20, 21, 22)
+UNARY = ("Relu", "Sigmoid", "Tanh", "Abs", "Neg", "Softplus", "Softsign", "Erf", "HardSwish", "HardSigmoid", "LeakyRelu", "Elu", "Selu",
+         "Identity", "Sin", "Cos", "ThresholdedRelu", "Celu", "Gelu", "Mish")
+SINCE = {"HardSwish": 14, "Gelu": 20, "Mish": 18, "LayerNormalization": 17}
+BINARY = ("Add", "Sub", "Mul", "Max", "Min", "Add", "Mul")
+REDUCTIONS = ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2", "ReduceLogSumExp")
+MOST_ELEMENTS = 4000
+
+
+class Graph:
+    """A graph that grows: values are names with shapes of float32."""
+
+    def __init__(self, rng, numbers, opset, prefix="", values=()):
+        self.rng, self.numbers, self.opset, self.prefix = rng, numbers, opset, prefix
+        self.nodes, self.tensors, self.values, self.read, self.count = [], [], list(values), set(), 0
+
+    def name(self, kind):
+        self.count += 1
+        return self.rng.choice(("{p}{k}{n}", "{p}/{k}:{n}", "{p}{k} {n}'", "model/{p}{k}/{n}:0")).format(p=self.prefix, k=kind, n=self.count)
+
+    def constant(self, shape, low=-1.5, high=1.5):
+        return self.tensor(self.numbers.uniform(low, high, shape).astype(np.float32))
+
+    def ints(self, *values):
+        return self.tensor(np.array(values, np.int64))
+
+    def tensor(self, array):
+        name = self.name("c")
+        self.tensors.append(versions.tensor_of(name, array))
+        return name
+
+    def node(self, op, inputs, **attrs):
+        """A node whose result is no value of later steps."""
+        if self.opset < SINCE.get(op, 0):
+            op = "Tanh"
+        name = self.name(op)
+        self.nodes.append(helper.make_node(op, inputs, [name], name=name, **attrs))
+        self.read.update(inputs)
+        return name
+
+    def emit(self, op, inputs, shape, **attrs):
+        name = self.node(op, inputs, **attrs)
+        self.values.append((name, tuple(shape)))
+        return name
+
+    def pick(self, rank=None):
+        found = [value for value in self.values if rank is None or len(value[1]) == rank]
+        return self.rng.choice(found[-5:]) if found else None
+
+
+def step_unary(graph):
+    x, shape = graph.pick()
+    op = graph.rng.choice(UNARY)
+    graph.emit(op, [x], shape)
+
+
+def step_safe(graph):
+    """Ops whose argument must not be any number."""
+    x, shape = graph.pick()
+    op = graph.rng.choice(("Exp", "Sqrt", "Reciprocal", "Log", "Pow"))
+    if op == "Exp":
+        graph.emit(op, [graph.node("Tanh", [x])], shape)
+        return
+    above = graph.node("Add", [graph.node("Abs", [x]), graph.constant((), 0.5, 1.5)])
+    graph.emit(op, [above, graph.constant((), -1, 2)] if op == "Pow" else [above], shape)
+
+
+def step_clip(graph):
+    x, shape = graph.pick()
+    graph.emit("Clip", [x, graph.constant((), -1, 0), graph.constant((), 0, 1)][: graph.rng.choice((2, 3))], shape)
+
+
+def step_binary(graph):
+    x, shape = graph.pick()
+    op = graph.rng.choice(BINARY)
+    same = [name for name, other in graph.values if other == shape]
+    if graph.rng.random() < 0.5:
+        graph.emit(op, [x, graph.rng.choice(same)], shape)
+        return
+    part = tuple(1 if graph.rng.random() < 0.4 else size for size in shape[graph.rng.randint(0, len(shape)) :])
+    inputs = [x, graph.constant(part)]
+    graph.emit(op, inputs[::-1] if graph.rng.random() < 0.3 else inputs, shape)
+
+
+def step_reduce(graph):
+    x, shape = graph.pick()
+    if not shape:
+        return
+    axis, op, keeps = graph.rng.randint(0, len(shape) - 1), graph.rng.choice(REDUCTIONS), graph.rng.random() < 0.8
+    result = [1 if i == axis else size for i, size in enumerate(shape)] if keeps else shape[:axis] + shape[axis + 1 :]
+    if graph.opset >= (13 if op == "ReduceSum" else 18):
+        reduced = graph.emit(op, [x, graph.ints(axis - len(shape))], result, keepdims=int(keeps))
+    else:
+        reduced = graph.emit(op, [x], result, axes=[axis], keepdims=int(keeps))
+    if keeps and graph.rng.random() < 0.6:
+        graph.emit(graph.rng.choice(("Sub", "Mul", "Add")), [x, reduced], shape)
+
+
+def step_norm(graph):
+    x, shape = graph.pick()
+    if not shape:
+        return
+    axis = graph.rng.randint(-len(shape), -1)
+    kind = graph.rng.choice(("Softmax", "LogSoftmax", "LayerNormalization", "InstanceNormalization", "BatchNormalization"))
+    if kind == "LayerNormalization" and graph.opset >= 17:
+        graph.emit(kind, [x, graph.constant(shape[axis:]), graph.constant(shape[axis:])], shape, axis=axis)
+    elif kind == "InstanceNormalization" and len(shape) >= 3:
+        graph.emit(kind, [x, graph.constant(shape[1:2]), graph.constant(shape[1:2])], shape)
+    elif kind == "BatchNormalization" and len(shape) >= 2:
+        each = shape[1:2]
+        graph.emit(kind, [x, graph.constant(each), graph.constant(each), graph.constant(each), graph.constant(each, 0.3, 2)], shape)
+    else:
+        graph.emit("LogSoftmax" if kind == "LogSoftmax" else "Softmax", [x], shape, axis=axis)
+
+
+def step_images(graph):
+    found = graph.pick(4)
+    if not found or min(found[1][2:]) < 3:
+        return
+    x, (batch, channels, rows, columns) = found
+    pad, stride = graph.rng.choice((0, 1)), graph.rng.choice((1, 1, 2))
+    size = [(n + 2 * pad - 3) // stride + 1 for n in (rows, columns)]
+    at = {"kernel_shape": [3, 3], "pads": [pad] * 4, "strides": [stride] * 2}
+    kind = graph.rng.choice(("Conv", "Conv", "Depthwise", "MaxPool", "AveragePool", "GlobalAveragePool"))
+    if kind == "Conv":
+        outputs = graph.rng.randint(1, 5)
+        inputs = [x, graph.constant((outputs, channels, 3, 3), -0.4, 0.4)]
+        y = graph.emit(kind, inputs + ([graph.constant((outputs,))] if graph.rng.random() < 0.5 else []), (batch, outputs, *size), **at)
+        if graph.rng.random() < 0.6:
+            graph.emit(graph.rng.choice(("Relu", "Sigmoid", "LeakyRelu")), [y], (batch, outputs, *size))
+    elif kind == "Depthwise":
+        graph.emit("Conv", [x, graph.constant((channels, 1, 3, 3))], (batch, channels, *size), group=channels, **at)
+    elif kind == "GlobalAveragePool":
+        graph.emit(kind, [x], (batch, channels, 1, 1))
+    else:
+        graph.emit(kind, [x], (batch, channels, *size), **at)
+
+
+def step_product(graph):
+    x, shape = graph.pick()
+    if len(shape) < 2:
+        return
+    outputs = graph.rng.randint(1, 6)
+    if len(shape) == 2 and graph.rng.random() < 0.5:
+        graph.emit("Gemm", [x, graph.constant((outputs, shape[1])), graph.constant((outputs,))], (shape[0], outputs), transB=1,
+                   alpha=graph.rng.choice((1.0, 0.5)))
+        return
+    y = graph.emit("MatMul", [x, graph.constant((shape[-1], outputs))], (*shape[:-1], outputs))
+    if graph.rng.random() < 0.6:
+        graph.emit("Add", [y, graph.constant((outputs,))], (*shape[:-1], outputs))
+
+
+def step_move(graph):
+    x, shape = graph.pick()
+    if not shape:
+        return
+    axis, kind = graph.rng.randint(0, len(shape) - 1), graph.rng.randint(0, 6)
+    if kind == 0:
+        order = graph.rng.sample(range(len(shape)), len(shape))
+        graph.emit("Transpose", [x], [shape[i] for i in order], perm=order)
+    elif kind == 1:
+        graph.emit("Concat", [x, x], [2 * size if i == axis else size for i, size in enumerate(shape)], axis=axis)
+    elif kind == 2 and shape[axis] > 1:
+        result = [size - 1 if i == axis else size for i, size in enumerate(shape)]
+        graph.emit("Slice", [x, graph.ints(1), graph.ints(2**62), graph.ints(axis)], result)
+    elif kind == 3:
+        graph.emit("Gather", [x, graph.ints(0, -1, 0)], [3 if i == axis else size for i, size in enumerate(shape)], axis=axis)
+    elif kind == 4:
+        graph.emit("Flatten", [x], (int(np.prod(shape[:axis])), int(np.prod(shape[axis:]))), axis=axis)
+    elif kind == 5:
+        pads = [0] * len(shape) + [int(i == axis) for i in range(len(shape))]
+        graph.emit("Pad", [x, graph.ints(*pads)], [size + (i == axis) for i, size in enumerate(shape)])
+    else:
+        graph.emit("Unsqueeze", [x, graph.ints(axis)], (*shape[:axis], 1, *shape[axis:]))
+
+
+def step_shape_arithmetic(graph):
+    """The sizes of a value, multiplied and joined, are the shape of a Reshape."""
+    x, shape = graph.pick()
+    if len(shape) < 2:
+        return
+    sizes = graph.node("Shape", [x])
+    first = graph.node("Gather", [sizes, graph.ints(0)], axis=0)
+    graph.emit("Reshape", [x, graph.node("Concat", [first, graph.ints(-1)], axis=0)], (shape[0], int(np.prod(shape[1:]))))
+
+
+def step_where(graph):
+    x, shape = graph.pick()
+    condition = graph.node(graph.rng.choice(("Greater", "Less")), [x, graph.constant(())])
+    graph.emit("Where", [condition, x, graph.constant(())], shape)
+
+
+def step_if(graph):
+    """One of two branches, which read a value of the graph around them."""
+    if graph.prefix:
+        return
+    x, shape = graph.pick()
+    axes = [] if not shape else {"keepdims": 0}
+    total = graph.node("ReduceSum", [x], **dict(axes))
+    branches = []
+    for word in ("then", "else"):
+        inner = Graph(graph.rng, graph.numbers, graph.opset, word, [(x, shape)])
+        for _ in range(graph.rng.randint(1, 3)):
+            graph.rng.choice((step_unary, step_binary, step_clip))(inner)
+        last = next(name for name, other in reversed(inner.values) if other == shape)
+        result = inner.emit("Identity", [last], shape)
+        branches.append(helper.make_graph(inner.nodes, word, [], [helper.make_tensor_value_info(result, TensorProto.FLOAT, shape)], inner.tensors))
+    condition = graph.node("Greater", [total, graph.constant(())])
+    graph.emit("If", [condition], shape, then_branch=branches[0], else_branch=branches[1])
+
+
+STEPS = ([step_unary] * 4 + [step_binary] * 4 + [step_safe, step_clip, step_where, step_shape_arithmetic, step_if] + [step_reduce] * 2
+         + [step_norm] * 2 + [step_images] * 4 + [step_product] * 2 + [step_move] * 3)
+
+
+def make_model(rng, numbers):
+    """A model and its inputs."""
+    graph = Graph(rng, numbers, rng.choice(OPSETS))
+    rank = rng.choice((2, 3, 4, 4))
+    shape = tuple(rng.randint(1, 4) for _ in range(rank - 2)) + tuple(rng.randint(3, 7) for _ in range(2))
+    names = [graph.name("x"), graph.name("z")]
+    graph.values = [(name, shape) for name in names]
+    for _ in range(rng.randint(4, 14)):
+        rng.choice(STEPS)(graph)
+        graph.values = [value for value in graph.values if np.prod(value[1]) <= MOST_ELEMENTS and len(value[1]) <= 5] or graph.values
+    made = [name for name, _ in graph.values[2:]]
+    outputs = [name for name in made if name not in graph.read or rng.random() < 0.1][:8]
+    if not outputs:
+        return None
+    fed = [numbers.uniform(-2, 2, shape).astype(np.float32) for _ in names]
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in names]
+    results = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs]
+    model = helper.make_model(helper.make_graph(graph.nodes, "graph", values, results, graph.tensors),
+                              opset_imports=[helper.make_opsetid("", graph.opset)], ir_version=versions.IR[graph.opset])
+    return model, dict(zip(names, fed))
+
+
+def run(model, feeds):
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"]).run(None, feeds)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=1000)
+    given = parser.parse_args()
+    refused = 0
+    for i in range(given.count):
+        rng = random.Random(given.seed * 1000003 + i)
+        made = make_model(rng, np.random.RandomState(rng.getrandbits(31)))
+        if not made:
+            continue
+        try:
+            want = run(*made)
+        except Exception:  # pylint: disable=broad-except
+            refused += 1
+            continue
+        if all(np.isfinite(value).all() and np.abs(value).max(initial=0) < 1e4 for value in want):
+            versions.add(f"graph_{given.seed}_{i}", made[0], list(made[1].values()), want, 2e-3, 2e-4)
+    versions.write_folder(given.folder)
+    print(f"{len(versions.CASES)} graphs of seed {given.seed}; ONNX Runtime refuses {refused} others")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

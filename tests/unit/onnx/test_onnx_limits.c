@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Promise: A small ONNX model that asks for a large tensor, for a constant that doubles, or for a
+ * loop without an end fails by a text, and takes no memory beyond the limit of the device. */
+#define _GNU_SOURCE
+
+#include "test.h"
+
+#include <gantry/gantry.h>
+#include <gantry_onnx/onnx.h>
+
+#include "onnx_wire.h"
+
+#define LIMIT_BYTES ((uint64_t)64 << 20)
+
+static gantry_runtime_t *limited;
+
+static int open_limited(void **state) {
+    const gantry_runtime_options_t options = {
+        .struct_size = sizeof options, .backends = "cpu", .memory_limit_bytes = LIMIT_BYTES};
+    (void)state;
+    return gantry_runtime_create(&options, &limited) != GANTRY_OK;
+}
+
+static int close_limited(void **state) {
+    (void)state;
+    gantry_runtime_release(limited);
+    return 0;
+}
+
+/* A graph of x, float32 [1], and y. */
+static onnx_wire_t begin_graph(void) {
+    onnx_wire_t graph = {0};
+    onnx_put_value(&graph, ONNX_INPUT, "x", ONNX_FLOAT, "1");
+    onnx_put_value(&graph, ONNX_OUTPUT, "y", ONNX_FLOAT, NULL);
+    return graph;
+}
+
+static void expect_run_fails(onnx_wire_t graph, gantry_status_t status, const char *text) {
+    onnx_wire_t wire = onnx_model(&graph, 17);
+    gantry_onnx_model_t *model;
+    const float one = 1;
+    if (gantry_onnx_model_load_bytes(limited, "small", wire.data, wire.size, NULL, &model) !=
+        GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    gantry_scope_t *scope = gantry_scope_begin(limited, NULL);
+    const gantry_tensor_t *y,
+        *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1), &one, sizeof one);
+    assert_int_equal(gantry_onnx_model_run(model, scope, &x, 1, &y, 1), status);
+    if (!strstr(gantry_scope_message(scope), text)) fail_msg("%s", gantry_scope_message(scope));
+    (void)gantry_scope_end(scope);
+    gantry_onnx_model_release(model);
+    free(wire.data);
+}
+
+TEST(large_shapes_are_refused) {
+    static const char *const ops[] = {"Expand", "Tile"};
+    for (size_t i = 0; i < 2; ++i) {
+        onnx_wire_t graph = begin_graph();
+        onnx_put_ints(&graph, "s", &(int64_t){INT64_C(1) << 40}, 1);
+        onnx_put_node(&graph, ops[i], "x s", "y", NULL);
+        expect_run_fails(graph, GANTRY_RESOURCE_EXHAUSTED, "4398046511104 bytes");
+    }
+    onnx_wire_t graph = begin_graph();
+    onnx_put_ints(&graph, "s", (const int64_t[]){INT64_C(1) << 32, INT64_C(1) << 32}, 2);
+    onnx_put_node(&graph, "ConstantOfShape", "s", "y", NULL);
+    expect_run_fails(graph, GANTRY_INVALID_ARGUMENT, "more than 2**63 - 1 elements");
+}
+
+/* 60 times the double of x, or of a constant. */
+static onnx_wire_t doubles(const char *first) {
+    onnx_wire_t graph = begin_graph(), attrs = {0};
+    char inputs[64], before[16], name[16];
+    onnx_put_floats(&graph, "w", &(int64_t){1}, 1, &(float){1});
+    (void)snprintf(before, sizeof before, "%s", first);
+    for (int i = 0; i < 60; ++i) {
+        (void)snprintf(inputs, sizeof inputs, "%s %s", before, before);
+        (void)snprintf(name, sizeof name, i == 59 ? "y" : "v%d", i);
+        onnx_put_attr_int(&attrs, "axis", 0);
+        onnx_put_node(&graph, "Concat", inputs, name, &attrs);
+        memcpy(before, name, sizeof name);
+    }
+    return graph;
+}
+
+TEST(tensors_that_double_are_refused) {
+    expect_run_fails(doubles("x"), GANTRY_RESOURCE_EXHAUSTED, "limit 67108864");
+    expect_run_fails(doubles("w"), GANTRY_RESOURCE_EXHAUSTED, "67108864");
+}
+
+TEST(loops_without_an_end_are_refused) {
+    onnx_wire_t graph = begin_graph(), body = {0}, attrs = {0};
+    const int64_t steps = INT64_C(1) << 62;
+    onnx_put_node(&body, "Identity", "c", "d", NULL);
+    onnx_put_node(&body, "Neg", "v", "e", NULL);
+    onnx_put_value(&body, ONNX_INPUT, "i", ONNX_INT64, "");
+    onnx_put_value(&body, ONNX_INPUT, "c", ONNX_BOOL, "");
+    onnx_put_value(&body, ONNX_INPUT, "v", ONNX_FLOAT, "1");
+    onnx_put_value(&body, ONNX_OUTPUT, "d", ONNX_BOOL, "");
+    onnx_put_value(&body, ONNX_OUTPUT, "e", ONNX_FLOAT, "1");
+    onnx_put_tensor(&graph, ONNX_TENSOR, "n", ONNX_INT64, NULL, 0, &steps, sizeof steps);
+    onnx_put_attr_graph(&attrs, "body", &body);
+    onnx_put_node(&graph, "Loop", "n - x", "y", &attrs);
+    expect_run_fails(graph, GANTRY_OUT_OF_RANGE, "most_steps");
+}
+
+int main(void) { return test_main_with(open_limited, close_limited, NULL, NULL); }

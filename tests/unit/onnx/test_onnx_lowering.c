@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Promise: Products of what DequantizeLinear made of bytes run as products of integers, and the
+ * weights stay bytes.
+ * Promise: An If whose condition depends on elements is one node with two branches, of which a run
+ * takes one; where one branch does not fit the inputs, the condition's value decides.
+ * Promise: An LSTM of one step is two products and one fused pass, and one of many steps a loop. */
+#define _GNU_SOURCE
+
+#include "onnx_fixture.h"
+
+/* The explanation of the newest trace. */
+static void explain_trace(const onnx_loaded_t *m, char *text, size_t bytes) {
+    gantry_function_t *function = NULL;
+    assert_int_equal(gantry_onnx_model_get_function(m->model, &function), GANTRY_OK);
+    assert_int_equal(gantry_function_explain(function, GANTRY_EXPLAIN_TEXT, text, bytes, NULL),
+                     GANTRY_OK);
+}
+
+/* How often a text is in another one. */
+static size_t count_text(const char *text, const char *part) {
+    size_t count = 0;
+    for (const char *at = text; (at = strstr(at, part)) != NULL; at += strlen(part)) ++count;
+    return count;
+}
+
+/* ---- quantised ---- */
+
+TEST(products_of_dequantised_bytes_are_products_of_integers) {
+    static const int8_t weights[] = {1, -2, 3, 4, 5, -6};
+    const float scale = 0.5f, small = 0.25f;
+    const uint8_t zero = 128;
+    onnx_wire_t graph = {0};
+    onnx_put_tensor(&graph, ONNX_TENSOR, "xs", ONNX_FLOAT, NULL, 0, &scale, sizeof scale);
+    onnx_put_tensor(&graph, ONNX_TENSOR, "xz", ONNX_UINT8, NULL, 0, &zero, 1);
+    onnx_put_tensor(&graph, ONNX_TENSOR, "ws", ONNX_FLOAT, NULL, 0, &small, sizeof small);
+    onnx_put_tensor(&graph, ONNX_TENSOR, "w", 3, (const int64_t[]){3, 2}, 2, weights, 6);
+    onnx_put_node(&graph, "QuantizeLinear", "x xs xz", "xq", NULL);
+    onnx_put_node(&graph, "DequantizeLinear", "xq xs xz", "xd", NULL);
+    onnx_put_node(&graph, "DequantizeLinear", "w ws", "wd", NULL);
+    onnx_put_node(&graph, "MatMul", "xd wd", "y", NULL);
+    onnx_put_value(&graph, ONNX_INPUT, "x", ONNX_FLOAT, "n,3");
+    onnx_put_value(&graph, ONNX_OUTPUT, "y", ONNX_FLOAT, "n,2");
+    onnx_loaded_t m = onnx_begin(&graph);
+    char text[8192];
+    for (int64_t n = 1; n <= 2; ++n) {
+        tensor *x = onnx_floats(m.scope, GANTRY_SHAPE(n, 3), (const float[]){1, 2, -1, 0, 1, 1.2f});
+        onnx_expect_floats(onnx_run(&m, &x, 1), GANTRY_SHAPE(n, 2),
+                           (const float[]){0.5f, 3, 2, -0.5f});
+    }
+    explain_trace(&m, text, sizeof text);
+    assert_non_null(strstr(text, "MatMulInteger"));
+    assert_null(strstr(text, "float32[3,2]"));
+    onnx_end(&m);
+}
+
+/* ---- If ---- */
+
+/* A branch of one node. */
+static void put_branch(onnx_wire_t *attrs, const char *name, const char *op, const char *inputs) {
+    onnx_wire_t branch = {0};
+    onnx_put_node(&branch, op, inputs, name, NULL);
+    onnx_put_value(&branch, ONNX_OUTPUT, name, ONNX_FLOAT, NULL);
+    onnx_put_attr_graph(attrs, name, &branch);
+}
+
+/* If of the sign of the first element of x, or of an input. */
+static onnx_wire_t branching(const char *op, const char *inputs, bool is_computed) {
+    onnx_wire_t graph = {0}, attrs = {0};
+    onnx_put_floats(&graph, "zero", (const int64_t[]){1}, 1, (const float[]){0});
+    onnx_put_floats(&graph, "wide", (const int64_t[]){3}, 1, (const float[]){1, 1, 1});
+    onnx_put_ints(&graph, "first", (const int64_t[]){0}, 1);
+    if (is_computed) {
+        onnx_put_node(&graph, "Gather", "x first", "head", NULL);
+        onnx_put_node(&graph, "Greater", "head zero", "cond", NULL);
+    } else {
+        onnx_put_value(&graph, ONNX_INPUT, "cond", ONNX_BOOL, "1");
+    }
+    put_branch(&attrs, "then_branch", "Neg", "x");
+    put_branch(&attrs, "else_branch", op, inputs);
+    onnx_put_node(&graph, "If", "cond", "y", &attrs);
+    onnx_put_value(&graph, ONNX_INPUT, "x", ONNX_FLOAT, "2");
+    onnx_put_value(&graph, ONNX_OUTPUT, "y", ONNX_FLOAT, NULL);
+    return graph;
+}
+
+TEST(a_condition_of_elements_chooses_a_branch_in_each_run) {
+    onnx_wire_t graph = branching("Add", "x x", true);
+    onnx_loaded_t m = onnx_begin(&graph);
+    tensor *x = onnx_floats(m.scope, GANTRY_SHAPE(2), (const float[]){1, 2});
+    onnx_expect_floats(onnx_run(&m, &x, 1), GANTRY_SHAPE(2), (const float[]){-1, -2});
+    x = onnx_floats(m.scope, GANTRY_SHAPE(2), (const float[]){-1, 2});
+    onnx_expect_floats(onnx_run(&m, &x, 1), GANTRY_SHAPE(2), (const float[]){-2, 4});
+    char text[8192];
+    explain_trace(&m, text, sizeof text);
+    assert_non_null(strstr(text, "If"));
+    onnx_end(&m);
+}
+
+TEST(a_branch_that_does_not_fit_is_left_out_by_the_value_of_the_condition) {
+    onnx_wire_t graph = branching("Add", "x wide", false);
+    onnx_loaded_t m = onnx_begin(&graph);
+    const bool yes = true, no = false;
+    tensor *inputs[2] = {onnx_of(m.scope, GANTRY_BOOL, GANTRY_SHAPE(1), &yes),
+                         onnx_floats(m.scope, GANTRY_SHAPE(2), (const float[]){1, 2})};
+    onnx_expect_floats(onnx_run(&m, inputs, 2), GANTRY_SHAPE(2), (const float[]){-1, -2});
+    inputs[0] = onnx_of(m.scope, GANTRY_BOOL, GANTRY_SHAPE(1), &no);
+    onnx_expect_failure(&m, inputs, 2, GANTRY_INVALID_ARGUMENT, "else_branch", "Add");
+    onnx_end(&m);
+}
+
+/* ---- LSTM ---- */
+
+/* The text of a trace of an LSTM of so many steps, of 1 unit. */
+static void trace_lstm(int64_t steps, char *text, size_t bytes) {
+    onnx_wire_t graph = {0}, attrs = {0};
+    const float w[4] = {1, 1, 1, 1}, x[64] = {0};
+    onnx_put_floats(&graph, "w", (const int64_t[]){1, 4, 1}, 3, w);
+    onnx_put_attr_int(&attrs, "hidden_size", 1);
+    onnx_put_node(&graph, "LSTM", "x w w - - h c", "y y_h y_c", &attrs);
+    onnx_put_value(&graph, ONNX_INPUT, "x", ONNX_FLOAT, "t,1,1");
+    onnx_put_value(&graph, ONNX_INPUT, "h", ONNX_FLOAT, "1,1,1");
+    onnx_put_value(&graph, ONNX_INPUT, "c", ONNX_FLOAT, "1,1,1");
+    onnx_put_value(&graph, ONNX_OUTPUT, "y", ONNX_FLOAT, NULL);
+    onnx_put_value(&graph, ONNX_OUTPUT, "y_h", ONNX_FLOAT, NULL);
+    onnx_put_value(&graph, ONNX_OUTPUT, "y_c", ONNX_FLOAT, NULL);
+    onnx_loaded_t m = onnx_begin(&graph);
+    tensor *outputs[3] = {NULL};
+    tensor *inputs[3] = {onnx_floats(m.scope, GANTRY_SHAPE(steps, 1, 1), x),
+                         onnx_floats(m.scope, GANTRY_SHAPE(1, 1, 1), x),
+                         onnx_floats(m.scope, GANTRY_SHAPE(1, 1, 1), x)};
+    assert_int_equal(gantry_onnx_model_run(m.model, m.scope, inputs, 3, outputs, 3), GANTRY_OK);
+    explain_trace(&m, text, bytes);
+    onnx_end(&m);
+}
+
+TEST(an_lstm_of_one_step_is_two_products_and_a_fused_pass) {
+    char text[16384];
+    trace_lstm(1, text, sizeof text);
+    assert_null(strstr(text, "While"));
+    assert_int_equal(count_text(text, " MatMul ") + count_text(text, " _FusedMatMul "), 2);
+    assert_int_equal(count_text(text, "_FusedElementwise"), 1);
+}
+
+TEST(an_lstm_of_many_steps_is_a_loop) {
+    char text[16384];
+    trace_lstm(60, text, sizeof text);
+    assert_non_null(strstr(text, "While"));
+}
+
+int main(void) { return test_main_with(onnx_open, onnx_close, NULL, NULL); }
