@@ -331,12 +331,12 @@ static void compose_conv_leave_out_transposes(conv_t *conv) {
     const gantry_dtype_t dtype = conv->c->call->out_dtypes[0];
     if (!conv->channels_first || conv->scope->trace || conv->zero[0] || conv->groups > 1) return;
     const bool has_patches = !goes_without_patches(conv, dtype);
-    conv->gives_planes =
-        !has_patches &&
-        compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype)->synchronous;
+    conv->gives_planes = !has_patches;
     conv->reads_planes =
         conv->channels <= GANTRY__WINDOW_MOST_PLANES && !sees_each_pixel_once(conv) &&
-        (conv->gives_planes || (has_patches && images_at_once(conv) >= conv->image.dims[0]));
+        (has_patches
+             ? images_at_once(conv) >= conv->image.dims[0]
+             : compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype)->synchronous);
 }
 
 static int64_t compose_conv_padding_before(const conv_t *conv, int d, int64_t reach) {
