@@ -5,7 +5,8 @@
  * transposes a call on PoCL, with the bits that they have without the layout pass.
  * Promise: Two convolutions with bias and Relu take at most one transpose a call there, of floating
  * type, with the bits that they have without the layout pass.
- * Promise: An eager convolution writes channels first there, with the bits of one with channels last.
+ * Promise: An eager convolution writes channels first there, with the bits of one whose channels are
+ * last.
  * Promise: A pool of images whose channels come first has the bits of the pool of the transposed
  * images there.
  *
