@@ -84,7 +84,8 @@ def session(path_or_bytes, device=None, session_options=None, **options):
     register(cpu=device == "/CPU:0")
     settings = session_options or onnxruntime.SessionOptions()
     settings.add_provider_for_devices([_find(device)], {key: str(value) for key, value in options.items()})
-    return onnxruntime.InferenceSession(path_or_bytes, settings)
+    # Older versions answer an error of a provider by a session on the CPU, with a line on standard output.
+    return onnxruntime.InferenceSession(path_or_bytes, settings, enable_fallback=0)
 
 
 def explain(path_or_bytes, device=None):
