@@ -22,7 +22,7 @@ bool gantry__onnx_wants(const gantry__onnx_call_t *call, size_t i) {
 }
 
 /* Of both scopes; a number that the host could not make is the cause of what an op says of it. */
-static gantry_status_t status_of(const gantry__onnx_call_t *call) {
+static gantry_status_t call_status_of(const gantry__onnx_call_t *call) {
     const gantry_scope_t *failed =
         gantry_scope_status(call->host) != GANTRY_OK ? call->host : call->scope;
     const gantry_status_t status = gantry_scope_status(failed);
@@ -31,7 +31,7 @@ static gantry_status_t status_of(const gantry__onnx_call_t *call) {
 }
 
 gantry_status_t gantry__onnx_set(gantry__onnx_call_t *call, size_t i, tensor *x) {
-    GANTRY__TRY(status_of(call));
+    GANTRY__TRY(call_status_of(call));
     if (!x) return gantry__fail(GANTRY_INTERNAL, "output %zu was not made", i);
     if (i < call->output_count) call->outputs[i] = x;
     return GANTRY_OK;
