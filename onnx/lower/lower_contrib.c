@@ -162,6 +162,7 @@ gantry_status_t gantry__onnx_lower_bias_split_gelu(gantry__onnx_call_t *call) {
     GANTRY__TRY(gantry_scope_status(scope));
     GANTRY__TRY(gantry__onnx_need_shape(call, x));
     const gantry_shape_t *shape = gantry_tensor_shape(x);
+    if (shape->rank == 0) return gantry__onnx_invalid(call, "X has no dimensions");
     int64_t begin[GANTRY_MAX_RANK] = {0}, size[GANTRY_MAX_RANK];
     for (int32_t i = 0; i < shape->rank; ++i) size[i] = shape->dims[i];
     size[shape->rank - 1] /= 2;

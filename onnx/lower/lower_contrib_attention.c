@@ -122,6 +122,9 @@ static gantry_status_t unpack_inputs(gantry__onnx_call_t *call, const gantry_ten
 static gantry_status_t add_biases(gantry__onnx_call_t *call, const gantry_tensor_t *bias,
                                   const gantry_tensor_t *parts[3]) {
     int64_t begin = 0;
+    if (bias && gantry_tensor_shape(bias)->rank != 1)
+        return gantry__onnx_invalid(call, "a bias of rank %d, not 1",
+                                    gantry_tensor_shape(bias)->rank);
     for (size_t i = 0; bias && i < 3; ++i) {
         const gantry_shape_t *shape = gantry_tensor_shape(parts[i]);
         if (shape->rank != 3)
