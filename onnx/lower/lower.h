@@ -3,7 +3,7 @@
  *
  * A row of the table names a function, which gets a gantry__onnx_call_t: the node, its inputs as
  * tensors and places for its outputs. It calls ops in call->scope and sets the outputs. The same
- * function serves three cases, and does not ask which it is in: all inputs are known, and scope is
+ * function serves three cases, and does not know which it is in: all inputs are known, and scope is
  * an eager one on the host (constants and sizes); scope records a trace; scope runs op by op.
  *
  * A tensor is known if it has elements that can be read at once. Arguments that an op wants as
