@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../src/ort_abi.h"
+#include "../../integrations/onnxruntime/src/ort_abi.h"
 
 #define MUST(condition)                                                                          \
     do {                                                                                         \

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../src/provider.h"
+#include "../../integrations/onnxruntime/src/provider.h"
 
 #define NODES 24
 
