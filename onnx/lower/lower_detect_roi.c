@@ -12,6 +12,9 @@ typedef const gantry_tensor_t tensor;
 #define CORNERS 4
 /* The most samples of a bin in a direction. */
 #define MOST_SAMPLES 64
+/* The most bins of a region in a direction, and numbers of a table. */
+#define MOST_BINS 65536
+#define MOST_TABLE 268435456.0
 
 typedef struct roi_t {
     int64_t batch, height, width, count, rows, columns; /* of images, regions and bins */
@@ -30,7 +33,7 @@ typedef struct roi_line_t {
     int64_t samples;
 } roi_line_t;
 
-static roi_line_t line_of(const roi_t *roi, int64_t region, int32_t direction) {
+static roi_line_t roi_line(const roi_t *roi, int64_t region, int32_t direction) {
     const double *corners = roi->regions + 4 * region;
     const int64_t bins = direction == 0 ? roi->rows : roi->columns;
     const float begin = (float)corners[1 - direction] * roi->scale - roi->shift,
@@ -93,10 +96,10 @@ static void set_bin(roi_t *roi, int64_t region, int64_t bin, const roi_line_t *d
     }
 }
 
-static gantry_status_t make_tables(gantry__onnx_call_t *call, roi_t *roi) {
+static gantry_status_t make_roi_tables(gantry__onnx_call_t *call, roi_t *roi) {
     const int64_t bins = roi->rows * roi->columns;
     for (int64_t i = 0; i < roi->count; ++i) {
-        const roi_line_t down = line_of(roi, i, 0), right = line_of(roi, i, 1);
+        const roi_line_t down = roi_line(roi, i, 0), right = roi_line(roi, i, 1);
         if (roi->images[i] < 0 || roi->images[i] >= roi->batch)
             return gantry__onnx_invalid(call, "batch index %lld of %lld images",
                                         (long long)roi->images[i], (long long)roi->batch);
@@ -106,6 +109,10 @@ static gantry_status_t make_tables(gantry__onnx_call_t *call, roi_t *roi) {
         const int64_t samples = down.samples * right.samples;
         if (samples > roi->samples) roi->samples = samples;
     }
+    if ((double)roi->samples * (double)roi->count * (double)bins > MOST_TABLE)
+        return gantry__onnx_unsupported(call, "%lld regions with %lld bins of %lld samples",
+                                        (long long)roi->count, (long long)bins,
+                                        (long long)roi->samples);
     const size_t size = (size_t)(roi->samples * roi->count * bins);
     for (int32_t i = 0; i < CORNERS; ++i) {
         roi->pixels[i] = gantry__onnx_scratch(call, size, sizeof(int64_t));
@@ -115,7 +122,7 @@ static gantry_status_t make_tables(gantry__onnx_call_t *call, roi_t *roi) {
         memset(roi->weights[i], 0, size * sizeof(float));
     }
     for (int64_t i = 0; i < roi->count; ++i) {
-        const roi_line_t down = line_of(roi, i, 0), right = line_of(roi, i, 1);
+        const roi_line_t down = roi_line(roi, i, 0), right = roi_line(roi, i, 1);
         for (int64_t bin = 0; bin < bins; ++bin) set_bin(roi, i, bin, &down, &right);
     }
     return GANTRY_OK;
@@ -144,7 +151,8 @@ static gantry_status_t read_roi(gantry__onnx_call_t *call, roi_t *roi) {
         return gantry__onnx_invalid(call, "mode '%s' with coordinate_transformation_mode '%s'",
                                     mode, place);
     if (images->rank != 4 || region_count != 4 * image_count || roi->rows < 1 || roi->columns < 1 ||
-        roi->ratio < 0 || roi->ratio > MOST_SAMPLES)
+        roi->rows > MOST_BINS || roi->columns > MOST_BINS || roi->ratio < 0 ||
+        roi->ratio > MOST_SAMPLES)
         return gantry__onnx_invalid(
             call,
             "images of %d dimensions, %zu numbers of regions and %zu batch indices, %lld x "
@@ -175,7 +183,7 @@ gantry_status_t gantry__onnx_lower_roi_align(gantry__onnx_call_t *call) {
     tensor *x = gantry__onnx_input(call, 0), *y = NULL;
     roi_t roi = {0};
     GANTRY__TRY(read_roi(call, &roi));
-    GANTRY__TRY(make_tables(call, &roi));
+    GANTRY__TRY(make_roi_tables(call, &roi));
     const int64_t channels = gantry_tensor_shape(x)->dims[1];
     const gantry_shape_t result = GANTRY_SHAPE(roi.count, roi.rows, roi.columns, channels);
     tensor *rows = gantry__onnx_pixel_rows(call, x);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Einsum. Gantry's op takes one or two operands, and no spaces. More operands are joined one by one,
- * from the first on; a join keeps the labels that later operands or the output have. */
-#include <stdio.h>
+/* Einsum. Gantry's op takes one or two operands, and no spaces. More operands are joined one by
+ * one, from the first on; a join keeps the labels that later operands or the output have. */
 #include <string.h>
 
 #include "onnx/lower/move.h"
@@ -16,9 +15,8 @@ typedef struct einsum_term_t {
     char labels[2 * MOST_LABELS + 1]; /* Of the two operands of a join. */
 } einsum_term_t;
 
-/* A letter, whatever the program's locale is. */
-static bool is_label(int label) {
-    return (label >= 'a' && label <= 'z') || (label >= 'A' && label <= 'Z');
+static bool is_label(int letter) {
+    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z');
 }
 
 static bool term_has(const einsum_term_t *term, char label) {

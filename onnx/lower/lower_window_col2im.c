@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Col2Im: columns of windows are added up where the windows lie in the image, of any number of
- * spatial dimensions. Each element of a column has the number of its pixel, or -1 in the padding, and
- * the sum over equal numbers is the image. */
+/* Col2Im: columns of windows are added up at the windows' places in the image, of any number of
+ * spatial dimensions. Each element of a column has the number of its pixel, or -1 in the padding,
+ * and the sum over equal numbers is the image. */
 #include "onnx/lower/move.h"
 
 typedef const gantry_tensor_t tensor;
@@ -56,6 +56,8 @@ static gantry_status_t read_col2im(gantry__onnx_call_t *call, col2im_t *of) {
         if (image[i] < 1 || block[i] < 1 || image[i] > INT32_MAX || block[i] > INT32_MAX)
             return gantry__onnx_invalid(call, "an image size of %lld and a block size of %lld",
                                         (long long)image[i], (long long)block[i]);
+        if (of->pixels > INT32_MAX || of->elements > INT32_MAX || of->windows > INT32_MAX)
+            return gantry__onnx_unsupported(call, "an image of more than 2^31 pixels");
         of->pixels *= image[i];
         of->elements *= block[i];
         of->windows *= of->count[i];

@@ -31,8 +31,8 @@ static gantry_status_t read_output_list(gantry__onnx_call_t *call, const char *n
                                 (int)rank);
 }
 
-/* What is cut from the whole result: pads, or what it has more than a wanted size. A larger size that
- * output_shape wants gets zeros at its end; auto_pad wants none. */
+/* What is cut from the whole result: pads, or what it has more than a wanted size. A larger size
+ * that output_shape wants gets zeros at its end; auto_pad wants none. */
 static gantry_status_t read_cuts(gantry__onnx_call_t *call, tensor *x, unconv_t *unconv) {
     gantry__onnx_window_t *window = &unconv->window;
     const char *auto_pad = gantry__onnx_attr_text(call, "auto_pad", "NOTSET");
