@@ -84,7 +84,8 @@ gantry_status_t gantry__onnx_get_double(gantry__onnx_call_t *call, size_t i, con
 /* Fails as NEEDS_VALUE if a size of the tensor is open (-1). */
 gantry_status_t gantry__onnx_need_shape(gantry__onnx_call_t *call, const gantry_tensor_t *tensor);
 
-/* The same where no input is to be bound: the model runs op by op. what: "the steps of the loop". */
+/* The same where no input is to be bound: the model runs op by op. what: "the steps of the
+ * loop". */
 gantry_status_t gantry__onnx_need_values(gantry__onnx_call_t *call, const char *what);
 /* ONNX's number of an input's element type as the file has it, also of integers of 2 and 4 bits; 0:
  * it says none. */
