@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Resize and Upsample, by Gantry's Resize, which has the words of ONNX in capitals. Dimensions that
- * keep their size are left out, so that the others alone are resized. */
+ * keep their size are left out, so that only the others are resized. */
 #include <string.h>
 
 #include "onnx/lower/move.h"

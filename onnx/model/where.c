@@ -30,7 +30,7 @@ void gantry__onnx_where_deinit(onnx_where_t *self) {
     self->json = NULL;
 }
 
-/* Copies the text behind a key in front of `end`, up to its quotation mark. */
+/* Copies the text after a key in front of `end`, up to its quotation mark. */
 static bool copy_behind(const char *at, const char *end, const char *key, char *out, size_t bytes) {
     const char *from = strstr(at, key), *to = from ? strchr(from + strlen(key), '"') : NULL;
     if (!to || to >= end) return false;

@@ -20,7 +20,7 @@ static bool type_is_taken(int type) {
 
 /* *out_why: NULL if the value is taken. */
 static ort_status_t *refuse_ort_value(const ort_provider_t *provider, const ort_value_info_t *value,
-                                  const char **out_why) {
+                                      const char **out_why) {
     const ort_api_t *api = provider->api;
     const ort_type_info_t *type = NULL;
     const ort_tensor_info_t *info = NULL;
@@ -45,7 +45,7 @@ typedef ort_status_t *(*values_fn)(const ort_node_t *node, const ort_value_info_
                                    size_t count);
 
 static ort_status_t *refuse_ort_values(const ort_provider_t *provider, const ort_node_t *node,
-                                   size_t count, values_fn get_values, const char **out_why) {
+                                       size_t count, values_fn get_values, const char **out_why) {
     const ort_value_info_t **values = calloc(count + 1, sizeof *values);
     if (!values) return ort_fail(provider, ORT_FAIL, "out of host memory");
     ort_status_t *failed = get_values(node, values, count);
@@ -66,7 +66,8 @@ static ort_status_t *refuse_types(const ort_provider_t *provider, const ort_node
     ORT_TRY(refuse_ort_values(provider, node, inputs, api->Node_GetInputs, out_why));
     if (!*out_why)
         ORT_TRY(refuse_ort_values(provider, node, implicit, api->Node_GetImplicitInputs, out_why));
-    if (!*out_why) ORT_TRY(refuse_ort_values(provider, node, outputs, api->Node_GetOutputs, out_why));
+    if (!*out_why)
+        ORT_TRY(refuse_ort_values(provider, node, outputs, api->Node_GetOutputs, out_why));
     return NULL;
 }
 
