@@ -150,7 +150,8 @@ static void watch_node(void *user, const gantry__onnx_call_t *call, gantry_statu
 static gantry_status_t run_in_trace(onnx_entry_t *entry, gantry__onnx_run_t *run,
                                     gantry_scope_t *scope, tensor *const *inputs,
                                     tensor **outputs) {
-    GANTRY__TRY(gantry__onnx_run_begin(run, &entry->model->constants, entry->is_eager));
+    const bool is_eager = entry->is_eager || entry->model->function_options.runs_eagerly;
+    GANTRY__TRY(gantry__onnx_run_begin(run, &entry->model->constants, is_eager));
     run->watch = watch_node;
     run->watch_user = entry;
     GANTRY__TRY(body_take_inputs(entry, run, inputs));
