@@ -89,9 +89,10 @@ ort_status_t *ort_write_model(const ort_provider_t *provider, const ort_part_t *
                               ort_bytes_t *out);
 
 /* ---- check.c ---- */
-/* Whether Gantry has a node: *out_reason is "" then, else why not; text is room for it. */
-ort_status_t *ort_check_node(const ort_provider_t *provider, const ort_graph_t *graph,
-                             const ort_node_t *node, char *text, size_t size, bool *out_has);
+/* Whether Gantry has all of these nodes of a graph; else text gets the first reason. */
+ort_status_t *ort_check_nodes(const ort_provider_t *provider, const ort_graph_t *graph,
+                              const ort_node_t *const *nodes, size_t count, char *text, size_t size,
+                              bool *out_has);
 
 /* ---- claim.c ---- */
 /* Tells ONNX Runtime the groups of nodes of a graph. report: NULL, or a file that gets lines. */
