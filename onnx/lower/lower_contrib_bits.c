@@ -10,7 +10,7 @@
 /* Bytes [..., n] as numbers of so many bits, [..., n * 8 / bits], the lowest bits first. */
 static const gantry_tensor_t *unpack_bits(gantry__onnx_call_t *call, gantry_scope_t *scope,
                                           const gantry_tensor_t *bytes, int64_t bits) {
-    if (bits == 8) return bytes;
+    if (bits == 8 || gantry_tensor_shape(bytes)->rank == 0) return bits == 8 ? bytes : NULL;
     gantry_shape_t shape = *gantry_tensor_shape(bytes);
     const gantry_tensor_t *mask =
         gantry__onnx_make_scalar(call, GANTRY_UINT8, (double)((1 << bits) - 1));

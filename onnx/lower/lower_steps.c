@@ -76,6 +76,8 @@ const gantry_tensor_t *gantry__onnx_stack(gantry__onnx_call_t *call,
 static gantry_status_t output_axis(const gantry__onnx_steps_t *steps, size_t i, int32_t rank,
                                    int64_t *out_axis) {
     const int64_t axis = steps->output_axes ? steps->output_axes[i] : 0;
+    if (rank >= GANTRY_MAX_RANK)
+        return gantry__onnx_unsupported(steps->call, "an output of the loop of rank %d", rank + 1);
     return gantry__onnx_axis(steps->call, axis, (uint32_t)rank + 1, out_axis);
 }
 

@@ -406,6 +406,14 @@ def norm_cases():
     contrib("skip_layer_norm_least", "SkipLayerNormalization", [x, skip, scale])
     contrib("skip_rms_norm", "SkipSimplifiedLayerNormalization", [x, skip, scale, bias], outs, epsilon=1e-6)
     contrib("skip_rms_norm_least", "SkipSimplifiedLayerNormalization", [x, skip, scale])
+    image, gamma, beta = floats(2, 4, 3, 8), floats(8), floats(8, seed=1)
+    folded = image.reshape(2, 12, 2, 4).astype(np.float64)
+    normal = (folded - folded.mean((1, 3), keepdims=True)) / np.sqrt(folded.var((1, 3), keepdims=True) + 1e-5)
+    want = (normal.reshape(image.shape) * gamma + beta).astype(np.float32)
+    contrib("group_norm", "GroupNorm", [image, gamma, beta], constants=(1, 2), groups=2, activation=0, want=[want])
+    contrib("group_norm_silu", "GroupNorm", [image, gamma, beta], constants=(1, 2), groups=2, activation=1, want=[want / (1 + np.exp(-want))])
+    contrib("bias_softmax", "BiasSoftmax", [floats(2, 3, 4, 5), floats(2, 1, 1, 5)], axis=3, is_inner_broadcast=1,
+            want=[np.exp(z := floats(2, 3, 4, 5) + floats(2, 1, 1, 5)) / np.exp(z).sum(-1, keepdims=True)])
     case("rms_norm", "SimplifiedLayerNormalization", 17, [x, scale], ["y"], epsilon=1e-6)
 
 
@@ -511,6 +519,10 @@ def attention_cases():
     contrib("attention_mask", "Attention", [x, w, bias, np.array([[1, 1, 0], [1, 1, 1]], np.int32)], constants=(1, 2), num_heads=heads)
     contrib("attention_lengths", "Attention", [x, w, bias, np.array([2, 3], np.int32)], constants=(1, 2), num_heads=heads)
     contrib("attention_past", "Attention", [x, w, bias, None, np.stack(kept)], ["y", "present"], constants=(1, 2), num_heads=heads, unidirectional=1)
+    wq, xq = whole(6, 3 * hidden, low=-128, high=128, dtype=np.int8), whole(batch, steps, 6)
+    quantised = [xq, wq, bias, np.float32(0.01), np.float32(0.012)]
+    contrib("qattention", "QAttention", [*quantised, None, np.uint8(120), np.int8(0)], constants=(1, 2, 3, 4, 6, 7), num_heads=heads, unidirectional=1)
+    contrib("qattention_mask", "QAttention", [*quantised, np.array([2, 3], np.int32), np.uint8(120), np.int8(0)], constants=(1, 2, 3, 4, 6, 7), num_heads=heads)
     cos, sin = floats(10, size // 2), floats(10, size // 2, seed=1)
     places = np.array([[1, 2, 3], [4, 5, 6]])
     for name, ids, interleaved in (("", places, 0), ("_interleaved", places, 1), ("_first", np.array([4]), 0)):

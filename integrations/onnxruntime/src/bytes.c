@@ -170,8 +170,9 @@ static ort_status_t *write_graph(const ort_provider_t *provider, const ort_part_
 /* The number of a kind in ONNX, and the field of its values. */
 static const struct {
     uint32_t kind, field;
-} onnx_attrs[] = {[ORT_ATTR_INT] = {2, 3},    [ORT_ATTR_INTS] = {7, 8},   [ORT_ATTR_FLOAT] = {1, 2},
-                  [ORT_ATTR_FLOATS] = {6, 7}, [ORT_ATTR_STRING] = {3, 4}, [ORT_ATTR_STRINGS] = {8, 9}};
+} onnx_attrs[] = {
+    [ORT_ATTR_INT] = {2, 3},    [ORT_ATTR_INTS] = {7, 8},   [ORT_ATTR_FLOAT] = {1, 2},
+    [ORT_ATTR_FLOATS] = {6, 7}, [ORT_ATTR_STRING] = {3, 4}, [ORT_ATTR_STRINGS] = {8, 9}};
 
 /* Items of a list of 64 bits one by one; floats packed; texts, each of which ends with a zero. */
 static void put_attr_data(ort_bytes_t *out, int type, const char *data, size_t size) {
@@ -186,8 +187,7 @@ static void put_attr_data(ort_bytes_t *out, int type, const char *data, size_t s
         put_varint(out, field << 3 | 5);
         put(out, data, sizeof(float));
     } else if (type == ORT_ATTR_STRINGS) {
-        for (size_t at = 0; at < size; at += strlen(data + at) + 1)
-            put_text(out, field, data + at);
+        for (size_t at = 0; at < size; at += strlen(data + at) + 1) put_text(out, field, data + at);
     } else {
         put_span(out, field, data, size);
     }
@@ -327,8 +327,8 @@ static ort_status_t *write_node_values(const ort_provider_t *provider, const ort
     const ort_api_t *api = provider->api;
     const ort_value_info_t **values;
     size_t count;
-    ORT_TRY(list_values(provider, node, api->Node_GetNumInputs, api->Node_GetInputs, &values,
-                        &count));
+    ORT_TRY(
+        list_values(provider, node, api->Node_GetNumInputs, api->Node_GetInputs, &values, &count));
     ort_status_t *failed = write_names(provider, 1, values, count, out);
     free(values);
     if (failed) return failed;
@@ -367,7 +367,8 @@ typedef struct name_set_t {
 
 static size_t name_place(const name_set_t *set, const char *name) {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (const char *at = name; *at; ++at) hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
+    for (const char *at = name; *at; ++at)
+        hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
     size_t i = (size_t)(hash ^ hash >> 32) & (set->room - 1);
     while (set->names[i] && strcmp(set->names[i], name) != 0) i = (i + 1) & (set->room - 1);
     return i;
@@ -459,8 +460,8 @@ static ort_status_t *add_outputs(const ort_provider_t *provider, const ort_node_
 /* ---- graphs ---- */
 
 static ort_status_t *write_ends(const ort_provider_t *provider, uint32_t field,
-                                const ort_value_info_t *const *values, size_t count,
-                                bool has_types, ort_bytes_t *out) {
+                                const ort_value_info_t *const *values, size_t count, bool has_types,
+                                ort_bytes_t *out) {
     for (size_t i = 0; i < count; ++i)
         if (values[i]) ORT_TRY(write_value(provider, field, values[i], has_types, out));
     return NULL;

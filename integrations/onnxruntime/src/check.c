@@ -66,8 +66,7 @@ static ort_status_t *check_types(const ort_provider_t *provider, const ort_node_
     ORT_TRY(check_values(provider, node, inputs, api->Node_GetInputs, out_why));
     if (!*out_why)
         ORT_TRY(check_values(provider, node, implicit, api->Node_GetImplicitInputs, out_why));
-    if (!*out_why)
-        ORT_TRY(check_values(provider, node, outputs, api->Node_GetOutputs, out_why));
+    if (!*out_why) ORT_TRY(check_values(provider, node, outputs, api->Node_GetOutputs, out_why));
     return NULL;
 }
 

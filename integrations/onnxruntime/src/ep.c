@@ -90,11 +90,10 @@ static ort_status_t *take_options(session_t *session, const ort_session_options_
 static ort_status_t *check_device(const session_t *session) {
     gantry_scope_t *scope = gantry_scope_begin(session->provider->runtime, session->device);
     const gantry_status_t status = scope ? gantry_scope_status(scope) : GANTRY_RESOURCE_EXHAUSTED;
-    ort_status_t *failed =
-        status == GANTRY_OK
-            ? NULL
-            : ort_fail_as(session->provider, status,
-                          scope ? gantry_scope_message(scope) : gantry_last_message());
+    ort_status_t *failed = status == GANTRY_OK ? NULL
+                                               : ort_fail_as(session->provider, status,
+                                                             scope ? gantry_scope_message(scope)
+                                                                   : gantry_last_message());
     if (scope) (void)gantry_scope_end(scope);
     return failed;
 }

@@ -51,9 +51,9 @@ static ort_status_t *add_device(provider_factory_t *factory, const ort_hardware_
     provider->api->AddKeyValuePair(metadata, DEVICE_KEY, name);
     provider->api->AddKeyValuePair(metadata, "name", hardware_name);
     if (!hardware) {
-        failed = provider->ep_api->CreateHardwareDevice(
-            ORT_DEVICE_GPU, VENDOR_ID, (uint32_t)factory->hardware_count, "Gantry", metadata,
-            &made);
+        failed = provider->ep_api->CreateHardwareDevice(ORT_DEVICE_GPU, VENDOR_ID,
+                                                        (uint32_t)factory->hardware_count, "Gantry",
+                                                        metadata, &made);
         if (!failed) factory->hardware[factory->hardware_count++] = made;
     }
     if (!failed)
@@ -68,8 +68,8 @@ static ort_status_t *add_gpus(provider_factory_t *factory, ort_ep_device_t **out
     const gantry_logical_device_t *devices[ORT_MOST_DEVICES];
     size_t found = 0;
     char name[32];
-    const gantry_status_t status = gantry_list_logical_devices(
-        factory->provider->runtime, "GPU", ORT_MOST_DEVICES, devices, &found);
+    const gantry_status_t status = gantry_list_logical_devices(factory->provider->runtime, "GPU",
+                                                               ORT_MOST_DEVICES, devices, &found);
     if (status != GANTRY_OK) return ort_fail_as(factory->provider, status, gantry_last_message());
     for (size_t i = 0; i < found && i < ORT_MOST_DEVICES && *count < room; ++i) {
         gantry_device_details_t details = {.struct_size = sizeof details};
@@ -104,8 +104,8 @@ static ort_status_t *factory_devices(ort_factory_t *self, const ort_hardware_t *
 
 static ort_status_t *factory_begin(ort_factory_t *self, const ort_hardware_t *const *hardware,
                                    const ort_pairs_t *const *metadata, size_t count,
-                                   const ort_session_options_t *options,
-                                   const ort_logger_t *logger, ort_ep_t **out_ep) {
+                                   const ort_session_options_t *options, const ort_logger_t *logger,
+                                   ort_ep_t **out_ep) {
     const provider_factory_t *factory = (const provider_factory_t *)self;
     const ort_provider_t *provider = factory->provider;
     const char *device =

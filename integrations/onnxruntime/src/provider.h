@@ -42,14 +42,13 @@ void ort_provider_release(ort_provider_t *provider);
 ort_status_t *ort_fail(const ort_provider_t *provider, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* The status of Gantry with the thread's last message. */
-ort_status_t *ort_fail_as(const ort_provider_t *provider, gantry_status_t status,
-                          const char *text);
+ort_status_t *ort_fail_as(const ort_provider_t *provider, gantry_status_t status, const char *text);
 
 /* Hands a failure of ONNX Runtime on. */
-#define ORT_TRY(expression)                  \
-    do {                                     \
+#define ORT_TRY(expression)                   \
+    do {                                      \
         ort_status_t *failed_ = (expression); \
-        if (failed_) return failed_;         \
+        if (failed_) return failed_;          \
     } while (0)
 
 /* ---- factory.c ---- */
