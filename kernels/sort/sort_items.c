@@ -220,8 +220,8 @@ static int64_t sort_items_axis(const gantry_op_call_t *call) {
  * attribute names. */
 static gantry__k_sort_t sort_of(const gantry_op_call_t *call, int64_t axis) {
     const gantry_arg_t *input = call->inputs[0];
-    const char *order =
-        call->attrs[call->attr_count - 1]->s; /* a core of an older version has none */
+    /* a core of an older version has none */
+    const char *order = call->attr_count > 0 ? call->attrs[call->attr_count - 1]->s : NULL;
     gantry__k_sort_t sort = {.source = input->span,
                              .dtype = input->dtype,
                              .is_total = order && strcmp(order, "TOTAL") == 0,

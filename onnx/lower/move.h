@@ -33,7 +33,8 @@ const gantry_tensor_t *gantry__onnx_cast(gantry__onnx_call_t *call, const gantry
 const gantry_tensor_t *gantry__onnx_ints_of(gantry__onnx_call_t *call, gantry_dtype_t dtype,
                                             const int64_t *values, gantry_shape_t shape);
 /* Indices of input i with those that count from the end counted from the begin. Column k of their
- * last dimension, of `count`, is about dimension first + k of data; count 1: all are about first. */
+ * last dimension, of `count`, is about dimension first + k of data; count 1: all are about first.
+ */
 const gantry_tensor_t *gantry__onnx_count_from_begin(gantry__onnx_call_t *call, size_t i,
                                                      const gantry_tensor_t *data, int32_t first,
                                                      int32_t count);

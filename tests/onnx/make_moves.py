@@ -340,6 +340,8 @@ def draw_conv_transpose():
     attrs, image = window(rank, opset)
     image = [min(i, 4) for i in image]
     group, inputs, outputs = pick(1, 1, 2), pick(1, 2), pick(1, 2)
+    if R.rand() < 0.3:
+        group, inputs, outputs = 3, 1, 1
     if R.rand() < 0.4:
         attrs["output_padding"] = [int(R.randint(0, s)) for s in attrs["strides"]]
     elif R.rand() < 0.4 and attrs.get("auto_pad", "NOTSET") != "VALID":

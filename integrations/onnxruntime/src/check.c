@@ -19,8 +19,8 @@ static bool type_is_taken(int type) {
 }
 
 /* *out_why: NULL if the value is taken. */
-static ort_status_t *check_value(const ort_provider_t *provider, const ort_value_info_t *value,
-                                 const char **out_why) {
+static ort_status_t *refuse_ort_value(const ort_provider_t *provider, const ort_value_info_t *value,
+                                      const char **out_why) {
     const ort_api_t *api = provider->api;
     const ort_type_info_t *type = NULL;
     const ort_tensor_info_t *info = NULL;
@@ -44,29 +44,30 @@ static ort_status_t *check_value(const ort_provider_t *provider, const ort_value
 typedef ort_status_t *(*values_fn)(const ort_node_t *node, const ort_value_info_t **out_values,
                                    size_t count);
 
-static ort_status_t *check_values(const ort_provider_t *provider, const ort_node_t *node,
-                                  size_t count, values_fn get_values, const char **out_why) {
+static ort_status_t *refuse_ort_values(const ort_provider_t *provider, const ort_node_t *node,
+                                       size_t count, values_fn get_values, const char **out_why) {
     const ort_value_info_t **values = calloc(count + 1, sizeof *values);
     if (!values) return ort_fail(provider, ORT_FAIL, "out of host memory");
     ort_status_t *failed = get_values(node, values, count);
     for (size_t i = 0; i < count && !failed && !*out_why; ++i)
-        failed = check_value(provider, values[i], out_why);
+        failed = refuse_ort_value(provider, values[i], out_why);
     free(values);
     return failed;
 }
 
-static ort_status_t *check_types(const ort_provider_t *provider, const ort_node_t *node,
-                                 const char **out_why) {
+static ort_status_t *refuse_types(const ort_provider_t *provider, const ort_node_t *node,
+                                  const char **out_why) {
     const ort_api_t *api = provider->api;
     size_t inputs, outputs, implicit;
     *out_why = NULL;
     ORT_TRY(api->Node_GetNumInputs(node, &inputs));
     ORT_TRY(api->Node_GetNumOutputs(node, &outputs));
     ORT_TRY(api->Node_GetNumImplicitInputs(node, &implicit));
-    ORT_TRY(check_values(provider, node, inputs, api->Node_GetInputs, out_why));
+    ORT_TRY(refuse_ort_values(provider, node, inputs, api->Node_GetInputs, out_why));
     if (!*out_why)
-        ORT_TRY(check_values(provider, node, implicit, api->Node_GetImplicitInputs, out_why));
-    if (!*out_why) ORT_TRY(check_values(provider, node, outputs, api->Node_GetOutputs, out_why));
+        ORT_TRY(refuse_ort_values(provider, node, implicit, api->Node_GetImplicitInputs, out_why));
+    if (!*out_why)
+        ORT_TRY(refuse_ort_values(provider, node, outputs, api->Node_GetOutputs, out_why));
     return NULL;
 }
 
@@ -94,7 +95,7 @@ ort_status_t *ort_check_node(const ort_provider_t *provider, const ort_graph_t *
     ort_bytes_t bytes = {0};
     const char *why;
     *out_has = false;
-    ORT_TRY(check_types(provider, node, &why));
+    ORT_TRY(refuse_types(provider, node, &why));
     if (why) {
         (void)snprintf(text, size, "%s", why);
         return NULL;

@@ -40,9 +40,9 @@ static const char *factory_version(const ort_factory_t *self) {
 
 /* ---- devices ---- */
 
-static ort_status_t *add_device(provider_factory_t *factory, const ort_hardware_t *hardware,
-                                const char *name, const char *hardware_name,
-                                ort_ep_device_t **out_device) {
+static ort_status_t *make_ort_device(provider_factory_t *factory, const ort_hardware_t *hardware,
+                                     const char *name, const char *hardware_name,
+                                     ort_ep_device_t **out_device) {
     const ort_provider_t *provider = factory->provider;
     ort_hardware_t *made = NULL;
     ort_pairs_t *metadata = NULL;
@@ -77,8 +77,9 @@ static ort_status_t *add_gpus(provider_factory_t *factory, ort_ep_device_t **out
         (void)snprintf(name, sizeof name, "/GPU:%zu", i);
         (void)gantry_get_device_details(factory->provider->runtime,
                                         gantry_logical_device_physical(devices[i]), &details);
-        ORT_TRY(add_device(factory, NULL, name, details.hardware_name ? details.hardware_name : "",
-                           &out_devices[*count]));
+        ORT_TRY(make_ort_device(factory, NULL, name,
+                                details.hardware_name ? details.hardware_name : "",
+                                &out_devices[*count]));
         ++*count;
     }
     return NULL;
@@ -93,7 +94,7 @@ static ort_status_t *factory_devices(ort_factory_t *self, const ort_hardware_t *
     ORT_TRY(add_gpus(factory, out_devices, room, out_count));
     for (size_t i = 0; i < hardware_count && provider->offers_cpu && *out_count < room; ++i) {
         if (provider->api->HardwareDevice_Type(hardware[i]) != ORT_DEVICE_CPU) continue;
-        ORT_TRY(add_device(factory, hardware[i], "/CPU:0", "CPU", &out_devices[*out_count]));
+        ORT_TRY(make_ort_device(factory, hardware[i], "/CPU:0", "CPU", &out_devices[*out_count]));
         ++*out_count;
         break;
     }

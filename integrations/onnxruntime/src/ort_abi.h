@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The interface between ONNX Runtime and a provider in a file of its own, as far as it is used:
- * facts of onnxruntime_c_api.h and onnxruntime_ep_c_api.h at API 24, the first one that the provider
- * works with. Tables and structs only grow at their ends, and each that the provider fills begins
- * with the version whose members it has, so ONNX Runtime calls no younger one.
+ * facts of onnxruntime_c_api.h and onnxruntime_ep_c_api.h at API 24, the first one that the
+ * provider works with. Tables and structs only grow at their ends, and each that the provider
+ * fills begins with the version whose members it has, so ONNX Runtime calls no younger one.
  *
  * Owner: ONNX Runtime has its tables. Threads: constant. */
 #ifndef GANTRY_ORT_ABI_H
