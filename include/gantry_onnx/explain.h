@@ -74,9 +74,9 @@ GANTRY_API gantry_status_t gantry_onnx_model_get_function(gantry_onnx_model_t *m
                                                           gantry_function_t **out_function);
 
 /** Makes a function of the model for these shapes of its inputs, without a run: for the memory of a
- * call (gantry_function_get_memory) and for a file (gantry_function_save). A shape of rank -1 leaves
- * an input out that has a value in the file. device: as for gantry_clone_options_t; NULL: that of
- * the model's options. The caller releases the function, which may outlive the model.
+ * call (gantry_function_get_memory) and for a file (gantry_function_save). A shape of rank -1
+ * leaves an input out that has a value in the file. device: as for gantry_clone_options_t; NULL:
+ * that of the model's options. The caller releases the function, which may outlive the model.
  *
  * Errors are those of gantry_onnx_model_run; FailedPrecondition if sizes depend on elements of the
  * inputs, or the file does not say an input's type. */

@@ -80,12 +80,15 @@ typedef struct gantry_onnx_value_t {
     bool is_optional; /**< An input that has a value in the file. */
 } gantry_onnx_value_t;
 
+/** The number of inputs; 0 for NULL. */
 GANTRY_API size_t gantry_onnx_model_input_count(const gantry_onnx_model_t *model);
+/** The number of outputs; 0 for NULL. */
 GANTRY_API size_t gantry_onnx_model_output_count(const gantry_onnx_model_t *model);
-/** Describes an input or output. out_value->struct_size must be set. */
+/** Describes an input. out_value->struct_size must be set. */
 GANTRY_API gantry_status_t gantry_onnx_model_get_input(const gantry_onnx_model_t *model,
                                                        size_t index,
                                                        gantry_onnx_value_t *out_value);
+/** Describes an output. out_value->struct_size must be set. */
 GANTRY_API gantry_status_t gantry_onnx_model_get_output(const gantry_onnx_model_t *model,
                                                         size_t index,
                                                         gantry_onnx_value_t *out_value);

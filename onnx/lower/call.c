@@ -21,16 +21,17 @@ bool gantry__onnx_wants(const gantry__onnx_call_t *call, size_t i) {
            call->run->constants->plan.is_needed[call->node->outputs[i]];
 }
 
-static gantry_status_t status_of(const gantry__onnx_call_t *call) {
+/* Of both scopes; a number that the host could not make is the cause of what an op says of it. */
+static gantry_status_t call_status_of(const gantry__onnx_call_t *call) {
     const gantry_scope_t *failed =
-        gantry_scope_status(call->scope) != GANTRY_OK ? call->scope : call->host;
+        gantry_scope_status(call->host) != GANTRY_OK ? call->host : call->scope;
     const gantry_status_t status = gantry_scope_status(failed);
     if (status == GANTRY_OK) return GANTRY_OK;
     return gantry_fail(status, gantry_scope_message(failed));
 }
 
 gantry_status_t gantry__onnx_set(gantry__onnx_call_t *call, size_t i, tensor *x) {
-    GANTRY__TRY(status_of(call));
+    GANTRY__TRY(call_status_of(call));
     if (!x) return gantry__fail(GANTRY_INTERNAL, "output %zu was not made", i);
     if (i < call->output_count) call->outputs[i] = x;
     return GANTRY_OK;
@@ -53,12 +54,12 @@ tensor *gantry__onnx_op(gantry__onnx_call_t *call, const char *op, tensor *const
 }
 
 tensor *gantry__onnx_op1(gantry__onnx_call_t *call, const char *op, tensor *x) {
-    return gantry__onnx_op(call, op, &x, 1, NULL, 0);
+    return x ? gantry__onnx_op(call, op, &x, 1, NULL, 0) : NULL;
 }
 
 tensor *gantry__onnx_op2(gantry__onnx_call_t *call, const char *op, tensor *x, tensor *y) {
     tensor *const inputs[] = {x, y};
-    return gantry__onnx_op(call, op, inputs, 2, NULL, 0);
+    return x && y ? gantry__onnx_op(call, op, inputs, 2, NULL, 0) : NULL;
 }
 
 gantry_status_t gantry__onnx_lower_plain(gantry__onnx_call_t *call) {

@@ -7,7 +7,7 @@
 
 #define ONNX_FLOAT32 1
 
-/* A graph of the plan, and who reads a value: 1 and the place of the last such node of the graph. */
+/* A graph of the plan, and who reads a value: 1 and the place of the last such node. */
 typedef struct fold_search_t {
     gantry__onnx_plan_t *plan;
     const onnx_plan_graph_t *place;
@@ -64,8 +64,9 @@ static bool fold_norm_fits(const gantry__onnx_plan_t *plan, const gantry__onnx_n
 }
 
 /* Whether the node's only inputs are value and what can be folded. */
-static bool can_fold(const gantry__onnx_plan_t *plan, const gantry__onnx_node_t *node,
-                     gantry__onnx_value_t value, const gantry__onnx_tensor_t *filter, size_t axis) {
+static bool chain_can_take(const gantry__onnx_plan_t *plan, const gantry__onnx_node_t *node,
+                           gantry__onnx_value_t value, const gantry__onnx_tensor_t *filter,
+                           size_t axis) {
     if (gantry__onnx_is_op(node, "BatchNormalization"))
         return node->inputs[0] == value && fold_norm_fits(plan, node);
     if (!gantry__onnx_is_op(node, "Mul") && !gantry__onnx_is_op(node, "Add")) return false;
@@ -86,7 +87,7 @@ static void find_chain(const fold_search_t *search, size_t n) {
         if (value == GANTRY__ONNX_NO_VALUE || plan->model->values[value].uses != 1) return;
         const size_t next = search->readers[value];
         if (next == 0 || !plan->rows[first + next - 1] ||
-            !can_fold(plan, &nodes[next - 1], value, filter, axis))
+            !chain_can_take(plan, &nodes[next - 1], value, filter, axis))
             return;
         plan->next_folded[first + last] = (uint32_t)(first + next);
         plan->is_folded[first + next - 1] = 1;

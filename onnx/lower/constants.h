@@ -55,13 +55,14 @@ gantry_status_t gantry__onnx_constants_read(gantry__onnx_constants_t *constants,
                                             gantry_scope_t *scope,
                                             const gantry__onnx_tensor_t *tensor,
                                             const gantry_tensor_t **out_tensor);
-/* Gives a tensor that is to be kept memory of its own, because the devices' pools grow in steps. The
- * caller gets a reference. ResourceExhausted: constants that are computed take more than the memory
- * limit of /CPU:0. */
+/* Gives a tensor that is to be kept memory of its own, because the devices' pools grow in steps.
+ * The caller gets a reference. ResourceExhausted: constants that are computed take more than the
+ * memory limit of /CPU:0. */
 gantry_status_t gantry__onnx_constants_settle(const gantry__onnx_constants_t *constants,
                                               gantry_scope_t *scope, const gantry_tensor_t *tensor,
                                               gantry_tensor_t **out_settled);
-/* Gives memory that the host's pool does not use back, after a constant of so many bytes was made. */
+/* Gives memory that the host's pool does not use back, after a constant of so many bytes was
+ * made. */
 void gantry__onnx_constants_trim(gantry_runtime_t *runtime, size_t bytes);
 /* A constant that is kept, of which the caller gets a reference; NULL: it is not. */
 gantry_tensor_t *gantry__onnx_constants_kept(gantry__onnx_constants_t *constants,

@@ -16,7 +16,7 @@ bool gantry__onnx_is_known(const gantry__onnx_call_t *call, tensor *x) {
     return x && gantry_tensor_device(x) != NULL;
 }
 
-static gantry_status_t fail_unknown(gantry__onnx_call_t *call, size_t i, const char *what) {
+static gantry_status_t known_fail_unknown(gantry__onnx_call_t *call, size_t i, const char *what) {
     char node[512];
     call->run->needs_node = call->node;
     call->run->needs_input = i;
@@ -29,15 +29,16 @@ static gantry_status_t fail_unknown(gantry__onnx_call_t *call, size_t i, const c
 }
 
 /* Reads all elements as a type of 8 bytes. */
-static gantry_status_t read_numbers(gantry__onnx_call_t *call, size_t i, const char *name,
-                                    gantry_dtype_t dtype, void **out_values, size_t *out_count) {
+static gantry_status_t known_read_numbers(gantry__onnx_call_t *call, size_t i, const char *name,
+                                          gantry_dtype_t dtype, void **out_values,
+                                          size_t *out_count) {
     char what[256];
     tensor *x = gantry__onnx_input(call, i);
     *out_values = NULL;
     *out_count = 0;
     if (!x) return GANTRY_OK;
     (void)snprintf(what, sizeof what, "%s (input %zu)", name, i);
-    if (!gantry__onnx_is_known(call, x)) return fail_unknown(call, i, what);
+    if (!gantry__onnx_is_known(call, x)) return known_fail_unknown(call, i, what);
     const size_t count = (size_t)gantry_tensor_elements(x);
     *out_values = gantry__onnx_scratch(call, count ? count : 1, 8);
     if (!*out_values) return GANTRY_RESOURCE_EXHAUSTED;
@@ -61,7 +62,7 @@ gantry_status_t gantry__onnx_get_ints(gantry__onnx_call_t *call, size_t i, const
     *out_values = NULL;
     *out_count = 0;
     GANTRY__TRY(check_integers(call, gantry__onnx_input(call, i), name));
-    GANTRY__TRY(read_numbers(call, i, name, GANTRY_INT64, &values, out_count));
+    GANTRY__TRY(known_read_numbers(call, i, name, GANTRY_INT64, &values, out_count));
     *out_values = values;
     return GANTRY_OK;
 }
@@ -69,12 +70,13 @@ gantry_status_t gantry__onnx_get_ints(gantry__onnx_call_t *call, size_t i, const
 gantry_status_t gantry__onnx_get_doubles(gantry__onnx_call_t *call, size_t i, const char *name,
                                          const double **out_values, size_t *out_count) {
     void *values;
-    GANTRY__TRY(read_numbers(call, i, name, GANTRY_FLOAT64, &values, out_count));
+    GANTRY__TRY(known_read_numbers(call, i, name, GANTRY_FLOAT64, &values, out_count));
     *out_values = values;
     return GANTRY_OK;
 }
 
-static gantry_status_t check_single(gantry__onnx_call_t *call, const char *name, size_t count) {
+static gantry_status_t known_check_single(gantry__onnx_call_t *call, const char *name,
+                                          size_t count) {
     if (count == 1) return GANTRY_OK;
     return gantry__onnx_invalid(call, "%s has %zu elements; one is accepted", name, count);
 }
@@ -86,7 +88,7 @@ gantry_status_t gantry__onnx_get_int(gantry__onnx_call_t *call, size_t i, const 
     *out_value = fallback;
     if (!gantry__onnx_input(call, i)) return GANTRY_OK;
     GANTRY__TRY(gantry__onnx_get_ints(call, i, name, &values, &count));
-    GANTRY__TRY(check_single(call, name, count));
+    GANTRY__TRY(known_check_single(call, name, count));
     *out_value = values[0];
     return GANTRY_OK;
 }
@@ -98,18 +100,18 @@ gantry_status_t gantry__onnx_get_double(gantry__onnx_call_t *call, size_t i, con
     *out_value = fallback;
     if (!gantry__onnx_input(call, i)) return GANTRY_OK;
     GANTRY__TRY(gantry__onnx_get_doubles(call, i, name, &values, &count));
-    GANTRY__TRY(check_single(call, name, count));
+    GANTRY__TRY(known_check_single(call, name, count));
     *out_value = values[0];
     return GANTRY_OK;
 }
 
 gantry_status_t gantry__onnx_need_shape(gantry__onnx_call_t *call, tensor *x) {
     if (gantry_tensor_elements(x) >= 0) return GANTRY_OK;
-    return fail_unknown(call, GANTRY__ONNX_ALL_INPUTS, "a size of an input");
+    return known_fail_unknown(call, GANTRY__ONNX_ALL_INPUTS, "a size of an input");
 }
 
 gantry_status_t gantry__onnx_need_values(gantry__onnx_call_t *call, const char *what) {
-    return fail_unknown(call, GANTRY__ONNX_NO_INPUT, what);
+    return known_fail_unknown(call, GANTRY__ONNX_NO_INPUT, what);
 }
 
 int32_t gantry__onnx_input_type(const gantry__onnx_call_t *call, size_t i) {

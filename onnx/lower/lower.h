@@ -58,7 +58,7 @@ gantry_status_t gantry__onnx_give(gantry__onnx_call_t *call, const gantry_tensor
 const gantry_tensor_t *gantry__onnx_op(gantry__onnx_call_t *call, const char *op,
                                        const gantry_tensor_t *const *inputs, size_t input_count,
                                        const gantry_attr_value_t *attrs, size_t attr_count);
-/* One and two inputs, no attributes. */
+/* One and two inputs, no attributes; NULL for NULL. */
 const gantry_tensor_t *gantry__onnx_op1(gantry__onnx_call_t *call, const char *op,
                                         const gantry_tensor_t *x);
 const gantry_tensor_t *gantry__onnx_op2(gantry__onnx_call_t *call, const char *op,

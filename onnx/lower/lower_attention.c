@@ -150,8 +150,18 @@ static bool is_plain_causal(const gantry__onnx_attention_t *attention) {
     return !attention->past_key || gantry_tensor_shape(attention->key)->dims[2] == queries;
 }
 
+gantry_status_t gantry__onnx_check_attention(const gantry__onnx_attention_t *attention) {
+    const gantry_tensor_t *parts[3] = {attention->query, attention->key, attention->value};
+    static const char *const names[3] = {"queries", "keys", "values"};
+    for (size_t i = 0; i < 3; ++i)
+        if (gantry_tensor_elements(parts[i]) < 1 || gantry_tensor_shape(parts[i])->rank != 4)
+            return gantry__onnx_unsupported(attention->call, "%s without elements", names[i]);
+    return GANTRY_OK;
+}
+
 gantry_status_t gantry__onnx_attend(gantry__onnx_attention_t *attention) {
     gantry__onnx_call_t *call = attention->call;
+    GANTRY__TRY(gantry__onnx_check_attention(attention));
     const bool is_plain = is_plain_causal(attention);
     if (is_plain)
         GANTRY__TRY(whole_mask(attention, &attention->whole_mask));

@@ -29,6 +29,8 @@ gantry_status_t gantry__onnx_split_heads(gantry__onnx_call_t *call, const gantry
                                          int64_t heads, const gantry_tensor_t **out);
 /* The inverse. */
 const gantry_tensor_t *gantry__onnx_join_heads(gantry__onnx_call_t *call, const gantry_tensor_t *x);
+/* Refuses queries, keys and values without elements, whose sizes may be any. */
+gantry_status_t gantry__onnx_check_attention(const gantry__onnx_attention_t *attention);
 /* Computes output, present_key and present_value. */
 gantry_status_t gantry__onnx_attend(gantry__onnx_attention_t *attention);
 

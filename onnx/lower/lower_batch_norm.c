@@ -9,7 +9,8 @@ typedef struct batch_norm_t {
     double epsilon;
 } batch_norm_t;
 
-/* x scale' + offset', whose numbers per channel are made first: constants, if the parameters are. */
+/* x scale' + offset', whose numbers for each channel are made first: constants, if the parameters
+ * are. */
 static const gantry_tensor_t *batch_normalised(gantry__onnx_call_t *call, const batch_norm_t *norm,
                                                const gantry_tensor_t *mean,
                                                const gantry_tensor_t *variance) {
@@ -109,7 +110,7 @@ gantry_status_t gantry__onnx_lower_batch_normalization(gantry__onnx_call_t *call
     const bool is_spatial = version >= 9 || gantry__onnx_attr_int(call, "spatial", 1) != 0;
     bool trains = version >= 14 && gantry__onnx_attr_int(call, "training_mode", 0) != 0;
     for (size_t i = 1; i < call->output_count && version < 14; ++i)
-        trains = trains || gantry__onnx_wants(call, i);
+        trains = trains || call->node->outputs[i] != GANTRY__ONNX_NO_VALUE;
     if (version >= 14 && !trains && (gantry__onnx_wants(call, 1) || gantry__onnx_wants(call, 2)))
         return gantry__onnx_invalid(call, "it has running statistics, but training_mode is 0");
     if (trains && !is_spatial) return gantry__onnx_unsupported(call, "training with spatial 0");

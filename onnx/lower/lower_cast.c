@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Conversions. Floats become integers by truncation and saturate, and NaN becomes 0, which ONNX
- * leaves undefined; integers wrap; bool is x != 0. Integers of 4 and 2 bits are in integers of 8. */
+ * leaves undefined; integers wrap; bool is x != 0. Integers of 4 and 2 bits are in integers of
+ * 8. */
 #include <gantry/ops.h>
 
 #include "onnx/lower/parts.h"

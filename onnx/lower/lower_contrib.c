@@ -162,6 +162,7 @@ gantry_status_t gantry__onnx_lower_bias_split_gelu(gantry__onnx_call_t *call) {
     GANTRY__TRY(gantry_scope_status(scope));
     GANTRY__TRY(gantry__onnx_need_shape(call, x));
     const gantry_shape_t *shape = gantry_tensor_shape(x);
+    if (shape->rank == 0) return gantry__onnx_invalid(call, "X has no dimensions");
     int64_t begin[GANTRY_MAX_RANK] = {0}, size[GANTRY_MAX_RANK];
     for (int32_t i = 0; i < shape->rank; ++i) size[i] = shape->dims[i];
     size[shape->rank - 1] /= 2;
@@ -240,4 +241,66 @@ gantry_status_t gantry__onnx_lower_skip_simplified_layer_norm(gantry__onnx_call_
     GANTRY__TRY(add_skip(call, 3, &x));
     return normalise_root(call, x, gantry__onnx_input(call, 2), -1,
                           (double)gantry__onnx_attr_float(call, "epsilon", 1e-12f), 2);
+}
+
+/* ---- GroupNorm ---- */
+
+/* Groups of channels of x, [batch, ..., channels] or channels first, normalised; then, with
+ * activation 1, times its Sigmoid. */
+static gantry_status_t give_groups(gantry__onnx_call_t *call, const gantry_tensor_t *x) {
+    gantry_scope_t *scope = call->scope;
+    const gantry_tensor_t *scale = gantry__onnx_input(call, 1),
+                          *offset = gantry__onnx_input(call, 2);
+    const gantry_dtype_t dtype = gantry_tensor_dtype(x);
+    const int64_t activation = gantry__onnx_attr_int(call, "activation", 0);
+    if (activation != 0 && activation != 1)
+        return gantry__onnx_unsupported(call, "activation %lld", (long long)activation);
+    if (gantry_tensor_dtype(scale) != dtype) scale = gantry_cast(scope, scale, dtype);
+    if (gantry_tensor_dtype(offset) != dtype) offset = gantry_cast(scope, offset, dtype);
+    const gantry_tensor_t *y =
+        gantry_group_norm(scope, x, scale, offset, gantry__onnx_attr_int(call, "groups", 1),
+                          (double)gantry__onnx_attr_float(call, "epsilon", 1e-5f),
+                          gantry__onnx_attr_int(call, "channels_last", 1) == 0);
+    return gantry__onnx_set(call, 0, activation ? gantry_silu(scope, y) : y);
+}
+
+gantry_status_t gantry__onnx_lower_contrib_group_norm(gantry__onnx_call_t *call) {
+    return give_groups(call, gantry__onnx_input(call, 0));
+}
+
+/* [channels], or [batch, channels], as an addend of channels of x. */
+static const gantry_tensor_t *spread_channels(gantry__onnx_call_t *call, const gantry_tensor_t *x,
+                                              const gantry_tensor_t *vector) {
+    const gantry_shape_t *shape = gantry_tensor_shape(x), *own = gantry_tensor_shape(vector);
+    const bool is_last = gantry__onnx_attr_int(call, "channels_last", 1) != 0;
+    if (own->rank > 2 || own->rank == 0) return vector;
+    gantry_shape_t wide = {.rank = shape->rank};
+    for (int32_t i = 0; i < shape->rank; ++i) wide.dims[i] = 1;
+    wide.dims[is_last ? shape->rank - 1 : 1] = own->dims[own->rank - 1];
+    if (own->rank == 2) wide.dims[0] = own->dims[0];
+    return gantry_reshape(call->scope, vector, wide);
+}
+
+gantry_status_t gantry__onnx_lower_skip_group_norm(gantry__onnx_call_t *call) {
+    const gantry_tensor_t *x = gantry__onnx_input(call, 0), *bias = gantry__onnx_input(call, 4);
+    if (gantry_tensor_shape(x)->rank < 3)
+        return gantry__onnx_invalid(call, "X has rank %d", gantry_tensor_shape(x)->rank);
+    const gantry_tensor_t *sum =
+        gantry_add(call->scope, x, spread_channels(call, x, gantry__onnx_input(call, 3)));
+    if (bias) sum = gantry_add(call->scope, sum, spread_channels(call, x, bias));
+    GANTRY__TRY(gantry__onnx_set(call, 1, sum));
+    return give_groups(call, sum);
+}
+
+gantry_status_t gantry__onnx_lower_bias_softmax(gantry__onnx_call_t *call) {
+    const gantry_tensor_t *x =
+        gantry_add(call->scope, gantry__onnx_input(call, 0), gantry__onnx_input(call, 1));
+    int64_t axis = 0;
+    GANTRY__TRY(gantry_scope_status(call->scope));
+    GANTRY__TRY(gantry__onnx_axis(call, gantry__onnx_attr_int(call, "axis", 1),
+                                  (uint32_t)gantry_tensor_shape(x)->rank, &axis));
+    if (axis != gantry_tensor_shape(x)->rank - 1 ||
+        !gantry__onnx_attr_int(call, "is_inner_broadcast", 0))
+        return gantry__onnx_unsupported(call, "a bias that is not for the last dimension");
+    return gantry__onnx_give(call, gantry_softmax(call->scope, x));
 }

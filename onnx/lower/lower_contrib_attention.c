@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* com.microsoft: MultiHeadAttention, Attention and RotaryEmbedding. Masks of these ops add a number
+/* com.microsoft: MultiHeadAttention, Attention, QAttention and RotaryEmbedding. Masks of these ops add a number
  * that is far below all scores, and do not hide keys. */
 #include "onnx/lower/lower_attention.h"
 
 #include <gantry/ops.h>
 
 #include "onnx/lower/lower_contrib.h"
+#include "onnx/lower/lower_quantize.h"
 #include "onnx/lower/lower_recurrent.h"
 
 /* What a mask adds to the score of a key that is hidden. */
@@ -65,6 +66,7 @@ static gantry_status_t read_mask(gantry__onnx_call_t *call, const gantry_tensor_
 static gantry_status_t set_mask(gantry__onnx_attention_t *attention, const gantry_tensor_t *mask,
                                 const gantry_tensor_t *bias) {
     gantry__onnx_call_t *call = attention->call;
+    GANTRY__TRY(gantry__onnx_check_attention(attention));
     const int64_t batch = gantry_tensor_shape(attention->query)->dims[0];
     const int64_t keys =
         gantry_tensor_shape(attention->key)->dims[2] +
@@ -120,6 +122,9 @@ static gantry_status_t unpack_inputs(gantry__onnx_call_t *call, const gantry_ten
 static gantry_status_t add_biases(gantry__onnx_call_t *call, const gantry_tensor_t *bias,
                                   const gantry_tensor_t *parts[3]) {
     int64_t begin = 0;
+    if (bias && gantry_tensor_shape(bias)->rank != 1)
+        return gantry__onnx_invalid(call, "a bias of rank %d, not 1",
+                                    gantry_tensor_shape(bias)->rank);
     for (size_t i = 0; bias && i < 3; ++i) {
         const gantry_shape_t *shape = gantry_tensor_shape(parts[i]);
         if (shape->rank != 3)
@@ -173,41 +178,45 @@ gantry_status_t gantry__onnx_lower_multi_head_attention(gantry__onnx_call_t *cal
     return set_attended(&attention);
 }
 
-/* ---- Attention ---- */
+/* ---- Attention and QAttention ---- */
 
-/* The product of the input with the weights and the bias, cut into query, key and value. */
-static gantry_status_t project_input(gantry__onnx_call_t *call, const gantry_tensor_t *parts[3]) {
-    gantry_scope_t *scope = call->scope;
-    const gantry_tensor_t *x = gantry__onnx_input(call, 0), *bias = gantry__onnx_input(call, 2);
+/* Inputs of both, by their numbers. */
+typedef struct projected_inputs_t {
+    size_t mask, past, bias; /* bias SIZE_MAX: the op has none. */
+} projected_inputs_t;
+
+/* Cuts [batch, length, sizes] into query, key and value, with their heads apart. */
+static gantry_status_t cut_projection(gantry__onnx_call_t *call, const gantry_tensor_t *all,
+                                      const gantry_tensor_t *parts[3]) {
     size_t count = 0;
     const int64_t *given = gantry__onnx_attr_ints(call, "qkv_hidden_sizes", &count);
-    GANTRY__TRY(gantry__onnx_need_shape(call, x));
-    if (gantry_tensor_shape(x)->rank != 3 || (given && count != 3))
-        return gantry__onnx_invalid(call, "an input of rank %d", gantry_tensor_shape(x)->rank);
-    const gantry_tensor_t *all = gantry_matmul(scope, x, gantry__onnx_input(call, 1), NULL);
-    if (bias) all = gantry_add(scope, all, bias);
-    GANTRY__TRY(gantry_scope_status(scope));
+    const int64_t heads = gantry__onnx_attr_int(call, "num_heads", 0);
+    GANTRY__TRY(gantry_scope_status(call->scope));
+    GANTRY__TRY(gantry__onnx_need_shape(call, all));
     const gantry_shape_t *shape = gantry_tensor_shape(all);
+    if (shape->rank != 3 || (given && count != 3))
+        return gantry__onnx_invalid(call, "an input of rank %d and %zu sizes", shape->rank, count);
     int64_t begin[3] = {0}, size[3] = {shape->dims[0], shape->dims[1], 0};
     for (size_t i = 0; i < 3; ++i) {
         size[2] = given ? given[i] : shape->dims[2] / 3;
-        parts[i] = gantry_slice(scope, all, begin, size);
+        parts[i] = gantry_slice(call->scope, all, begin, size);
         begin[2] += size[2];
+        GANTRY__TRY(gantry_scope_status(call->scope));
+        GANTRY__TRY(gantry__onnx_split_heads(call, parts[i], heads, &parts[i]));
     }
-    return gantry_scope_status(scope);
+    return GANTRY_OK;
 }
 
-gantry_status_t gantry__onnx_lower_contrib_attention(gantry__onnx_call_t *call) {
+/* Attention of the products of the input with the weights of queries, keys and values. */
+static gantry_status_t attend_projected(gantry__onnx_call_t *call, const gantry_tensor_t *all,
+                                        projected_inputs_t inputs) {
     gantry_scope_t *scope = call->scope;
-    const gantry_tensor_t *parts[3], *past = gantry__onnx_input(call, 4);
-    const int64_t heads = gantry__onnx_attr_int(call, "num_heads", 0);
+    const gantry_tensor_t *parts[3], *past = gantry__onnx_input(call, inputs.past);
     if (gantry__onnx_attr_int(call, "do_rotary", 0))
         return gantry__onnx_unsupported(call, "do_rotary");
-    if (gantry__onnx_input(call, 6) || gantry__onnx_attr_int(call, "past_present_share_buffer", 0))
+    if (gantry__onnx_attr_int(call, "past_present_share_buffer", 0))
         return gantry__onnx_unsupported(call, "a past that the op changes in its place");
-    GANTRY__TRY(project_input(call, parts));
-    for (size_t i = 0; i < 3; ++i)
-        GANTRY__TRY(gantry__onnx_split_heads(call, parts[i], heads, &parts[i]));
+    GANTRY__TRY(cut_projection(call, all, parts));
     gantry__onnx_attention_t attention = {
         .call = call,
         .query = parts[0],
@@ -220,13 +229,37 @@ gantry_status_t gantry__onnx_lower_contrib_attention(gantry__onnx_call_t *call) 
         .right = -1,
         .scale = (double)gantry__onnx_attr_float(call, "scale", 0)};
     GANTRY__TRY(gantry_scope_status(scope));
-    GANTRY__TRY(set_mask(&attention, gantry__onnx_input(call, 3), gantry__onnx_input(call, 5)));
+    GANTRY__TRY(set_mask(&attention, gantry__onnx_input(call, inputs.mask),
+                         gantry__onnx_input(call, inputs.bias)));
     GANTRY__TRY(gantry__onnx_attend(&attention));
     GANTRY__TRY(gantry__onnx_set(call, 0, gantry__onnx_join_heads(call, attention.output)));
     if (!gantry__onnx_wants(call, 1)) return GANTRY_OK;
     const gantry_tensor_t *present[2] = {gantry_expand_dims(scope, attention.present_key, 0),
                                          gantry_expand_dims(scope, attention.present_value, 0)};
     return gantry__onnx_set(call, 1, gantry_concat(scope, present, 2, 0));
+}
+
+gantry_status_t gantry__onnx_lower_contrib_attention(gantry__onnx_call_t *call) {
+    const gantry_tensor_t *bias = gantry__onnx_input(call, 2);
+    if (gantry__onnx_input(call, 6))
+        return gantry__onnx_unsupported(call, "a past that the op changes in its place");
+    const gantry_tensor_t *all =
+        gantry_matmul(call->scope, gantry__onnx_input(call, 0), gantry__onnx_input(call, 1), NULL);
+    if (bias) all = gantry_add(call->scope, all, bias);
+    return attend_projected(call, all, (projected_inputs_t){3, 4, 5});
+}
+
+gantry_status_t gantry__onnx_lower_qattention(gantry__onnx_call_t *call) {
+    gantry_scope_t *scope = call->scope;
+    const gantry_tensor_t *one = gantry__onnx_make_scalar(call, GANTRY_FLOAT32, 1);
+    const gantry_tensor_t *factor = gantry__onnx_product_factor(call, gantry__onnx_input(call, 3),
+                                                                gantry__onnx_input(call, 4), one);
+    const gantry_tensor_t *all =
+        gantry__onnx_integer_product(call, gantry__onnx_input(call, 0), gantry__onnx_input(call, 1),
+                                     gantry__onnx_input(call, 6), gantry__onnx_input(call, 7));
+    all = gantry_mul(scope, gantry_cast(scope, all, GANTRY_FLOAT32), factor);
+    all = gantry_add(scope, all, gantry__onnx_input(call, 2));
+    return attend_projected(call, all, (projected_inputs_t){5, 8, SIZE_MAX});
 }
 
 /* ---- RotaryEmbedding ---- */
@@ -256,6 +289,7 @@ gantry_status_t gantry__onnx_lower_contrib_rotary(gantry__onnx_call_t *call) {
     const gantry_shape_t *shape = gantry_tensor_shape(x);
     if (shape->rank != 3 && shape->rank != 4)
         return gantry__onnx_invalid(call, "an input of rank %d; accepted are 3 and 4", shape->rank);
+    if (gantry_tensor_elements(x) == 0) return gantry__onnx_give(call, x);
     const int64_t turned = 2 * gantry_tensor_shape(cosines)->dims[1];
     gantry_rotary_options_t options = {
         .struct_size = sizeof options,

@@ -10,7 +10,7 @@
 /* Bytes [..., n] as numbers of so many bits, [..., n * 8 / bits], the lowest bits first. */
 static const gantry_tensor_t *unpack_bits(gantry__onnx_call_t *call, gantry_scope_t *scope,
                                           const gantry_tensor_t *bytes, int64_t bits) {
-    if (bits == 8) return bytes;
+    if (bits == 8 || gantry_tensor_shape(bytes)->rank == 0) return bits == 8 ? bytes : NULL;
     gantry_shape_t shape = *gantry_tensor_shape(bytes);
     const gantry_tensor_t *mask =
         gantry__onnx_make_scalar(call, GANTRY_UINT8, (double)((1 << bits) - 1));
@@ -91,6 +91,13 @@ static gantry_status_t check_bits(gantry__onnx_call_t *call) {
     if (block < 8 || rows < 1 || columns < 1)
         return gantry__onnx_invalid(call, "block_size %lld, K %lld, N %lld", (long long)block,
                                     (long long)rows, (long long)columns);
+    const int64_t numbers = gantry_tensor_elements(gantry__onnx_input(call, 1)) * (8 / bits);
+    if (rows > numbers || block > numbers || columns > numbers ||
+        (rows - 1) / block + 1 > numbers / columns / block ||
+        ((rows - 1) / block + 1) * columns * block != numbers)
+        return gantry__onnx_invalid(call, "B has %lld numbers; K %lld, N %lld and block_size %lld",
+                                    (long long)numbers, (long long)rows, (long long)columns,
+                                    (long long)block);
     if (gantry__onnx_attr_int(call, "weight_prepacked", 0))
         return gantry__onnx_unsupported(call, "weights in the order of another library's kernels");
     return GANTRY_OK;

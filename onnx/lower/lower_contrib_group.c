@@ -45,10 +45,17 @@ static gantry_status_t unpack_group(group_t *group) {
     GANTRY__TRY(gantry__onnx_need_shape(call, group->parts[0]));
     const gantry_shape_t *shape = gantry_tensor_shape(group->parts[0]);
     const bool is_packed = !group->parts[1];
+    if (shape->rank != 3 || group->heads < 1 || group->heads > shape->dims[2] ||
+        group->key_heads < 1 || group->key_heads > shape->dims[2])
+        return gantry__onnx_invalid(call, "%lld heads of queries and %lld of keys for rank %d",
+                                    (long long)group->heads, (long long)group->key_heads,
+                                    shape->rank);
     const int64_t all = is_packed ? group->heads + 2 * group->key_heads : group->heads;
-    if (group->heads < 1 || group->key_heads < 1 || shape->rank != 3 || shape->dims[2] % all != 0)
+    if (shape->dims[2] % all != 0)
         return gantry__onnx_invalid(call, "%lld heads of queries and %lld of keys",
                                     (long long)group->heads, (long long)group->key_heads);
+    if (gantry_tensor_elements(group->parts[0]) == 0)
+        return gantry__onnx_unsupported(call, "queries without elements");
     group->batch = shape->dims[0];
     group->queries = shape->dims[1];
     group->size = shape->dims[2] / all;
@@ -67,7 +74,13 @@ static gantry_status_t unpack_group(group_t *group) {
 static gantry_status_t read_lengths_of(group_t *group) {
     gantry__onnx_call_t *call = group->call;
     const gantry_tensor_t *past = gantry__onnx_input(call, 3);
-    if (past) GANTRY__TRY(gantry__onnx_need_shape(call, past));
+    for (size_t i = 3; i < 5; ++i) {
+        const gantry_tensor_t *cache = gantry__onnx_input(call, i);
+        if (cache) GANTRY__TRY(gantry__onnx_need_shape(call, cache));
+        if (cache && gantry_tensor_shape(cache)->rank != 4)
+            return gantry__onnx_invalid(call, "a cache of rank %d, not 4",
+                                        gantry_tensor_shape(cache)->rank);
+    }
     GANTRY__TRY(gantry__onnx_get_int(call, 6, "total_sequence_length", 0, &group->total));
     const int64_t kept = past ? gantry_tensor_shape(past)->dims[2] : 0;
     group->room = kept > group->total ? kept : group->total;

@@ -8,6 +8,9 @@
 #include "onnx/lower/lower_recurrent.h"
 #include "onnx/lower/lower_steps.h"
 
+/* The largest batch of Scan of operator set 8, whose elements run one by one. */
+#define MOST_SCAN_BATCH 1024
+
 /* ---- If ---- */
 
 /* The two branches of an If whose condition is not known. */
@@ -251,11 +254,13 @@ gantry_status_t gantry__onnx_lower_scan_batch(gantry__onnx_call_t *call) {
         GANTRY__TRY(gantry__onnx_need_shape(call, x));
     }
     const int64_t batch = gantry_tensor_shape(gantry__onnx_input(call, 1))->dims[0];
+    if (batch < 1 || batch > MOST_SCAN_BATCH)
+        return gantry__onnx_unsupported(call, "a batch of %lld elements; 1 to %d are there",
+                                        (long long)batch, MOST_SCAN_BATCH);
     const size_t count = steps.carried_count + steps.output_count;
     const gantry_tensor_t **results =
         gantry__onnx_scratch(call, count * (size_t)batch + 1, sizeof *results);
     if (!results) return GANTRY_RESOURCE_EXHAUSTED;
-    if (batch == 0) return gantry__onnx_unsupported(call, "a batch without elements");
     for (int64_t i = 0; i < batch; ++i) GANTRY__TRY(scan_element(&steps, i, batch, results));
     for (size_t i = 0; i < count; ++i)
         if (gantry__onnx_wants(call, i))

@@ -12,6 +12,9 @@ typedef const gantry_tensor_t tensor;
 #define CORNERS 4
 /* The most samples of a bin in a direction. */
 #define MOST_SAMPLES 64
+/* The most bins of a region in a direction, and numbers of a table. */
+#define MOST_BINS 65536
+#define MOST_TABLE 268435456.0
 
 typedef struct roi_t {
     int64_t batch, height, width, count, rows, columns; /* of images, regions and bins */
@@ -106,6 +109,10 @@ static gantry_status_t make_tables(gantry__onnx_call_t *call, roi_t *roi) {
         const int64_t samples = down.samples * right.samples;
         if (samples > roi->samples) roi->samples = samples;
     }
+    if ((double)roi->samples * (double)roi->count * (double)bins > MOST_TABLE)
+        return gantry__onnx_unsupported(call, "%lld regions with %lld bins of %lld samples",
+                                        (long long)roi->count, (long long)bins,
+                                        (long long)roi->samples);
     const size_t size = (size_t)(roi->samples * roi->count * bins);
     for (int32_t i = 0; i < CORNERS; ++i) {
         roi->pixels[i] = gantry__onnx_scratch(call, size, sizeof(int64_t));
@@ -144,7 +151,8 @@ static gantry_status_t read_roi(gantry__onnx_call_t *call, roi_t *roi) {
         return gantry__onnx_invalid(call, "mode '%s' with coordinate_transformation_mode '%s'",
                                     mode, place);
     if (images->rank != 4 || region_count != 4 * image_count || roi->rows < 1 || roi->columns < 1 ||
-        roi->ratio < 0 || roi->ratio > MOST_SAMPLES)
+        roi->rows > MOST_BINS || roi->columns > MOST_BINS || roi->ratio < 0 ||
+        roi->ratio > MOST_SAMPLES)
         return gantry__onnx_invalid(
             call,
             "images of %d dimensions, %zu numbers of regions and %zu batch indices, %lld x "

@@ -11,7 +11,7 @@ typedef struct labels_t {
     const gantry_tensor_t *are_ignored; /* bool; NULL: none is. */
 } labels_t;
 
-static labels_t loss_labels(gantry__onnx_call_t *call) {
+static labels_t labels_of_loss(gantry__onnx_call_t *call) {
     labels_t labels = {.classes = gantry__onnx_input(call, 1)};
     if (!gantry__onnx_find_attr(call->node, "ignore_index")) return labels;
     const gantry_dtype_t dtype = gantry_tensor_dtype(labels.classes);
@@ -67,7 +67,7 @@ static gantry_status_t give_loss(gantry__onnx_call_t *call, const gantry_tensor_
     const bool is_mean = strcmp(reduction, "mean") == 0, is_sum = strcmp(reduction, "sum") == 0;
     if (!is_mean && !is_sum && strcmp(reduction, "none") != 0)
         return gantry__onnx_invalid(call, "reduction is %s; it is mean, sum or none", reduction);
-    const labels_t labels = loss_labels(call);
+    const labels_t labels = labels_of_loss(call);
     const gantry_tensor_t *weights =
         loss_weights(call, &labels, gantry_tensor_dtype(gantry__onnx_input(call, 0)));
     const gantry_tensor_t *loss =

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Einsum. Gantry's op takes one or two operands, and no spaces. More operands are joined one by one,
  * from the first on; a join keeps the labels that later operands or the output have. */
-#include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "onnx/lower/move.h"
@@ -16,6 +14,10 @@ typedef const gantry_tensor_t tensor;
 typedef struct einsum_term_t {
     char labels[2 * MOST_LABELS + 1]; /* Of the two operands of a join. */
 } einsum_term_t;
+
+static bool is_label(int letter) {
+    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z');
+}
 
 static bool term_has(const einsum_term_t *term, char label) {
     return strchr(term->labels, label) != NULL;
@@ -31,7 +33,7 @@ static const char *read_term(const char *text, einsum_term_t *term) {
         if (label == '.') {
             if (strncmp(text, "...", 3) != 0 || term_has(term, ELLIPSIS)) return NULL;
             text += 2;
-        } else if (!isalpha((unsigned char)label)) {
+        } else if (!is_label(label)) {
             return NULL;
         }
         if (count == MOST_LABELS) return NULL;
@@ -46,7 +48,7 @@ static void imply_output(const einsum_term_t *terms, size_t count, einsum_term_t
     *output = (einsum_term_t){{0}};
     for (int label = ELLIPSIS; label <= 'z'; ++label) {
         size_t uses = 0;
-        if (label != ELLIPSIS && !isalpha(label)) continue;
+        if (label != ELLIPSIS && !is_label(label)) continue;
         for (size_t i = 0; i < count; ++i) {
             for (const char *at = terms[i].labels; *at; ++at) uses += *at == label;
         }

@@ -70,8 +70,11 @@ const gantry_tensor_t *gantry__onnx_scale_product(gantry__onnx_call_t *call,
                                                   const gantry_tensor_t *factor,
                                                   const gantry_tensor_t *zero_point,
                                                   const gantry__onnx_quantized_t *type);
+/* Whether a convolution of input 0 has a group for each channel, and sums that float32 has. */
+bool gantry__onnx_has_channel_groups(const gantry__onnx_call_t *call, const gantry_shape_t *filter,
+                                     int64_t group);
 /* A filter [outputs, channels, rows, columns], or without rows, as Gantry wants it: [rows, columns,
- * channels, outputs]. */
+ * channels, outputs]; of such groups [rows, columns, channels, outputs of each] in float32. */
 const gantry_tensor_t *gantry__onnx_turn_filter(gantry__onnx_call_t *call, gantry_scope_t *scope,
                                                 const gantry_tensor_t *filter);
 /* The convolution of x with the filter that make returns of an input, less their zero points, in

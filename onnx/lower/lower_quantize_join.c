@@ -151,12 +151,13 @@ static gantry_status_t join_matmul(gantry__onnx_call_t *call, bool is_gemm, bool
 static gantry_status_t join_conv(gantry__onnx_call_t *call, bool *out_done) {
     origin_t x, filter;
     const gantry__onnx_plan_t *plan = &call->run->constants->plan;
-    if (gantry__onnx_attr_int(call, "group", 1) != 1) return GANTRY_OK;
+    const int64_t group = gantry__onnx_attr_int(call, "group", 1);
     if (!find_origin(call, 0, &x) || !find_origin(call, 1, &filter)) return GANTRY_OK;
     if (!has_one_scale(&x) || !plan->is_constant[call->node->inputs[1]]) return GANTRY_OK;
     const gantry_shape_t *shape = gantry_tensor_shape(filter.x);
     if ((shape->rank != 3 && shape->rank != 4) || (!has_one_scale(&filter) && filter.axis != 0))
         return GANTRY_OK;
+    if (group != 1 && !gantry__onnx_has_channel_groups(call, shape, group)) return GANTRY_OK;
     if (gantry_tensor_elements(filter.x) / (shape->dims[0] ? shape->dims[0] : 1) > MOST_SUMMED)
         return GANTRY_OK;
     *out_done = true;

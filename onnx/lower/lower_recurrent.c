@@ -101,6 +101,11 @@ static const gantry_tensor_t *read_state(const gantry__onnx_recurrent_t *node, s
     static const int32_t order[3] = {1, 0, 2};
     const gantry_tensor_t *state = gantry__onnx_input(node->call, input);
     if (!state) return NULL;
+    if (gantry_tensor_shape(state)->rank != 3) {
+        (void)gantry_scope_fail(node->call->scope, GANTRY_INVALID_ARGUMENT,
+                                "a first state of another rank than 3");
+        return NULL;
+    }
     if (node->batch_first) state = gantry_transpose(node->call->scope, state, order);
     return gantry__onnx_row_of(node->call->scope, state, (int64_t)i);
 }
@@ -192,6 +197,11 @@ gantry_status_t gantry__onnx_take_biases(gantry__onnx_recurrent_t *node,
     if (bias && (shape->rank != 2 || shape->dims[0] != directions || shape->dims[1] != all))
         return gantry__onnx_invalid(node->call, "B is not of the shape [%lld, %lld]",
                                     (long long)directions, (long long)all);
+    const gantry_shape_t *holes = gantry_tensor_shape(peepholes);
+    if (peepholes &&
+        (holes->rank != 2 || holes->dims[0] != directions || holes->dims[1] != 3 * node->units))
+        return gantry__onnx_invalid(node->call, "P is not of the shape [%lld, %lld]",
+                                    (long long)directions, (long long)(3 * node->units));
     for (size_t i = 0; i < node->direction_count; ++i) {
         gantry__onnx_direction_t *direction = &node->directions[i];
         if (bias) {

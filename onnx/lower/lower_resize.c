@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Resize and Upsample, by Gantry's Resize, which has the words of ONNX in capitals. Dimensions that
  * keep their size are left out, so that the others alone are resized. */
-#include <ctype.h>
 #include <string.h>
 
 #include "onnx/lower/move.h"
@@ -29,7 +28,12 @@ static gantry_status_t read_word(gantry__onnx_call_t *call, const char *name, co
     const char *text = gantry__onnx_attr_text(call, name, fallback);
     if (strlen(text) >= WORD_BYTES)
         return gantry__onnx_invalid(call, "%s '%s' is no word of the op", name, text);
-    for (size_t i = 0; i <= strlen(text); ++i) word[i] = (char)toupper((unsigned char)text[i]);
+    size_t count = 0;
+    for (; text[count]; ++count) {
+        const char letter = text[count];
+        word[count] = letter >= 'a' && letter <= 'z' ? (char)(letter - 'a' + 'A') : letter;
+    }
+    word[count] = 0;
     return GANTRY_OK;
 }
 

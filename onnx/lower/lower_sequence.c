@@ -30,10 +30,11 @@ static gantry_status_t sequence_parts(gantry__onnx_call_t *call, int64_t size,
     *out_parts = given;
     *out_count = given_count;
     if (given && gantry_tensor_shape(gantry__onnx_input(call, 1))->rank > 0) return GANTRY_OK;
-    const int64_t part = given && given_count > 0 ? given[0] : 1;
+    int64_t part = given && given_count > 0 ? given[0] : 1;
     if (part < 1 || size < 0)
         return gantry__onnx_invalid(call, "parts of %lld of %lld elements", (long long)part,
                                     (long long)size);
+    if (part > size) part = size > 0 ? size : 1;
     *out_count = (size_t)((size + part - 1) / part);
     int64_t *parts = gantry__onnx_scratch(call, *out_count, sizeof *parts);
     if (!parts) return GANTRY_RESOURCE_EXHAUSTED;
@@ -59,10 +60,12 @@ gantry_status_t gantry__onnx_lower_split_to_sequence(gantry__onnx_call_t *call) 
     if (!items) return GANTRY_RESOURCE_EXHAUSTED;
     for (int32_t i = 0; i < shape->rank; ++i) size[i] = -1;
     for (size_t i = 0; i < count; ++i) {
+        if (parts[i] < 0 || parts[i] > shape->dims[axis] - sum)
+            return gantry__onnx_invalid(call, "a part of %lld elements, of which %lld are left",
+                                        (long long)parts[i], (long long)(shape->dims[axis] - sum));
         begin[axis] = sum;
         size[axis] = parts[i];
         sum += parts[i];
-        if (parts[i] < 0 || sum > shape->dims[axis]) break;
         items[i] = gantry_slice(call->scope, x, begin, size);
         if (squeezes)
             items[i] = gantry_squeeze(call->scope, items[i], (const int32_t[]){(int32_t)axis}, 1);

@@ -55,6 +55,8 @@ static gantry_status_t count_sizes(gantry__onnx_call_t *call, const gantry_shape
                                         "one -1, and 0 where the input has %d dimensions",
                                         (long long)sizes[i], (int)i, (int)from->rank);
         to->dims[i] = is_copy ? from->dims[i] : sizes[i];
+        if (to->dims[i] > 0 && count->known > INT64_MAX / to->dims[i])
+            return gantry__onnx_invalid(call, "the wanted shape has too many elements");
         if (sizes[i] == -1)
             count->rest = i;
         else if (to->dims[i] < 0)

@@ -46,8 +46,9 @@ static gantry_status_t split_sizes(gantry__onnx_call_t *call, int64_t size,
         return split_evenly(call, size, parts);
     }
     for (size_t i = 0; i < count; ++i) {
-        if (given[i] < 0)
-            return gantry__onnx_invalid(call, "a part of %lld elements", (long long)given[i]);
+        if (given[i] < 0 || given[i] > size)
+            return gantry__onnx_invalid(call, "a part of %lld elements of %lld",
+                                        (long long)given[i], (long long)size);
         sum += given[i];
     }
     if (count != call->output_count || sum != size)
@@ -298,6 +299,8 @@ gantry_status_t gantry__onnx_lower_center_crop_pad(gantry__onnx_call_t *call) {
         int64_t axis;
         GANTRY__TRY(
             gantry__onnx_axis(call, axes ? axes[i] : (int64_t)i, (uint32_t)shape->rank, &axis));
+        if (sizes[i] < 0)
+            return gantry__onnx_invalid(call, "shape has a size of %lld", (long long)sizes[i]);
         const int64_t change = sizes[i] - shape->dims[axis];
         paddings[2 * axis] = change / 2; /* Toward zero, for both directions. */
         paddings[2 * axis + 1] = change - change / 2;

@@ -86,6 +86,7 @@ static gantry_status_t check_transform(const transform_t *transform) {
 /* Values [..., inputs, parts], with dims before these two, as [..., outputs, 2 or 1]. */
 static const gantry_tensor_t *apply_matrix(const transform_t *transform, const gantry_tensor_t *x) {
     gantry_scope_t *scope = transform->call->scope;
+    if (!x) return NULL;
     gantry_shape_t shape = *gantry_tensor_shape(x);
     const gantry_dtype_t dtype = gantry_tensor_dtype(x);
     const int64_t rows = transform->inputs * transform->parts;

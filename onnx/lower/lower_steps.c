@@ -8,6 +8,8 @@
  * body computes leaves open. What remains needs the values, and runs op by op. */
 #include "onnx/lower/lower_steps.h"
 
+#include "onnx/lower/run.h"
+
 #include <gantry/control.h>
 #include <gantry/ops.h>
 
@@ -18,6 +20,8 @@
 /* Unrolled at most; a loop whose values change their sizes may have as many nodes as this. */
 #define MOST_UNROLLED_STEPS 32
 #define MOST_UNROLLED_NODES 16384
+/* Nodes of steps whose values are all known, in a trace. */
+#define MOST_KNOWN_NODES 1048576
 /* Tensors that one Concat takes. */
 #define MOST_JOINED 60
 
@@ -72,6 +76,8 @@ const gantry_tensor_t *gantry__onnx_stack(gantry__onnx_call_t *call,
 static gantry_status_t output_axis(const gantry__onnx_steps_t *steps, size_t i, int32_t rank,
                                    int64_t *out_axis) {
     const int64_t axis = steps->output_axes ? steps->output_axes[i] : 0;
+    if (rank >= GANTRY_MAX_RANK)
+        return gantry__onnx_unsupported(steps->call, "an output of the loop of rank %d", rank + 1);
     return gantry__onnx_axis(steps->call, axis, (uint32_t)rank + 1, out_axis);
 }
 
@@ -215,10 +221,12 @@ static gantry_status_t has_ended(const gantry__onnx_steps_t *steps, const unroll
 static bool unrolls_on(const gantry__onnx_steps_t *steps, const unrolled_t *unrolled) {
     const int64_t done = unrolled->done;
     if (!knows_condition(steps, unrolled)) return false;
-    if (done == 0 || unrolled->all_known) return true;
+    if (done == 0) return true;
+    const size_t nodes = steps->body->node_count + 1;
+    if (unrolled->all_known)
+        return steps->call->run->is_eager || (uint64_t)done < MOST_KNOWN_NODES / nodes;
     /* A few steps, all of them; else the first one shows the shapes. */
     if (steps->count <= MOST_UNROLLED_STEPS) return true;
-    const size_t nodes = steps->body->node_count + 1;
     if (!unrolled->changes_shapes && steps->count != INT64_MAX) return false;
     return (uint64_t)done < MOST_UNROLLED_NODES / nodes;
 }

@@ -56,6 +56,8 @@ static gantry_status_t read_col2im(gantry__onnx_call_t *call, col2im_t *of) {
         if (image[i] < 1 || block[i] < 1 || image[i] > INT32_MAX || block[i] > INT32_MAX)
             return gantry__onnx_invalid(call, "an image size of %lld and a block size of %lld",
                                         (long long)image[i], (long long)block[i]);
+        if (of->pixels > INT32_MAX || of->elements > INT32_MAX || of->windows > INT32_MAX)
+            return gantry__onnx_unsupported(call, "an image of more than 2^31 pixels");
         of->pixels *= image[i];
         of->elements *= block[i];
         of->windows *= of->count[i];

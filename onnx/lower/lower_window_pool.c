@@ -151,11 +151,11 @@ gantry_status_t gantry__onnx_lower_lp_pool(gantry__onnx_call_t *call) {
     GANTRY__TRY(read_power(call, &p));
     GANTRY__TRY(read_pool(call, &pool));
     GANTRY__TRY(gantry__onnx_need_shape(call, x));
-    const int64_t count = pool.window.kernel[0] * pool.window.kernel[1] * pool.window.kernel[2];
+    const double count = (double)pool.window.kernel[0] * (double)pool.window.kernel[1] *
+                         (double)pool.window.kernel[2];
     tensor *powers = add_zeros(call, &pool, power_of(call, x, p));
     tensor *means = pool_images(call, &pool, powers, gantry_avg_pool2d);
-    tensor *sums =
-        gantry_mul(call->scope, means, gantry__onnx_make_scalar(call, dtype, (double)count));
+    tensor *sums = gantry_mul(call->scope, means, gantry__onnx_make_scalar(call, dtype, count));
     return gantry__onnx_give(call, root_of(call, sums, dtype, p));
 }
 

@@ -71,6 +71,7 @@ const gantry_tensor_t *gantry__onnx_reduce(gantry__onnx_call_t *call, const char
                                            size_t axis_count, bool keep_dims) {
     if (!x || axis_count == 0) return x;
     const gantry_tensor_t *places = gantry__onnx_make_ints(call, GANTRY_INT64, axes, axis_count);
+    if (!places) return NULL;
     return gantry__onnx_op_attr(call, op, x, places, GANTRY__ONNX_BOOL_OF("keep_dims", keep_dims));
 }
 

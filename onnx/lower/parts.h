@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small parts of lowerings that compute; move.h has those that move. A function that returns a tensor returns NULL after a failure, which
- * its scope keeps, and for NULL: a chain of calls needs no check before gantry__onnx_give.
+/* Small parts of lowerings that compute; move.h has those that move. A function that returns a
+ * tensor returns NULL after a failure, which its scope keeps, and for NULL: a chain of calls needs
+ * no check before gantry__onnx_give.
  *
  * Owner: call->scope owns what they return, or call->host, where that is said. Threads: a call
  * belongs to one thread. */

@@ -53,13 +53,13 @@ size_t gantry__onnx_plan_first(const gantry__onnx_plan_t *plan, const gantry__on
 
 /* ---- needed values ---- */
 
-static void need(gantry__onnx_plan_t *plan, const gantry__onnx_value_t *values, size_t count) {
+static void plan_need(gantry__onnx_plan_t *plan, const gantry__onnx_value_t *values, size_t count) {
     for (size_t i = 0; i < count; ++i) {
         if (values[i] != GANTRY__ONNX_NO_VALUE) plan->is_needed[values[i]] = 1;
     }
 }
 
-static bool is_needed(const gantry__onnx_plan_t *plan, const gantry__onnx_node_t *node) {
+static bool plan_is_needed(const gantry__onnx_plan_t *plan, const gantry__onnx_node_t *node) {
     for (size_t i = 0; i < node->output_count; ++i) {
         if (node->outputs[i] != GANTRY__ONNX_NO_VALUE && plan->is_needed[node->outputs[i]])
             return true;
@@ -69,14 +69,14 @@ static bool is_needed(const gantry__onnx_plan_t *plan, const gantry__onnx_node_t
 
 /* From the last node to the first one: a node is needed if one of its outputs is. */
 static void need_nodes(gantry__onnx_plan_t *plan, const gantry__onnx_graph_t *graph) {
-    need(plan, graph->outputs, graph->output_count);
+    plan_need(plan, graph->outputs, graph->output_count);
     for (size_t n = graph->node_count; n-- > 0;) {
         const gantry__onnx_node_t *node = &graph->nodes[n];
-        if (!is_needed(plan, node)) continue;
-        need(plan, node->inputs, node->input_count);
+        if (!plan_is_needed(plan, node)) continue;
+        plan_need(plan, node->inputs, node->input_count);
         size_t attr = 0, entry = 0;
         for (const gantry__onnx_graph_t *inner; (inner = subgraph_of(node, &attr, &entry)) != NULL;)
-            need(plan, inner->captures, inner->capture_count);
+            plan_need(plan, inner->captures, inner->capture_count);
     }
 }
 
@@ -103,8 +103,8 @@ static gantry_status_t check_attributes(const gantry__onnx_row_t *row,
     return GANTRY_OK;
 }
 
-static gantry_status_t check_counts(const gantry__onnx_row_t *row,
-                                    const gantry__onnx_node_t *node) {
+static gantry_status_t plan_check_counts(const gantry__onnx_row_t *row,
+                                         const gantry__onnx_node_t *node) {
     size_t given = node->input_count;
     if (given < row->least_inputs || given > row->most_inputs)
         return gantry__refuse("it has %zu inputs; %" PRIu32 " to %" PRIu32 " are accepted", given,
@@ -119,9 +119,10 @@ static gantry_status_t check_counts(const gantry__onnx_row_t *row,
     return GANTRY_OK;
 }
 
-static gantry_status_t note_refusal(gantry__onnx_plan_t *plan, const gantry__onnx_graph_t *graph,
-                                    const gantry__onnx_node_t *node, size_t position,
-                                    gantry_status_t status) {
+static gantry_status_t plan_note_refusal(gantry__onnx_plan_t *plan,
+                                         const gantry__onnx_graph_t *graph,
+                                         const gantry__onnx_node_t *node, size_t position,
+                                         gantry_status_t status) {
     if (status == GANTRY_RESOURCE_EXHAUSTED) return status;
     char *reason = gantry__onnx_strdup(gantry_last_message());
     if (!reason || !gantry__onnx_grow(&plan->refusals, plan->refusal_count, &plan->refusal_capacity,
@@ -137,15 +138,15 @@ static gantry_status_t note_refusal(gantry__onnx_plan_t *plan, const gantry__onn
 static gantry_status_t find_rows(gantry__onnx_plan_t *plan, const onnx_plan_graph_t *place) {
     for (size_t n = 0; n < place->graph->node_count; ++n) {
         const gantry__onnx_node_t *node = &place->graph->nodes[n];
-        if (!is_needed(plan, node)) continue;
+        if (!plan_is_needed(plan, node)) continue;
         const gantry__onnx_row_t *row =
             gantry__onnx_find_row(node->domain, node->op, node->version);
-        gantry_status_t status = row ? check_counts(row, node) : GANTRY_UNIMPLEMENTED;
+        gantry_status_t status = row ? plan_check_counts(row, node) : GANTRY_UNIMPLEMENTED;
         if (status == GANTRY_OK) status = check_attributes(row, node);
         if (status == GANTRY_OK) {
             plan->rows[place->first_node + n] = row;
         } else {
-            GANTRY__TRY(note_refusal(plan, place->graph, node, place->first_node + n, status));
+            GANTRY__TRY(plan_note_refusal(plan, place->graph, node, place->first_node + n, status));
         }
     }
     return GANTRY_OK;

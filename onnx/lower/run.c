@@ -69,7 +69,7 @@ static void run_own(gantry__onnx_run_t *run, gantry__onnx_value_t value, gantry_
 /* ---- one node ---- */
 
 /* Whether the tensor has elements while a body is traced, or was made of numbers. */
-static bool is_made(const gantry__onnx_call_t *call, tensor *x) {
+static bool run_is_made(const gantry__onnx_call_t *call, tensor *x) {
     if (!call->run->is_eager) return gantry_tensor_device(x) != NULL;
     for (size_t i = 0; i < call->made_count; ++i) {
         if (call->made[i] == x) return true;
@@ -133,8 +133,8 @@ static bool belongs_to_host(const gantry__onnx_run_t *run, const gantry__onnx_ca
     return !grows_much(call);
 }
 
-static gantry_status_t name_node(gantry__onnx_run_t *run, const gantry__onnx_node_t *node,
-                                 gantry_status_t status) {
+static gantry_status_t run_name_node(gantry__onnx_run_t *run, const gantry__onnx_node_t *node,
+                                     gantry_status_t status) {
     char text[512];
     if (run->is_reported || status == GANTRY_RESOURCE_EXHAUSTED) return status;
     run->is_reported = true;
@@ -149,8 +149,8 @@ static bool takes_lists(const gantry__onnx_node_t *node) {
            strcmp(node->op, "ConcatFromSequence") == 0;
 }
 
-static gantry_status_t take_inputs(gantry__onnx_run_t *run, const gantry__onnx_node_t *node,
-                                   tensor **inputs) {
+static gantry_status_t onnx_take_inputs(gantry__onnx_run_t *run, const gantry__onnx_node_t *node,
+                                        tensor **inputs) {
     for (size_t i = 0; i < node->input_count; ++i) {
         inputs[i] = NULL;
         if (node->inputs[i] == GANTRY__ONNX_NO_VALUE) continue;
@@ -162,8 +162,8 @@ static gantry_status_t take_inputs(gantry__onnx_run_t *run, const gantry__onnx_n
 }
 
 /* A constant may be its node's input, so that the run needs a reference before that one goes. */
-static gantry_status_t take_outputs(gantry__onnx_run_t *run, const gantry__onnx_call_t *call,
-                                    bool is_known) {
+static gantry_status_t run_take_outputs(gantry__onnx_run_t *run, const gantry__onnx_call_t *call,
+                                        bool is_known) {
     for (size_t i = 0; i < call->output_count; ++i) {
         const gantry__onnx_value_t value = call->node->outputs[i];
         tensor *x = call->outputs[i];
@@ -173,7 +173,7 @@ static gantry_status_t take_outputs(gantry__onnx_run_t *run, const gantry__onnx_
             GANTRY__TRY(gantry__onnx_constants_settle(run->constants, call->scope, x, &settled));
             run_own(run, value, settled);
         } else {
-            gantry__onnx_run_set(run, value, x, is_known || is_made(call, x));
+            gantry__onnx_run_set(run, value, x, is_known || run_is_made(call, x));
         }
     }
     return GANTRY_OK;
@@ -204,11 +204,11 @@ static gantry_status_t call_row(gantry__onnx_run_t *run, gantry__onnx_call_t *ca
     if (run->is_out_of_memory) /* what the function made of it hides the cause */
         status = gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "out of host memory");
     if (status == GANTRY_OK) status = gantry_scope_status(call->scope);
-    if (status == GANTRY_OK) status = take_outputs(run, call, is_known);
+    if (status == GANTRY_OK) status = run_take_outputs(run, call, is_known);
     if (run->watch) run->watch(run->watch_user, call, status);
     gantry__onnx_scratch_free(run, since);
     if (status == GANTRY_OK) settle_constants(run, call);
-    return status == GANTRY_OK ? GANTRY_OK : name_node(run, call->node, status);
+    return status == GANTRY_OK ? GANTRY_OK : run_name_node(run, call->node, status);
 }
 
 static gantry_status_t run_node(gantry__onnx_run_t *run, gantry_scope_t *scope,
@@ -221,7 +221,7 @@ static gantry_status_t run_node(gantry__onnx_run_t *run, gantry_scope_t *scope,
     if (node->output_count > FEW_TENSORS)
         outputs = gantry__onnx_alloc(node->output_count, sizeof *outputs);
     if (!inputs || !outputs) status = GANTRY_RESOURCE_EXHAUSTED;
-    if (status == GANTRY_OK) status = take_inputs(run, node, inputs);
+    if (status == GANTRY_OK) status = onnx_take_inputs(run, node, inputs);
     if (status == GANTRY_OK) {
         gantry__onnx_call_t call = {.scope = scope,
                                     .host = run->host,
@@ -290,9 +290,9 @@ static gantry_status_t take_constant(gantry__onnx_run_t *run, gantry__onnx_value
     return GANTRY_OK;
 }
 
-/* Makes a constant, and those that it is made of. `pending` is a stack of nodes, each of which waits
- * for the next one. */
-static gantry_status_t make_constant(gantry__onnx_run_t *run, gantry__onnx_value_t value) {
+/* Makes a constant, and those that it is made of. `pending` is a stack of nodes, each of which
+ * waits for the next one. */
+static gantry_status_t run_make_constant(gantry__onnx_run_t *run, gantry__onnx_value_t value) {
     const gantry__onnx_node_t **pending = NULL, *node = NULL;
     size_t count = 0, capacity = 0;
     gantry_status_t status = take_constant(run, value, &node);
@@ -319,7 +319,8 @@ static gantry_status_t make_constant(gantry__onnx_run_t *run, gantry__onnx_value
 tensor *gantry__onnx_run_get(gantry__onnx_run_t *run, gantry__onnx_value_t value) {
     const gantry__onnx_plan_t *plan = &run->constants->plan;
     run->status = GANTRY_OK;
-    if (!run->values[value] && plan->is_constant[value]) run->status = make_constant(run, value);
+    if (!run->values[value] && plan->is_constant[value])
+        run->status = run_make_constant(run, value);
     if (run->status == GANTRY_OK && gantry__onnx_run_list(run, value))
         run->status =
             gantry__fail(GANTRY_UNIMPLEMENTED,
@@ -334,7 +335,7 @@ tensor *gantry__onnx_run_get(gantry__onnx_run_t *run, gantry__onnx_value_t value
 /* ---- graphs ---- */
 
 /* Names the next op after the node, with as many characters as a name may have. */
-static void name_next(gantry_scope_t *scope, const char *name) {
+static void run_name_next(gantry_scope_t *scope, const char *name) {
     char cut[64]; /* the most that gantry_scope_name_next takes */
     size_t used = 0;
     while (name[used]) {
@@ -347,7 +348,7 @@ static void name_next(gantry_scope_t *scope, const char *name) {
     if (used > 0) (void)gantry_scope_name_next(scope, cut);
 }
 
-static bool is_left_out(const gantry__onnx_plan_t *plan, const gantry__onnx_node_t *node) {
+static bool run_is_left_out(const gantry__onnx_plan_t *plan, const gantry__onnx_node_t *node) {
     for (size_t i = 0; i < node->output_count; ++i) {
         const gantry__onnx_value_t value = node->outputs[i];
         if (value == GANTRY__ONNX_NO_VALUE) continue;
@@ -363,7 +364,7 @@ static gantry_status_t fail_refused(gantry__onnx_run_t *run, const gantry__onnx_
     const gantry__onnx_refusal_t *refusal = gantry__onnx_plan_refusal(plan, position);
     if (!refusal) return gantry__fail(GANTRY_INTERNAL, "%s: a node has no row", plan->model->path);
     (void)gantry_fail(refusal->status, refusal->reason);
-    return name_node(run, node, refusal->status);
+    return run_name_node(run, node, refusal->status);
 }
 
 /* The result of nodes that are folded into this one is its own. */
@@ -383,9 +384,9 @@ gantry_status_t gantry__onnx_run_graph(gantry__onnx_run_t *run, gantry_scope_t *
     const gantry__onnx_row_t *const *rows = (const gantry__onnx_row_t *const *)plan->rows + first;
     for (size_t n = 0; n < graph->node_count; ++n) {
         const gantry__onnx_node_t *node = &graph->nodes[n];
-        if (is_left_out(plan, node) || plan->is_folded[first + n]) continue;
+        if (run_is_left_out(plan, node) || plan->is_folded[first + n]) continue;
         if (!rows[n]) return fail_refused(run, node, first + n);
-        if (!run->is_eager) name_next(scope, node->name);
+        if (!run->is_eager) run_name_next(scope, node->name);
         run->first_node = first;
         GANTRY__TRY(run_node(run, scope, node, rows[n]));
         hand_on_folded(run, first + n, node);
@@ -399,7 +400,7 @@ gantry_status_t gantry__onnx_lower_subgraph(gantry__onnx_call_t *call, gantry_sc
                                             tensor *const *inputs, tensor **outputs) {
     gantry__onnx_run_t *run = call->run;
     for (size_t i = 0; i < graph->input_count; ++i)
-        gantry__onnx_run_set(run, graph->inputs[i], inputs[i], is_made(call, inputs[i]));
+        gantry__onnx_run_set(run, graph->inputs[i], inputs[i], run_is_made(call, inputs[i]));
     GANTRY__TRY(gantry__onnx_run_graph(run, scope, graph));
     for (size_t i = 0; i < graph->output_count; ++i) {
         outputs[i] = gantry__onnx_run_get(run, graph->outputs[i]);

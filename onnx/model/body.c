@@ -90,7 +90,8 @@ static void change_passing(gantry_onnx_model_t *model, const uint8_t *marks, cha
     gantry__onnx_free(reason);
 }
 
-static void note_needs(const onnx_entry_t *entry, const gantry__onnx_run_t *run, const char *text) {
+static void body_note_needs(const onnx_entry_t *entry, const gantry__onnx_run_t *run,
+                            const char *text) {
     uint8_t *marks = gantry__onnx_alloc(entry->model->graph_model->value_count, 1);
     char *reason = gantry__onnx_strdup(text);
     if (marks && reason) {
@@ -104,8 +105,8 @@ static void note_needs(const onnx_entry_t *entry, const gantry__onnx_run_t *run,
 
 /* ---- the body ---- */
 
-static gantry_status_t set_inputs(const onnx_entry_t *entry, gantry__onnx_run_t *run,
-                                  tensor *const *inputs) {
+static gantry_status_t body_take_inputs(const onnx_entry_t *entry, gantry__onnx_run_t *run,
+                                        tensor *const *inputs) {
     const gantry__onnx_graph_t *graph = entry->model->graph_model->graph;
     size_t passed = 0;
     for (size_t i = 0; i < graph->input_count; ++i) {
@@ -146,12 +147,14 @@ static void watch_node(void *user, const gantry__onnx_call_t *call, gantry_statu
                      call->scope == call->host ? ONNX_NODE_KNOWN : ONNX_NODE_TRACED);
 }
 
-static gantry_status_t run_body(onnx_entry_t *entry, gantry__onnx_run_t *run, gantry_scope_t *scope,
-                                tensor *const *inputs, tensor **outputs) {
-    GANTRY__TRY(gantry__onnx_run_begin(run, &entry->model->constants, entry->is_eager));
+static gantry_status_t run_in_trace(onnx_entry_t *entry, gantry__onnx_run_t *run,
+                                    gantry_scope_t *scope, tensor *const *inputs,
+                                    tensor **outputs) {
+    const bool is_eager = entry->is_eager || entry->model->function_options.runs_eagerly;
+    GANTRY__TRY(gantry__onnx_run_begin(run, &entry->model->constants, is_eager));
     run->watch = watch_node;
     run->watch_user = entry;
-    GANTRY__TRY(set_inputs(entry, run, inputs));
+    GANTRY__TRY(body_take_inputs(entry, run, inputs));
     GANTRY__TRY(gantry__onnx_run_graph(run, scope, entry->model->graph_model->graph));
     return give_outputs(entry, run, scope, outputs);
 }
@@ -160,10 +163,10 @@ void gantry__onnx_body(gantry_scope_t *scope, tensor *const *inputs, tensor **ou
     onnx_entry_t *entry = user;
     gantry__onnx_run_t run;
     char text[GANTRY__MESSAGE_BYTES];
-    const gantry_status_t status = run_body(entry, &run, scope, inputs, outputs);
+    const gantry_status_t status = run_in_trace(entry, &run, scope, inputs, outputs);
     if (status != GANTRY_OK) {
         (void)snprintf(text, sizeof text, "%s", gantry_last_message());
-        if (run.needs_node) note_needs(entry, &run, text);
+        if (run.needs_node) body_note_needs(entry, &run, text);
         gantry_scope_clear(scope); /* the text with the node takes the place of the op's own */
         (void)gantry_scope_fail(scope, status, text);
     }

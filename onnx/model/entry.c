@@ -45,8 +45,8 @@ static void key_number(key_writer_t *key, int64_t number) {
 
 /* Writes how each input is passed: type and rank where the file does not say them, and all elements
  * of a bound one. */
-static gantry_status_t write_key(const gantry_onnx_model_t *model, const uint8_t *passing,
-                                 const gantry_tensor_t *const *inputs, key_writer_t *key) {
+static gantry_status_t entry_write_key(const gantry_onnx_model_t *model, const uint8_t *passing,
+                                       const gantry_tensor_t *const *inputs, key_writer_t *key) {
     for (size_t i = 0; i < model->graph_model->graph->input_count; ++i) {
         key_number(key, passing[i]);
         if (passing[i] == ONNX_LEFT_OUT) continue;
@@ -62,8 +62,8 @@ static gantry_status_t write_key(const gantry_onnx_model_t *model, const uint8_t
     return GANTRY_OK;
 }
 
-static gantry_status_t check_bound(const gantry_onnx_model_t *model, size_t index,
-                                   const gantry_tensor_t *input) {
+static gantry_status_t entry_check_bound(const gantry_onnx_model_t *model, size_t index,
+                                         const gantry_tensor_t *input) {
     if (gantry_tensor_device(input)) return GANTRY_OK;
     return gantry__fail(
         GANTRY_FAILED_PRECONDITION,
@@ -79,7 +79,7 @@ static gantry_status_t decide_passing(const gantry_onnx_model_t *model,
         passing[i] = !inputs[i]                               ? ONNX_LEFT_OUT
                      : model->is_bound[i] && !model->is_eager ? ONNX_BOUND
                                                               : ONNX_PASSED;
-        if (passing[i] == ONNX_BOUND) GANTRY__TRY(check_bound(model, i, inputs[i]));
+        if (passing[i] == ONNX_BOUND) GANTRY__TRY(entry_check_bound(model, i, inputs[i]));
     }
     return GANTRY_OK;
 }
@@ -87,8 +87,8 @@ static gantry_status_t decide_passing(const gantry_onnx_model_t *model,
 /* ---- making one ---- */
 
 /* Makes the function of an entry; specs are those of the inputs that are passed. */
-static gantry_status_t make_function(onnx_entry_t *entry, const gantry_input_spec_t *specs,
-                                     size_t count) {
+static gantry_status_t entry_make_function(onnx_entry_t *entry, const gantry_input_spec_t *specs,
+                                           size_t count) {
     gantry_onnx_model_t *model = entry->model;
     gantry_function_options_t options = model->function_options;
     options.struct_size = sizeof options;
@@ -115,7 +115,7 @@ static gantry_status_t make_open_function(onnx_entry_t *entry,
                                   gantry_tensor_dtype(inputs[i]), *gantry_tensor_shape(inputs[i])};
         for (int32_t k = 0; k < spec->shape.rank; ++k) spec->shape.dims[k] = -1;
     }
-    const gantry_status_t status = make_function(entry, specs, passed);
+    const gantry_status_t status = entry_make_function(entry, specs, passed);
     gantry__onnx_free(specs);
     return status;
 }
@@ -172,10 +172,10 @@ static gantry_status_t entry_create(gantry_onnx_model_t *model,
 /* ---- a function of fixed sizes ---- */
 
 /* Fills what each input is given, how it is passed, and the specs of those that are. */
-static gantry_status_t describe_given(const gantry_onnx_model_t *model,
-                                      const gantry_shape_t *shapes, onnx_given_t *given,
-                                      uint8_t *passing, gantry_input_spec_t *specs,
-                                      size_t *out_passed) {
+static gantry_status_t entry_describe_given(const gantry_onnx_model_t *model,
+                                            const gantry_shape_t *shapes, onnx_given_t *given,
+                                            uint8_t *passing, gantry_input_spec_t *specs,
+                                            size_t *out_passed) {
     *out_passed = 0;
     for (size_t i = 0; i < model->graph_model->graph->input_count; ++i) {
         gantry_onnx_value_t value;
@@ -199,12 +199,12 @@ static gantry_status_t make_fixed_function(gantry_onnx_model_t *model, const gan
     const size_t count = model->graph_model->graph->input_count;
     const key_writer_t no_key = {NULL, 0};
     size_t passed;
-    GANTRY__TRY(describe_given(model, shapes, given, passing, specs, &passed));
+    GANTRY__TRY(entry_describe_given(model, shapes, given, passing, specs, &passed));
     GANTRY__TRY(gantry__onnx_check_inputs(model, given, count));
     onnx_entry_t *entry = entry_new(model, false);
     if (!entry) return GANTRY_RESOURCE_EXHAUSTED;
     gantry_status_t status = entry_init(entry, NULL, passing, &no_key);
-    if (status == GANTRY_OK) status = make_function(entry, specs, passed);
+    if (status == GANTRY_OK) status = entry_make_function(entry, specs, passed);
     gantry_function_t *function = entry->function;
     GANTRY__TRY(attach_entry(entry, status));
     *out_function = function;
@@ -263,7 +263,7 @@ static onnx_entry_t *find_entry(gantry_onnx_model_t *model, const key_writer_t *
 }
 
 /* Makes room for one more; *out_gone is the function that goes, if one does. */
-static bool make_room(gantry_onnx_model_t *model, gantry_function_t **out_gone) {
+static bool entry_make_room(gantry_onnx_model_t *model, gantry_function_t **out_gone) {
     size_t oldest = 0;
     *out_gone = NULL;
     if (model->entry_count < MOST_ENTRIES)
@@ -289,7 +289,7 @@ static gantry_status_t add_entry(gantry_onnx_model_t *model, onnx_entry_t *made,
     gantry_function_t *gone = NULL;
     gantry__mutex_lock(&model->mutex);
     onnx_entry_t *entry = find_entry(model, key);
-    const bool has_room = entry || make_room(model, &gone);
+    const bool has_room = entry || entry_make_room(model, &gone);
     if (entry) {
         gone = made->function;
     } else if (has_room) {
@@ -307,11 +307,11 @@ static gantry_status_t take_by_key(gantry_onnx_model_t *model, const gantry_tens
                                    const uint8_t *passing, bool is_eager,
                                    onnx_entry_t **out_entry) {
     key_writer_t key = {NULL, 0};
-    GANTRY__TRY(write_key(model, passing, inputs, &key));
+    GANTRY__TRY(entry_write_key(model, passing, inputs, &key));
     uint8_t *data = gantry__onnx_alloc(key.used, 1);
     if (!data) return GANTRY_RESOURCE_EXHAUSTED;
     key = (key_writer_t){data, 0};
-    gantry_status_t status = write_key(model, passing, inputs, &key);
+    gantry_status_t status = entry_write_key(model, passing, inputs, &key);
     *out_entry = NULL;
     gantry__mutex_lock(&model->mutex);
     onnx_entry_t *found = status == GANTRY_OK ? find_entry(model, &key) : NULL;

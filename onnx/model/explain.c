@@ -23,7 +23,7 @@ static char *room_of(const onnx_text_t *text) {
 }
 
 GANTRY__PRINTF(2, 3)
-static void put(onnx_text_t *text, const char *format, ...) {
+static void explain_put(onnx_text_t *text, const char *format, ...) {
     char *room = room_of(text);
     va_list arguments;
     va_start(arguments, format);
@@ -33,30 +33,30 @@ static void put(onnx_text_t *text, const char *format, ...) {
 }
 
 /* A text of the file, cut and fit for a terminal. */
-static void put_name(onnx_text_t *text, const char *name) {
+static void explain_put_name(onnx_text_t *text, const char *name) {
     char printable[128];
     (void)snprintf(printable, sizeof printable, "%s", name);
     gantry__make_printable(printable, 0);
-    put(text, "%s", printable);
+    explain_put(text, "%s", printable);
 }
 
 /* A text as a string of JSON, and of Graphviz. */
 static void put_quoted(onnx_text_t *text, const char *name) {
-    put(text, "\"");
+    explain_put(text, "\"");
     for (const char *at = name; *at;) {
         const size_t bytes = gantry__utf8_bytes(at);
         if (bytes == 0) {
-            put(text, "?");
+            explain_put(text, "?");
         } else if (*at == '"' || *at == '\\') {
-            put(text, "\\%c", *at);
+            explain_put(text, "\\%c", *at);
         } else if ((unsigned char)*at < 0x20) {
-            put(text, "\\u%04x", (unsigned)*at);
+            explain_put(text, "\\u%04x", (unsigned)*at);
         } else {
-            put(text, "%.*s", (int)bytes, at);
+            explain_put(text, "%.*s", (int)bytes, at);
         }
         at += bytes ? bytes : 1;
     }
-    put(text, "\"");
+    explain_put(text, "\"");
 }
 
 /* ---- nodes ---- */
@@ -69,8 +69,9 @@ static bool is_any_output(const gantry__onnx_node_t *node, const uint8_t *marks)
 }
 
 /* Where a node is computed, in a word, and why. */
-static const char *place_of(const gantry_onnx_model_t *model, const gantry__onnx_node_t *node,
-                            size_t position, const char **out_reason) {
+static const char *explain_place_of(const gantry_onnx_model_t *model,
+                                    const gantry__onnx_node_t *node, size_t position,
+                                    const char **out_reason) {
     const gantry__onnx_plan_t *plan = &model->constants.plan;
     const gantry__onnx_refusal_t *refusal = gantry__onnx_plan_refusal(plan, position);
     const unsigned char state = atomic_load(&model->node_states[position]);
@@ -99,34 +100,35 @@ static const char *place_of(const gantry_onnx_model_t *model, const gantry__onnx
 typedef void (*onnx_put_node_fn)(onnx_text_t *text, const gantry__onnx_node_t *node,
                                  const char *place, const char *reason, bool is_first);
 
-static void put_row(onnx_text_t *text, const gantry__onnx_node_t *node, const char *place,
-                    const char *reason, bool is_first) {
+static void explain_put_row(onnx_text_t *text, const gantry__onnx_node_t *node, const char *place,
+                            const char *reason, bool is_first) {
     char name[32];
     (void)is_first;
     (void)snprintf(name, sizeof name, "%" PRIu32, node->index);
-    put_name(text, *node->name ? node->name : name);
-    put(text, "  ");
+    explain_put_name(text, *node->name ? node->name : name);
+    explain_put(text, "  ");
     if (*node->domain) {
-        put_name(text, node->domain);
-        put(text, ".");
+        explain_put_name(text, node->domain);
+        explain_put(text, ".");
     }
-    put_name(text, node->op);
-    put(text, "  %" PRId64 "  %s  ", node->version, place);
-    put_name(text, reason);
-    put(text, "\n");
+    explain_put_name(text, node->op);
+    explain_put(text, "  %" PRId64 "  %s  ", node->version, place);
+    explain_put_name(text, reason);
+    explain_put(text, "\n");
 }
 
 static void put_json(onnx_text_t *text, const gantry__onnx_node_t *node, const char *place,
                      const char *reason, bool is_first) {
-    put(text, "%s{\"index\":%" PRIu32 ",\"name\":", is_first ? "" : ",", node->index);
+    explain_put(text, "%s{\"index\":%" PRIu32 ",\"name\":", is_first ? "" : ",", node->index);
     put_quoted(text, node->name);
-    put(text, ",\"op\":");
+    explain_put(text, ",\"op\":");
     put_quoted(text, node->op);
-    put(text, ",\"domain\":");
+    explain_put(text, ",\"domain\":");
     put_quoted(text, node->domain);
-    put(text, ",\"version\":%" PRId64 ",\"place\":\"%s\",\"reason\":", node->version, place);
+    explain_put(text, ",\"version\":%" PRId64 ",\"place\":\"%s\",\"reason\":", node->version,
+                place);
     put_quoted(text, reason);
-    put(text, "}");
+    explain_put(text, "}");
 }
 
 static void put_dot(onnx_text_t *text, const gantry__onnx_node_t *node, const char *place,
@@ -137,9 +139,10 @@ static void put_dot(onnx_text_t *text, const gantry__onnx_node_t *node, const ch
         for (size_t k = 0; node->inputs[i] != GANTRY__ONNX_NO_VALUE && k < node->output_count;
              ++k) {
             if (node->outputs[k] == GANTRY__ONNX_NO_VALUE) continue;
-            put(text, "  v%" PRIu32 " -> v%" PRIu32 " [label=", node->inputs[i], node->outputs[k]);
+            explain_put(text, "  v%" PRIu32 " -> v%" PRIu32 " [label=", node->inputs[i],
+                        node->outputs[k]);
             put_quoted(text, node->op);
-            put(text, "%s];\n", strcmp(place, "refused") == 0 ? ",color=red" : "");
+            explain_put(text, "%s];\n", strcmp(place, "refused") == 0 ? ",color=red" : "");
         }
     }
 }
@@ -152,7 +155,7 @@ static void put_nodes(const gantry_onnx_model_t *model, onnx_text_t *text,
         const gantry__onnx_graph_t *graph = plan->graphs[g].graph;
         for (size_t n = 0; n < graph->node_count; ++n, ++position) {
             const char *reason;
-            const char *place = place_of(model, &graph->nodes[n], position, &reason);
+            const char *place = explain_place_of(model, &graph->nodes[n], position, &reason);
             put_node(text, &graph->nodes[n], place, reason, position == 0);
         }
     }
@@ -214,46 +217,46 @@ static const char *reason_for_steps(gantry_onnx_model_t *model) {
 
 static void put_text_form(gantry_onnx_model_t *model, onnx_text_t *text) {
     const char *steps = reason_for_steps(model);
-    put(text, "model ");
-    put_name(text, model->name);
-    put(text, ": %zu nodes, %zu refused\n", model->constants.plan.node_count,
-        model->constants.plan.refusal_count);
-    if (steps) put(text, "runs op by op: %s\n", steps);
-    put(text, "node  op  opset  place  reason\n");
-    put_nodes(model, text, put_row);
-    put(text, "\n");
+    explain_put(text, "model ");
+    explain_put_name(text, model->name);
+    explain_put(text, ": %zu nodes, %zu refused\n", model->constants.plan.node_count,
+                model->constants.plan.refusal_count);
+    if (steps) explain_put(text, "runs op by op: %s\n", steps);
+    explain_put(text, "node  op  opset  place  reason\n");
+    put_nodes(model, text, explain_put_row);
+    explain_put(text, "\n");
     (void)put_function(model, text, GANTRY_EXPLAIN_TEXT);
 }
 
 static void put_json_form(gantry_onnx_model_t *model, onnx_text_t *text) {
     const char *steps = reason_for_steps(model);
-    put(text, "{\"model\":");
+    explain_put(text, "{\"model\":");
     put_quoted(text, model->name);
-    put(text, ",\"refused\":%zu,\"op_by_op\":", model->constants.plan.refusal_count);
+    explain_put(text, ",\"refused\":%zu,\"op_by_op\":", model->constants.plan.refusal_count);
     if (steps) {
         put_quoted(text, steps);
     } else {
-        put(text, "null");
+        explain_put(text, "null");
     }
-    put(text, ",\"nodes\":[");
+    explain_put(text, ",\"nodes\":[");
     put_nodes(model, text, put_json);
-    put(text, "],\"function\":");
-    if (!put_function(model, text, GANTRY_EXPLAIN_JSON)) put(text, "null");
-    put(text, "}\n");
+    explain_put(text, "],\"function\":");
+    if (!put_function(model, text, GANTRY_EXPLAIN_JSON)) explain_put(text, "null");
+    explain_put(text, "}\n");
 }
 
 static void put_dot_form(gantry_onnx_model_t *model, onnx_text_t *text) {
     if (put_function(model, text, GANTRY_EXPLAIN_GRAPHVIZ)) return;
-    put(text, "digraph ");
+    explain_put(text, "digraph ");
     put_quoted(text, model->name);
-    put(text, " {\n");
+    explain_put(text, " {\n");
     for (size_t v = 0; v < model->graph_model->value_count; ++v) {
-        put(text, "  v%zu [label=", v);
+        explain_put(text, "  v%zu [label=", v);
         put_quoted(text, model->graph_model->values[v].name);
-        put(text, "];\n");
+        explain_put(text, "];\n");
     }
     put_nodes(model, text, put_dot);
-    put(text, "}\n");
+    explain_put(text, "}\n");
 }
 
 gantry_status_t gantry_onnx_model_explain(gantry_onnx_model_t *model, gantry_explain_form_t form,

@@ -7,15 +7,15 @@
 #include "onnx/model/model_state.h"
 #include "shared/struct_size.h"
 
-static gantry_status_t check_model(const gantry_onnx_model_t *model, const char *call) {
+static gantry_status_t info_check_model(const gantry_onnx_model_t *model, const char *call) {
     if (model) return GANTRY_OK;
     return gantry__refuse("%s: the model is NULL; one from gantry_onnx_model_load is accepted",
                           call);
 }
 
-static gantry_status_t check_index(const gantry_onnx_model_t *model, size_t index, size_t count,
-                                   const char *call) {
-    GANTRY__TRY(check_model(model, call));
+static gantry_status_t info_check_index(const gantry_onnx_model_t *model, size_t index,
+                                        size_t count, const char *call) {
+    GANTRY__TRY(info_check_model(model, call));
     if (index < count) return GANTRY_OK;
     return gantry__fail(GANTRY_OUT_OF_RANGE, "%s: %s has %zu; %zu is not below", call, model->name,
                         count, index);
@@ -23,7 +23,7 @@ static gantry_status_t check_index(const gantry_onnx_model_t *model, size_t inde
 
 /* ---- ops ---- */
 
-static int compare_ops(const void *a, const void *b) {
+static int info_compare_ops(const void *a, const void *b) {
     const gantry__onnx_node_t *x = *(const gantry__onnx_node_t *const *)a;
     const gantry__onnx_node_t *y = *(const gantry__onnx_node_t *const *)b;
     const int by_domain = strcmp(x->domain, y->domain);
@@ -44,7 +44,7 @@ static void note_reasons(gantry_onnx_model_t *model) {
             const gantry__onnx_node_t node = {
                 .domain = op->domain, .op = op->op, .version = op->version};
             const gantry__onnx_node_t *at = &node;
-            if (compare_ops(&at, &refused) < 0) {
+            if (info_compare_ops(&at, &refused) < 0) {
                 least = middle + 1;
             } else {
                 end = middle;
@@ -62,9 +62,9 @@ static gantry_status_t list_ops(gantry_onnx_model_t *model, const gantry__onnx_n
         for (size_t n = 0; n < plan->graphs[g].graph->node_count; ++n)
             nodes[count++] = &plan->graphs[g].graph->nodes[n];
     }
-    qsort(nodes, count, sizeof *nodes, compare_ops);
+    qsort(nodes, count, sizeof *nodes, info_compare_ops);
     for (size_t i = 0; i < count; ++i) {
-        if (i > 0 && compare_ops(&nodes[i - 1], &nodes[i]) == 0) {
+        if (i > 0 && info_compare_ops(&nodes[i - 1], &nodes[i]) == 0) {
             ++model->ops[model->op_count - 1].count;
             continue;
         }
@@ -89,7 +89,7 @@ gantry_status_t gantry__onnx_list_ops(gantry_onnx_model_t *model) {
 gantry_status_t gantry_onnx_model_get_op(const gantry_onnx_model_t *model, size_t index,
                                          gantry_onnx_op_t *out_op) {
     const char *call = "gantry_onnx_model_get_op";
-    GANTRY__TRY(check_index(model, index, model ? model->op_count : 0, call));
+    GANTRY__TRY(info_check_index(model, index, model ? model->op_count : 0, call));
     return gantry__struct_fill(out_op, &model->ops[index], sizeof *out_op, call);
 }
 
@@ -124,7 +124,7 @@ static uint64_t weight_bytes(const gantry__onnx_plan_t *plan) {
 gantry_status_t gantry_onnx_model_get_info(const gantry_onnx_model_t *model,
                                            gantry_onnx_info_t *out_info) {
     const char *call = "gantry_onnx_model_get_info";
-    GANTRY__TRY(check_model(model, call));
+    GANTRY__TRY(info_check_model(model, call));
     const gantry__onnx_graph_model_t *file = model->graph_model;
     const gantry_onnx_info_t info = {.ir_version = file->ir_version,
                                      .model_version = file->model_version,
@@ -145,7 +145,7 @@ gantry_status_t gantry_onnx_model_get_opset(const gantry_onnx_model_t *model, si
                                             gantry_onnx_opset_t *out_opset) {
     const char *call = "gantry_onnx_model_get_opset";
     if (!out_opset) return gantry__refuse("%s: out_opset is NULL; a place is accepted", call);
-    GANTRY__TRY(check_index(model, index, model ? model->graph_model->opset_count : 0, call));
+    GANTRY__TRY(info_check_index(model, index, model ? model->graph_model->opset_count : 0, call));
     const gantry__onnx_opset_t *opset = &model->graph_model->opsets[index];
     *out_opset = (gantry_onnx_opset_t){opset->domain, opset->version};
     return GANTRY_OK;
@@ -155,7 +155,8 @@ gantry_status_t gantry_onnx_model_get_metadata(const gantry_onnx_model_t *model,
                                                gantry_metadata_t *out_metadata) {
     const char *call = "gantry_onnx_model_get_metadata";
     if (!out_metadata) return gantry__refuse("%s: out_metadata is NULL; a place is accepted", call);
-    GANTRY__TRY(check_index(model, index, model ? model->graph_model->property_count : 0, call));
+    GANTRY__TRY(
+        info_check_index(model, index, model ? model->graph_model->property_count : 0, call));
     const gantry__onnx_property_t *property = &model->graph_model->properties[index];
     *out_metadata = (gantry_metadata_t){property->key, property->text};
     return GANTRY_OK;

@@ -40,7 +40,7 @@ static const char **names_of_dims(const gantry__onnx_type_t *type) {
 }
 
 /* The names of dimensions, and of the outputs, as lists for callers. */
-static gantry_status_t list_names(gantry_onnx_model_t *model) {
+static gantry_status_t model_list_names(gantry_onnx_model_t *model) {
     const gantry__onnx_graph_t *graph = model->graph_model->graph;
     const size_t inputs = graph->input_count, outputs = graph->output_count;
     model->dim_names = gantry__onnx_alloc(inputs + outputs, sizeof *model->dim_names);
@@ -72,7 +72,7 @@ static gantry_status_t check_refusals(const gantry_onnx_model_t *model) {
     return GANTRY_OK;
 }
 
-static gantry_status_t check_values(const gantry_onnx_model_t *model) {
+static gantry_status_t model_check_values(const gantry_onnx_model_t *model) {
     const gantry__onnx_graph_t *graph = model->graph_model->graph;
     for (size_t i = 0; i < graph->input_count; ++i) {
         const gantry__onnx_value_info_t *info = gantry__onnx_input_info(model, i);
@@ -113,12 +113,12 @@ static gantry_status_t model_init(gantry_onnx_model_t *model, gantry__onnx_file_
     GANTRY__TRY(copy_dims(model, options));
     if (options->device && !(model->device = gantry__onnx_strdup(options->device)))
         return GANTRY_RESOURCE_EXHAUSTED;
-    GANTRY__TRY(list_names(model));
+    GANTRY__TRY(model_list_names(model));
     GANTRY__TRY(gantry__onnx_list_ops(model));
     model->node_states =
         gantry__onnx_alloc(model->constants.plan.node_count, sizeof *model->node_states);
     if (!model->node_states) return GANTRY_RESOURCE_EXHAUSTED;
-    GANTRY__TRY(check_values(model));
+    GANTRY__TRY(model_check_values(model));
     return options->keeps_refused ? GANTRY_OK : check_refusals(model);
 }
 

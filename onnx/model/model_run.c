@@ -15,9 +15,9 @@ typedef struct onnx_passed_t {
     size_t input_count;
 } onnx_passed_t;
 
-static gantry_status_t call_function(gantry_onnx_model_t *model, const onnx_entry_t *entry,
-                                     gantry_scope_t *scope, tensor *const *inputs,
-                                     onnx_passed_t *passed) {
+static gantry_status_t model_run_call_function(gantry_onnx_model_t *model,
+                                               const onnx_entry_t *entry, gantry_scope_t *scope,
+                                               tensor *const *inputs, onnx_passed_t *passed) {
     const gantry__onnx_graph_t *graph = model->graph_model->graph;
     passed->input_count = 0;
     for (size_t i = 0; i < graph->input_count; ++i) {
@@ -39,7 +39,8 @@ static uint64_t changes_of(gantry_onnx_model_t *model) {
 }
 
 /* Calls the function of the inputs. A call that fails because it needs the elements of inputs has
- * changed how they are passed, and is made again: at most once for each input, and once op by op. */
+ * changed how they are passed, and is made again: at most once for each input, and once op by
+ * op. */
 static gantry_status_t call_until_passed(gantry_onnx_model_t *model, gantry_scope_t *scope,
                                          tensor *const *inputs, onnx_passed_t *passed) {
     for (;;) {
@@ -48,7 +49,7 @@ static gantry_status_t call_until_passed(gantry_onnx_model_t *model, gantry_scop
         gantry_status_t status = gantry__onnx_take_entry(model, inputs, &entry, &changes);
         if (status == GANTRY_OK) {
             gantry_function_t *function = entry->function;
-            status = call_function(model, entry, scope, inputs, passed);
+            status = model_run_call_function(model, entry, scope, inputs, passed);
             gantry_function_release(function);
         }
         if (status == GANTRY_OK || changes_of(model) == changes) return status;
@@ -71,8 +72,8 @@ static gantry_status_t run_checked(gantry_onnx_model_t *model, gantry_scope_t *s
     return status;
 }
 
-static gantry_status_t check_tensors(const gantry_onnx_model_t *model, tensor *const *inputs,
-                                     size_t count) {
+static gantry_status_t model_run_check_tensors(const gantry_onnx_model_t *model,
+                                               tensor *const *inputs, size_t count) {
     onnx_given_t few[16], *given = count <= 16 ? few : gantry__onnx_alloc(count, sizeof *given);
     if (!given) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < count; ++i)
@@ -95,7 +96,7 @@ static gantry_status_t check_run(const gantry_onnx_model_t *model, tensor *const
     if (output_count > count)
         return gantry__refuse("%s has %zu output%s; room for %zu is given", model->name, count,
                               count == 1 ? "" : "s", output_count);
-    return check_tensors(model, inputs, input_count);
+    return model_run_check_tensors(model, inputs, input_count);
 }
 
 gantry_status_t gantry_onnx_model_run(gantry_onnx_model_t *model, gantry_scope_t *scope,

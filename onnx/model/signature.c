@@ -50,8 +50,9 @@ static void write_accepted(const gantry_onnx_value_t *value, char *out, size_t b
     if (used < bytes) (void)snprintf(out + used, bytes - used, "]");
 }
 
-static gantry_status_t check_shape(const gantry_onnx_model_t *model,
-                                   const gantry_onnx_value_t *value, const gantry_shape_t *shape) {
+static gantry_status_t signature_check_shape(const gantry_onnx_model_t *model,
+                                             const gantry_onnx_value_t *value,
+                                             const gantry_shape_t *shape) {
     bool fits = value->shape.rank < 0 || value->shape.rank == shape->rank;
     for (int32_t i = 0; fits && i < value->shape.rank; ++i)
         fits = value->shape.dims[i] < 0 || shape->dims[i] < 0 ||
@@ -77,7 +78,7 @@ static gantry_status_t check_input(const gantry_onnx_model_t *model, size_t inde
         return gantry__refuse("%s: input '%.200s' has elements of %s; %s is accepted", model->name,
                               value.name, gantry_dtype_name(given->dtype),
                               gantry_dtype_name(value.dtype));
-    return check_shape(model, &value, given->shape);
+    return signature_check_shape(model, &value, given->shape);
 }
 
 /* Compares the named dimensions of input `first` with those of all inputs from it on. */

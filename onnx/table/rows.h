@@ -3,7 +3,7 @@
  * table/rows_*.def, a file for each subject:
  *
  *     ROW(domain, op, from, to, least_inputs, most_inputs, most_outputs, function, attributes)
- *     ROW("", Conv, 1, 28, 2, 3, 1, conv, "s:auto_pad I:dilations i:group I:kernel_shape I:pads I:strides")
+ *     ROW("", Conv, 1, 28, 2, 3, 1, conv, "s:auto_pad I:dilations i:group ...")
  *
  * to is the last version whose meaning the function has; function is the part of the name after
  * gantry__onnx_lower_. MANY: any number. attributes are all that the op has in these versions, each

@@ -287,6 +287,13 @@ def product_cases():
         given = [image, np.float32(0.02), np.uint8(9), whole(6, 2, 3, 3, low=-128, high=128, dtype=np.int8), floats(6, low=0.01, high=0.02),
                  np.zeros(6, np.int8), np.float32(0.6), np.uint8(120), whole(6, low=-500, high=500, dtype=np.int32)]
         case(f"qlinear_conv{name}", "QLinearConv", 10, given, constants=(3, 4, 5, 8), types=(number,), group=2, rtol=0, atol=1, **attrs)
+    wide_image = whole(2, 4, 6, 5)
+    for name, many in (("", 4), ("_two", 8)):
+        filters, zeros = whole(many, 1, 3, 2, low=-128, high=128, dtype=np.int8), whole(many, low=-9, high=9, dtype=np.int8)
+        case(f"conv_integer_channels{name}", "ConvInteger", 10, [wide_image, filters, np.uint8(200), np.int8(5)], constants=(1, 3), types=wide, group=4, pads=[1, 0, 0, 1])
+        given = [wide_image, np.float32(0.02), np.uint8(9), filters, floats(many, low=0.01, high=0.02), zeros, np.float32(0.0317), np.uint8(120)]
+        case(f"qlinear_conv_channels{name}", "QLinearConv", 10, given, constants=(3, 4, 5), types=(number,), group=4, strides=[2, 1])
+    case("conv_integer_channels_sequence", "ConvInteger", 10, [whole(2, 4, 9), whole(4, 1, 3), np.uint8(200), np.uint8(5)], constants=(1,), types=wide, group=4, pads=[1, 1])
     line = [whole(2, 3, 9), np.float32(0.02), np.uint8(9), whole(4, 3, 3), np.float32(0.01), np.uint8(120), np.float32(0.3), np.uint8(120)]
     case("qlinear_conv_sequence", "QLinearConv", 10, line, constants=(3, 4, 5), types=(number,), pads=[1, 1], rtol=0, atol=1)
     given = [a, np.float32(0.02), np.uint8(12), b, np.float32(0.03), np.uint8(100), np.float32(0.2), np.uint8(90)]
@@ -336,6 +343,8 @@ def joined_cases():
     give("conv", "Conv", image, filters, six, np.zeros(6, np.int8), axis=0, bias=whole(6, low=-900, high=900, dtype=np.int32), pads=[1, 1, 1, 1])
     give("conv_strides", "Conv", image, filters, one, np.int8(2), axis=0, strides=[2, 1], dilations=[1, 2], pads=[0, 2, 1, 2])
     give("conv_groups", "Conv", image, whole(6, 2, 3, 3), one, np.uint8(90), axis=0, group=2)
+    channels = whole(4, 1, 3, 3, low=-128, high=128, dtype=np.int8)
+    give("conv_channels", "Conv", image, channels, floats(4, low=0.01, high=0.02), np.zeros(4, np.int8), axis=0, group=4, pads=[1, 1, 1, 1])
     give("conv_sequence", "Conv", floats(2, 4, 9), whole(6, 4, 3), six, np.full(6, 128, np.uint8), axis=0, pads=[1, 1])
 
 
@@ -397,6 +406,14 @@ def norm_cases():
     contrib("skip_layer_norm_least", "SkipLayerNormalization", [x, skip, scale])
     contrib("skip_rms_norm", "SkipSimplifiedLayerNormalization", [x, skip, scale, bias], outs, epsilon=1e-6)
     contrib("skip_rms_norm_least", "SkipSimplifiedLayerNormalization", [x, skip, scale])
+    image, gamma, beta = floats(2, 4, 3, 8), floats(8), floats(8, seed=1)
+    folded = image.reshape(2, 12, 2, 4).astype(np.float64)
+    normal = (folded - folded.mean((1, 3), keepdims=True)) / np.sqrt(folded.var((1, 3), keepdims=True) + 1e-5)
+    want = (normal.reshape(image.shape) * gamma + beta).astype(np.float32)
+    contrib("group_norm", "GroupNorm", [image, gamma, beta], constants=(1, 2), groups=2, activation=0, want=[want])
+    contrib("group_norm_silu", "GroupNorm", [image, gamma, beta], constants=(1, 2), groups=2, activation=1, want=[want / (1 + np.exp(-want))])
+    contrib("bias_softmax", "BiasSoftmax", [floats(2, 3, 4, 5), floats(2, 1, 1, 5)], axis=3, is_inner_broadcast=1,
+            want=[np.exp(z := floats(2, 3, 4, 5) + floats(2, 1, 1, 5)) / np.exp(z).sum(-1, keepdims=True)])
     case("rms_norm", "SimplifiedLayerNormalization", 17, [x, scale], ["y"], epsilon=1e-6)
 
 
@@ -502,6 +519,10 @@ def attention_cases():
     contrib("attention_mask", "Attention", [x, w, bias, np.array([[1, 1, 0], [1, 1, 1]], np.int32)], constants=(1, 2), num_heads=heads)
     contrib("attention_lengths", "Attention", [x, w, bias, np.array([2, 3], np.int32)], constants=(1, 2), num_heads=heads)
     contrib("attention_past", "Attention", [x, w, bias, None, np.stack(kept)], ["y", "present"], constants=(1, 2), num_heads=heads, unidirectional=1)
+    wq, xq = whole(6, 3 * hidden, low=-128, high=128, dtype=np.int8), whole(batch, steps, 6)
+    quantised = [xq, wq, bias, np.float32(0.01), np.float32(0.012)]
+    contrib("qattention", "QAttention", [*quantised, None, np.uint8(120), np.int8(0)], constants=(1, 2, 3, 4, 6, 7), num_heads=heads, unidirectional=1)
+    contrib("qattention_mask", "QAttention", [*quantised, np.array([2, 3], np.int32), np.uint8(120), np.int8(0)], constants=(1, 2, 3, 4, 6, 7), num_heads=heads)
     cos, sin = floats(10, size // 2), floats(10, size // 2, seed=1)
     places = np.array([[1, 2, 3], [4, 5, 6]])
     for name, ids, interleaved in (("", places, 0), ("_interleaved", places, 1), ("_first", np.array([4]), 0)):

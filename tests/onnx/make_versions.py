@@ -332,6 +332,13 @@ def normalised(x, axes, epsilon):
     return (x - mean) / np.sqrt(((x - mean) ** 2).mean(axes, keepdims=True) + epsilon)
 
 
+def add_unread(x, parameters, want):
+    """A node that trains, because it has five outputs, of which nobody reads four."""
+    model, fed, _ = model_of("BatchNormalization", 9, [x, *parameters], 5, (), {"momentum": 0.75}, (TensorProto.FLOAT,))
+    del model.graph.output[1:]
+    add("batch_norm_9_unread", model, fed, [want], 1e-5, 1e-5)
+
+
 def norm_cases():
     x, epsilon = floats(2, 4, 3, 2), np.float32(1e-5)
     scale, bias, mean, var = floats(4), floats(4, low=1), floats(4, low=-1), floats(4, low=0.5)
@@ -353,6 +360,7 @@ def norm_cases():
     running = [mean * 0.75 + batch_mean * 0.25, var * 0.75 + batch_var * 0.25]
     case("batch_norm_14_trains", "BatchNormalization", 14, [x, *parameters], 3, training_mode=1, momentum=0.75, want=[trained, *running])
     case("batch_norm_9_trains", "BatchNormalization", 9, [x, *parameters], 5, momentum=0.75, want=[trained, *running, batch_mean, batch_var])
+    add_unread(x, parameters, trained)
     case("batch_norm_9_left_out", "BatchNormalization", 9, [x, *parameters], ["y0", "", ""], want=[plain])
     refusal("batch_norm_14_outputs", "BatchNormalization", 14, [x, *parameters], 3)
     refusal("batch_norm_9_spatial", "BatchNormalization", 9, [x, *parameters], spatial=1)

@@ -139,6 +139,40 @@ def step_norm(graph):
         graph.emit("LogSoftmax" if kind == "LogSoftmax" else "Softmax", [x], shape, axis=axis)
 
 
+def follow(graph, y, shape):
+    """What may be folded into a convolution, or be part of its kernel."""
+    each = (shape[1], 1, 1)
+    for _ in range(graph.rng.randint(0, 3)):
+        kind = graph.rng.choice(("BatchNormalization", "Mul", "Add", "Relu", "Sigmoid", "Sum"))
+        if kind == "BatchNormalization":
+            own = [graph.constant(each[:1]) for _ in range(3)] + [graph.constant(each[:1], 0.3, 2)]
+        elif kind in ("Mul", "Add"):
+            own = [graph.constant(graph.rng.choice((each, (1, *each), (), (1,))))]
+        else:
+            own = [y] if kind == "Sum" else []
+        y = graph.emit(kind, [y, *own], shape)
+
+
+def step_rearrange(graph):
+    """Images made larger, channels shuffled, and parts that change places."""
+    found = graph.pick(4)
+    if not found:
+        return
+    x, (batch, channels, rows, columns) = found
+    kind = graph.rng.randint(0, 2)
+    if kind == 0 and rows * columns < 200:
+        scales = graph.tensor(np.array([1, 1, 2, 2], np.float32))
+        graph.emit("Resize", [x, "", scales], (batch, channels, 2 * rows, 2 * columns), mode=graph.rng.choice(("nearest", "linear")),
+                   coordinate_transformation_mode=graph.rng.choice(("asymmetric", "half_pixel")), nearest_mode="floor")
+    elif kind == 1 and channels % 2 == 0:
+        parts = graph.node("Reshape", [x, graph.ints(batch, 2, channels // 2, rows, columns)])
+        turned = graph.node("Transpose", [parts], perm=[0, 2, 1, 3, 4])
+        graph.emit("Reshape", [turned, graph.ints(batch, channels, rows, columns)], (batch, channels, rows, columns))
+    elif channels > 1:
+        ends = [graph.node("Slice", [x, graph.ints(begin), graph.ints(end), graph.ints(1)]) for begin, end in ((0, 1), (1, channels))]
+        graph.emit("Concat", ends[::-1], (batch, channels, rows, columns), axis=1)
+
+
 def step_images(graph):
     found = graph.pick(4)
     if not found or min(found[1][2:]) < 3:
@@ -147,15 +181,17 @@ def step_images(graph):
     pad, stride = graph.rng.choice((0, 1)), graph.rng.choice((1, 1, 2))
     size = [(n + 2 * pad - 3) // stride + 1 for n in (rows, columns)]
     at = {"kernel_shape": [3, 3], "pads": [pad] * 4, "strides": [stride] * 2}
-    kind = graph.rng.choice(("Conv", "Conv", "Depthwise", "MaxPool", "AveragePool", "GlobalAveragePool"))
-    if kind == "Conv":
+    kind = graph.rng.choice(("Conv", "Conv", "ConvTranspose", "Depthwise", "MaxPool", "AveragePool", "GlobalAveragePool"))
+    if kind in ("Conv", "ConvTranspose"):
         outputs = graph.rng.randint(1, 5)
-        inputs = [x, graph.constant((outputs, channels, 3, 3), -0.4, 0.4)]
-        y = graph.emit(kind, inputs + ([graph.constant((outputs,))] if graph.rng.random() < 0.5 else []), (batch, outputs, *size), **at)
-        if graph.rng.random() < 0.6:
-            graph.emit(graph.rng.choice(("Relu", "Sigmoid", "LeakyRelu")), [y], (batch, outputs, *size))
+        filters = (outputs, channels, 3, 3) if kind == "Conv" else (channels, outputs, 3, 3)
+        if kind == "ConvTranspose":
+            size = [(n - 1) * stride + 3 - 2 * pad for n in (rows, columns)]
+        inputs = [x, graph.constant(filters, -0.4, 0.4)] + ([graph.constant((outputs,))] if graph.rng.random() < 0.5 else [])
+        follow(graph, graph.emit(kind, inputs, (batch, outputs, *size), **at), (batch, outputs, *size))
     elif kind == "Depthwise":
-        graph.emit("Conv", [x, graph.constant((channels, 1, 3, 3))], (batch, channels, *size), group=channels, **at)
+        y = graph.emit("Conv", [x, graph.constant((channels, 1, 3, 3))], (batch, channels, *size), group=channels, **at)
+        follow(graph, y, (batch, channels, *size))
     elif kind == "GlobalAveragePool":
         graph.emit(kind, [x], (batch, channels, 1, 1))
     else:
@@ -236,7 +272,7 @@ def step_if(graph):
 
 
 STEPS = ([step_unary] * 4 + [step_binary] * 4 + [step_safe, step_clip, step_where, step_shape_arithmetic, step_if] + [step_reduce] * 2
-         + [step_norm] * 2 + [step_images] * 4 + [step_product] * 2 + [step_move] * 3)
+         + [step_norm] * 2 + [step_images] * 4 + [step_rearrange] * 2 + [step_product] * 2 + [step_move] * 3)
 
 
 def make_model(rng, numbers):
@@ -254,7 +290,8 @@ def make_model(rng, numbers):
     if not outputs:
         return None
     fed = [numbers.uniform(-2, 2, shape).astype(np.float32) for _ in names]
-    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in names]
+    declared = ("batch", *shape[1:]) if rng.random() < 0.3 else shape
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, declared) for name in names]
     results = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs]
     model = helper.make_model(helper.make_graph(graph.nodes, "graph", values, results, graph.tensors),
                               opset_imports=[helper.make_opsetid("", graph.opset)], ir_version=versions.IR[graph.opset])

@@ -42,9 +42,12 @@ static onnx_wire_t reshape_by_arithmetic(void) {
 
 /* ---- values ---- */
 
-static void expect_sums_on(const char *device) {
+static void expect_sums_on(const char *device, bool runs_eagerly) {
     onnx_wire_t graph = add_and_relu();
-    onnx_loaded_t m = onnx_begin_with(&graph, NULL, device);
+    const gantry_function_options_t function = {.struct_size = sizeof function,
+                                                .runs_eagerly = runs_eagerly};
+    const gantry_onnx_options_t options = {.struct_size = sizeof options, .function = &function};
+    onnx_loaded_t m = onnx_begin_with(&graph, &options, device);
     for (int64_t rows = 1; rows <= 3; ++rows) {
         tensor *x = onnx_floats(m.scope, GANTRY_SHAPE(rows, 2), (const float[]){1, 1, 2, 3, -4, 5});
         tensor *y = onnx_run(&m, &x, 1);
@@ -54,11 +57,12 @@ static void expect_sums_on(const char *device) {
     onnx_end(&m);
 }
 
-TEST(a_model_computes_its_nodes_on_the_cpu) { expect_sums_on("CPU:0"); }
+TEST(a_model_computes_its_nodes_on_the_cpu) { expect_sums_on("CPU:0", false); }
 
 TEST(a_model_computes_its_nodes_on_opencl) {
     need_opencl();
-    expect_sums_on("GPU:0");
+    expect_sums_on("GPU:0", false);
+    expect_sums_on("GPU:0", true);
 }
 
 TEST(sizes_are_computed_in_the_trace) {

@@ -3,9 +3,15 @@
  * set of values, of which few are kept.
  * Promise: A model whose shapes depend on what it computes runs op by op, with the reason in its
  * explanation.
- * Promise: A function of given sizes is made without a run, with its memory, and outlives the model.
+ * Promise: A function of given sizes is made without a run, with its memory, and outlives its
+ * model.
+ * Promise: A memory budget of the options refuses sizes that take more, with the numbers.
+ * Promise: A run in the body of a traced function becomes a part of it, and the function of a run
+ * is saved as a file that needs no model.
  * Promise: A branch whose condition is known is the only one that is lowered. */
 #define _GNU_SOURCE
+
+#include <unistd.h>
 
 #include "onnx_fixture.h"
 
@@ -158,6 +164,77 @@ TEST(a_function_of_given_sizes_is_made_without_a_run) {
     assert_int_equal(memory.result_bytes, 1024);
     assert_true(memory.planned_bytes >= 1024);
     gantry_function_release(function);
+    onnx_end(&m);
+}
+
+/* exp(x) x, [n,n]. */
+static onnx_wire_t exponent_and_product(void) {
+    onnx_wire_t graph = {0};
+    onnx_put_node(&graph, "Exp", "x", "e", NULL);
+    onnx_put_node(&graph, "MatMul", "e x", "y", NULL);
+    onnx_put_value(&graph, ONNX_INPUT, "x", ONNX_FLOAT, "n,n");
+    onnx_put_value(&graph, ONNX_OUTPUT, "y", ONNX_FLOAT, "n,n");
+    return graph;
+}
+
+TEST(a_memory_budget_refuses_sizes_that_take_more) {
+    onnx_wire_t graph = exponent_and_product();
+    const gantry_function_options_t function = {.struct_size = sizeof function,
+                                                .memory_budget_bytes = 4096};
+    const gantry_onnx_options_t options = {
+        .struct_size = sizeof options, .device = "/CPU:0", .function = &function};
+    onnx_loaded_t m = onnx_begin_with(&graph, &options, NULL);
+    float values[64 * 64] = {0};
+    tensor *small = onnx_floats(m.scope, GANTRY_SHAPE(4, 4), values);
+    tensor *large = onnx_floats(m.scope, GANTRY_SHAPE(64, 64), values);
+    onnx_expect_failure(&m, &large, 1, GANTRY_RESOURCE_EXHAUSTED, "made.onnx", "4096");
+    onnx_expect_floats(onnx_run(&m, &small, 1), GANTRY_SHAPE(4, 4), values);
+    onnx_end(&m);
+}
+
+/* y = 2 model(x), as a function around the model. */
+static void twice_model(gantry_scope_t *scope, tensor *const *inputs, tensor **outputs,
+                        void *user) {
+    tensor *y = NULL;
+    (void)gantry_onnx_model_run(user, scope, inputs, 1, &y, 1);
+    outputs[0] = gantry_add(scope, y, y);
+}
+
+TEST(a_run_in_a_traced_body_becomes_a_part_of_the_trace) {
+    onnx_wire_t graph = exponent_and_product();
+    onnx_loaded_t m = onnx_begin(&graph);
+    const gantry_input_spec_t spec = {"x", GANTRY_FLOAT32, GANTRY_SHAPE(-1, 1)};
+    gantry_function_t *function = NULL;
+    assert_int_equal(gantry_function_trace(onnx_runtime, "twice", twice_model, m.model, &spec, 1, 1,
+                                           NULL, &function),
+                     GANTRY_OK);
+    tensor *x = onnx_floats(m.scope, GANTRY_SHAPE(1, 1), (const float[]){0}), *y = NULL;
+    assert_int_equal(gantry_function_call(m.scope, function, &x, 1, &y, 1), GANTRY_OK);
+    onnx_expect_floats(y, GANTRY_SHAPE(1, 1), (const float[]){0});
+    gantry_function_release(function);
+    onnx_end(&m);
+}
+
+TEST(the_function_of_a_run_is_saved_and_runs_without_the_model) {
+    onnx_wire_t graph = exponent_and_product();
+    onnx_loaded_t m = onnx_begin(&graph);
+    char path[] = "/tmp/gantry_onnx_XXXXXX";
+    gantry_function_t *function = NULL, *loaded = NULL;
+    tensor *x = onnx_floats(m.scope, GANTRY_SHAPE(1, 1), (const float[]){0}), *y = NULL;
+    (void)close(mkstemp(path));
+    assert_int_equal(gantry_onnx_model_get_function(m.model, &function),
+                     GANTRY_FAILED_PRECONDITION);
+    (void)onnx_run(&m, &x, 1);
+    assert_int_equal(gantry_onnx_model_get_function(m.model, &function), GANTRY_OK);
+    if (gantry_function_save(function, path, NULL) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    gantry_onnx_model_release(m.model);
+    m.model = NULL;
+    assert_int_equal(gantry_function_load(onnx_runtime, path, NULL, &loaded), GANTRY_OK);
+    assert_int_equal(gantry_function_call(m.scope, loaded, &x, 1, &y, 1), GANTRY_OK);
+    onnx_expect_floats(y, GANTRY_SHAPE(1, 1), (const float[]){0});
+    gantry_function_release(loaded);
+    (void)unlink(path);
     onnx_end(&m);
 }
 
