@@ -592,6 +592,8 @@ def refused_cases():
     refusal("fused", "FusedConv", 17, [floats(1, 3, 6, 5), floats(4, 3, 3, 3)], domain=MICROSOFT, activation="Cosh")
     refusal("head_sink", "GroupQueryAttention", 17, [floats(1, 1, 16)] * 3 + [None, None, np.array([0], np.int32), np.array([1], np.int32)] +
             [None] * 4 + [floats(2)], domain=MICROSOFT, num_heads=2, kv_num_heads=2)
+    forever = loop_node(["last"], [helper.make_node("Neg", ["s"], ["s_next"])], ["s"], [], m="", cond="")
+    add_graph("refused_endless", [forever], 16, {"s_0": x}, {"last": FLOAT}, want=[x])
     refusal("beam", "BeamSearch", 17, [np.zeros((1, 1), np.int32)], domain=MICROSOFT)
 
 
