@@ -117,15 +117,16 @@ static tensor *make_unconv_filter(gantry__onnx_call_t *call, gantry_scope_t *sco
 static tensor *unconv_depthwise(gantry__onnx_call_t *call, const unconv_t *unconv, tensor *x,
                                 tensor *filter) {
     const gantry__onnx_window_t *window = &unconv->window;
-    const int64_t strides[] = {1, 1, window->strides[1], window->strides[2]},
-                  dilations[] = {1, 1, window->dilations[1], window->dilations[2]},
-                  paddings[] = {0, 0, 0, 0, window->begin[1], window->end[1], window->begin[2],
-                                window->end[2]};
-    const gantry_attr_value_t attrs[] = {
-        GANTRY__ONNX_INTS_OF("strides", strides, 4),
-        GANTRY__ONNX_INTS_OF("dilations", dilations, 4),
-        GANTRY__ONNX_INTS_OF("explicit_paddings", paddings, 8),
-        GANTRY__ONNX_TEXT_OF("padding", "EXPLICIT"), GANTRY__ONNX_TEXT_OF("data_format", "NCHW")};
+    const int64_t
+        strides[] = {1, 1, window->strides[1], window->strides[2]},
+        dilations[] = {1, 1, window->dilations[1], window->dilations[2]},
+        paddings[] = {
+            0, 0, 0, 0, window->begin[1], window->end[1], window->begin[2], window->end[2]};
+    const gantry_attr_value_t attrs[] = {GANTRY__ONNX_INTS_OF("strides", strides, 4),
+                                         GANTRY__ONNX_INTS_OF("dilations", dilations, 4),
+                                         GANTRY__ONNX_INTS_OF("explicit_paddings", paddings, 8),
+                                         GANTRY__ONNX_TEXT_OF("padding", "EXPLICIT"),
+                                         GANTRY__ONNX_TEXT_OF("data_format", "NCHW")};
     const int64_t sizes[] = {gantry_tensor_shape(x)->dims[0], unconv->outputs, unconv->count[1],
                              unconv->count[2]};
     tensor *const inputs[] = {
@@ -188,9 +189,10 @@ static tensor *unconv_volumes(gantry__onnx_call_t *call, const unconv_t *unconv,
         const int64_t paddings[10] = {0, 0, place, last - place},
                       interior[5] = {0, window->strides[0] - 1};
         const gantry_pad_options_t options = {.struct_size = sizeof options, .interior = interior};
-        tensor *part = unconv_planes(call, unconv, planes,
-                                     gantry_reshape(call->scope, gantry__onnx_part(call, filter, 0, k, 1),
-                                                    GANTRY_SHAPE(f[1], f[2], f[3], f[4])));
+        tensor *part =
+            unconv_planes(call, unconv, planes,
+                          gantry_reshape(call->scope, gantry__onnx_part(call, filter, 0, k, 1),
+                                         GANTRY_SHAPE(f[1], f[2], f[3], f[4])));
         part = gantry_pad(call->scope,
                           gantry_reshape(call->scope, part,
                                          GANTRY_SHAPE(d[0], d[2], unconv->outputs, unconv->count[1],
