@@ -82,13 +82,14 @@ static gantry_status_t batch_read(gantry__onnx_call_t *call, bool is_spatial, ba
     const gantry_shape_t *shape = gantry_tensor_shape(x);
     const gantry_dtype_t dtype = gantry_tensor_dtype(x),
                          work = gantry__onnx_is_half(dtype) ? GANTRY_FLOAT32 : dtype;
+    /* One dimension is a batch of one channel. */
+    const int64_t channels = shape->rank > 1 ? shape->dims[1] : 1;
     for (size_t i = 0; i < 5; ++i) {
         in[i] = gantry__onnx_cast(call, gantry__onnx_input(call, i), work);
         if (!in[i]) return gantry__onnx_give(call, NULL);
         if (i == 0 || !is_spatial) continue;
         const gantry_shape_t *own = gantry_tensor_shape(in[i]);
-        if (own->rank != 1 || (shape->rank > 1 && shape->dims[1] >= 0 && own->dims[0] >= 0 &&
-                               own->dims[0] != shape->dims[1]))
+        if (own->rank != 1 || (channels >= 0 && own->dims[0] >= 0 && own->dims[0] != channels))
             return gantry__onnx_invalid(call,
                                         "input %zu has no element for each of the channels, "
                                         "which are the second dimension",

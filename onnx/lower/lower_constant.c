@@ -103,6 +103,8 @@ gantry_status_t gantry__onnx_lower_eye_like(gantry__onnx_call_t *call) {
                                     (int)shape->rank);
     GANTRY__TRY(gantry__onnx_need_shape(call, x));
     const int64_t rows = shape->dims[0], columns = shape->dims[1];
+    if (columns > INT32_MAX)
+        return gantry__onnx_unsupported(call, "a matrix of %lld columns", (long long)columns);
     k = k < -rows ? -rows : k > columns ? columns : k;
     gantry_scope_t *host = call->host;
     const gantry_tensor_t *places =

@@ -82,13 +82,29 @@ static gantry_status_t give_loss(gantry__onnx_call_t *call, const gantry_tensor_
     return gantry__onnx_give(call, loss);
 }
 
+/* Whether both are open or have the same size. */
+static bool loss_size_fits(int64_t size, int64_t other) {
+    return size < 0 || other < 0 || size == other;
+}
+
+/* Labels have the sizes of the scores without that of the classes, which is that of the weights. */
 static gantry_status_t loss_check(gantry__onnx_call_t *call) {
-    const int32_t rank = gantry_tensor_shape(gantry__onnx_input(call, 0))->rank,
-                  labels_rank = gantry_tensor_shape(gantry__onnx_input(call, 1))->rank;
-    if (rank >= 2 && labels_rank == rank - 1) return GANTRY_OK;
+    const gantry_tensor_t *weights = gantry__onnx_input(call, 2);
+    const gantry_shape_t *scores = gantry_tensor_shape(gantry__onnx_input(call, 0)),
+                         *labels = gantry_tensor_shape(gantry__onnx_input(call, 1));
+    bool fits = scores->rank >= 2 && labels->rank == scores->rank - 1;
+    for (int32_t i = 0; fits && i < labels->rank; ++i)
+        fits = loss_size_fits(labels->dims[i], scores->dims[i == 0 ? 0 : i + 1]);
+    if (fits && weights)
+        fits = gantry_tensor_shape(weights)->rank == 1 &&
+               loss_size_fits(gantry_tensor_shape(weights)->dims[0], scores->dims[1]);
+    if (fits) return GANTRY_OK;
+    char texts[2][160];
+    (void)gantry_shape_format(scores, texts[0], sizeof texts[0]);
+    (void)gantry_shape_format(labels, texts[1], sizeof texts[1]);
     return gantry__onnx_invalid(
-        call, "scores have %d dimensions and labels %d; they have N, C, ... and N, ...", (int)rank,
-        (int)labels_rank);
+        call, "scores are %s and labels %s; they are [N, C, ...] and [N, ...], and weights [C]",
+        texts[0], texts[1]);
 }
 
 gantry_status_t gantry__onnx_lower_negative_log_likelihood_loss(gantry__onnx_call_t *call) {

@@ -158,6 +158,11 @@ gantry_status_t gantry__onnx_lower_affine_grid(gantry__onnx_call_t *call) {
     if (count != 4 && count != 5)
         return gantry__onnx_invalid(call, "size has %zu numbers; it has 4 or 5", count);
     const int32_t dims = (int32_t)count - 2;
+    const gantry_shape_t matrices = GANTRY_SHAPE(sizes[0], dims, dims + 1);
+    GANTRY__TRY(gantry__onnx_need_shape(call, theta));
+    if (!gantry_shape_equal(gantry_tensor_shape(theta), &matrices))
+        return gantry__onnx_invalid(call, "theta must have the shape [%lld, %d, %d]",
+                                    (long long)sizes[0], (int)dims, (int)dims + 1);
     gantry_shape_t shape = {.rank = dims + 2, .dims = {sizes[0]}};
     for (int32_t d = 0; d < dims; ++d) shape.dims[d + 1] = sizes[d + 2];
     shape.dims[dims + 1] = dims;

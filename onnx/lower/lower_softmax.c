@@ -62,6 +62,8 @@ gantry_status_t gantry__onnx_lower_hardmax(gantry__onnx_call_t *call) {
         axis = 1;
     }
     const int64_t depth = x ? gantry_tensor_shape(x)->dims[axis] : 0;
+    if (depth > INT32_MAX)
+        return gantry__onnx_unsupported(call, "an axis of %lld elements", (long long)depth);
     const gantry_dtype_t dtype = gantry_tensor_dtype(gantry__onnx_input(call, 0));
     const gantry_tensor_t *first = x ? gantry_argmax(call->scope, x, (int32_t)axis) : NULL;
     if (first)

@@ -231,10 +231,33 @@ static bool unrolls_on(const gantry__onnx_steps_t *steps, const unrolled_t *unro
     return (uint64_t)done < MOST_UNROLLED_NODES / nodes;
 }
 
+/* Whether the body's condition is the one that it gets, or a constant: a value that no step
+ * changes. */
+static bool condition_is_fixed(const gantry__onnx_steps_t *steps) {
+    if (!steps->is_loop) return true;
+    gantry__onnx_value_t value = steps->body->outputs[0];
+    for (size_t i = steps->body->node_count; i-- > 0;) {
+        const gantry__onnx_node_t *node = &steps->body->nodes[i];
+        for (size_t k = 0; k < node->output_count; ++k) {
+            if (node->outputs[k] != value) continue;
+            if (strcmp(node->op, "Constant") == 0) return true;
+            if (strcmp(node->op, "Identity") != 0) return false;
+            value = node->inputs[0];
+        }
+    }
+    /* No node of the body makes it: an input, or a value from outside. */
+    for (size_t i = 2; i < steps->body->input_count; ++i)
+        if (steps->body->inputs[i] == value) return false;
+    return steps->body->inputs[0] != value;
+}
+
 /* Unrolls steps; *out_ended: all of them. */
 static gantry_status_t unroll(gantry__onnx_steps_t *steps, unrolled_t *unrolled, bool *out_ended) {
+    const bool is_endless = steps->count == INT64_MAX && condition_is_fixed(steps);
     for (;;) {
         GANTRY__TRY(has_ended(steps, unrolled, out_ended));
+        if (!*out_ended && is_endless && unrolled->done > 0)
+            return gantry__onnx_unsupported(steps->call, "a loop without an end");
         if (*out_ended || steps->count < 0 || !unrolls_on(steps, unrolled))
             return gantry_scope_status(steps->call->scope);
         GANTRY__TRY(unroll_step(steps, unrolled));
@@ -288,26 +311,6 @@ static gantry_status_t finish_unrolled(gantry__onnx_steps_t *steps, unrolled_t *
 }
 
 /* ---- a loop of the library ---- */
-
-/* Whether the body's condition is the one that it gets, or a constant: a value that no step
- * changes. */
-static bool condition_is_fixed(const gantry__onnx_steps_t *steps) {
-    if (!steps->is_loop) return true;
-    gantry__onnx_value_t value = steps->body->outputs[0];
-    for (size_t i = steps->body->node_count; i-- > 0;) {
-        const gantry__onnx_node_t *node = &steps->body->nodes[i];
-        for (size_t k = 0; k < node->output_count; ++k) {
-            if (node->outputs[k] != value) continue;
-            if (strcmp(node->op, "Constant") == 0) return true;
-            if (strcmp(node->op, "Identity") != 0) return false;
-            value = node->inputs[0];
-        }
-    }
-    /* No node of the body makes it: an input, or a value from outside. */
-    for (size_t i = 2; i < steps->body->input_count; ++i)
-        if (steps->body->inputs[i] == value) return false;
-    return steps->body->inputs[0] != value;
-}
 
 /* The loop goes on while steps are left and the condition holds. */
 static void loop_condition(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,

@@ -90,6 +90,9 @@ def if_cases():
     add, sub = helper.make_node("Add", ["x", "y"], ["a"]), helper.make_node("Sub", ["x", "y"], ["b"])
     hand_on = helper.make_node("Identity", ["x"], ["a"])
     row = helper.make_node("ReduceSum", ["x"], ["b"])
+    dead = [helper.make_node("Relu", ["x"], ["alone"]), helper.make_node("If", ["cond"], ["out"], then_branch=body([helper.make_node("Neg", ["alone"], ["a"])], {}, {"a": FLOAT}),
+            else_branch=body([sub], {}, {"b": FLOAT})), helper.make_node("Add", ["x", "y"], ["sum"])]
+    add_graph("if_unused", dead, 16, {"cond": np.array(True), "x": x, "y": y}, {"sum": FLOAT})
     for truth in (True, False):
         feeds = {"cond": np.array(truth), "x": x, "y": y}
         add_graph(f"if_{truth}", [branches([add], [sub])], 16, feeds, {"out": FLOAT})
@@ -592,6 +595,8 @@ def refused_cases():
     refusal("fused", "FusedConv", 17, [floats(1, 3, 6, 5), floats(4, 3, 3, 3)], domain=MICROSOFT, activation="Cosh")
     refusal("head_sink", "GroupQueryAttention", 17, [floats(1, 1, 16)] * 3 + [None, None, np.array([0], np.int32), np.array([1], np.int32)] +
             [None] * 4 + [floats(2)], domain=MICROSOFT, num_heads=2, kv_num_heads=2)
+    forever = loop_node(["last"], [helper.make_node("Neg", ["s"], ["s_next"])], ["s"], [], m="", cond="")
+    add_graph("refused_endless", [forever], 16, {"s_0": x}, {"last": FLOAT}, want=[x])
     refusal("beam", "BeamSearch", 17, [np.zeros((1, 1), np.int32)], domain=MICROSOFT)
 
 

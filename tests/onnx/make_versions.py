@@ -279,6 +279,7 @@ def made_cases():
     refusal("window_negative", "HannWindow", 17, [np.array(-1)])
     case("melweightmatrix_wide", "MelWeightMatrix", 17,
          [np.array(10), np.array(256), np.array(16000), np.array(20, np.float32), np.array(8000, np.float32)], constants=(0, 1, 2, 3, 4))
+    refusal("affine_grid_theta", "AffineGrid", 20, [floats(1, 4, 3), ints(2, 1, 2, 2)])
     refusal("mel_edge", "MelWeightMatrix", 17, [np.array(8), np.array(16), np.array(100), np.array(0, np.float32), np.array(8000, np.float32)])
     refusal("random_int", "RandomNormal", 7, [], shape=[2], dtype=TensorProto.INT32)
     refusal("dropout_ratio", "Dropout", 13, [eye, np.array(1, np.float32), np.array(True)], constants=(1, 2))
@@ -364,6 +365,10 @@ def norm_cases():
     case("batch_norm_9_left_out", "BatchNormalization", 9, [x, *parameters], ["y0", "", ""], want=[plain])
     refusal("batch_norm_14_outputs", "BatchNormalization", 14, [x, *parameters], 3)
     refusal("batch_norm_9_spatial", "BatchNormalization", 9, [x, *parameters], spatial=1)
+    case("batch_norm_one_dimension", "BatchNormalization", 15, [floats(5), *[v[:1] for v in parameters]],
+         want=[(floats(5) - mean[0]) / np.sqrt(var[0] + epsilon) * scale[0] + bias[0]])
+    refusal("batch_norm_one_channel", "BatchNormalization", 15, [floats(4), *parameters])
+    refusal("instance_norm_channels", "InstanceNormalization", 7, [x, floats(2), floats(2)])
     refusal("batch_norm_channels", "BatchNormalization", 15, [x, *[floats(2)] * 4])
     by_group, offsets = floats(2), floats(2, low=1)
     grouped = normalised(x.reshape(2, 2, -1), (2,), epsilon)
@@ -412,11 +417,13 @@ def norm_cases():
         for reduction in ("none", "sum", "mean"):
             case(f"{op.lower()}_{reduction}", op, 13, [scores, labels, weights], ignore_index=-1, reduction=reduction, by="reference")
     refusal("loss_reduction", "SoftmaxCrossEntropyLoss", 13, [scores, labels], reduction="max")
+    refusal("loss_fewer_labels", "NegativeLogLikelihoodLoss", 13, [scores, labels[:1]])
+    refusal("loss_weights", "SoftmaxCrossEntropyLoss", 13, [scores, labels, floats(5)])
     refusal("loss_labels", "SoftmaxCrossEntropyLoss", 13, [scores, labels[0]])
 
 
 # ---- chains that are folded into a convolution ----
-def chain(name, filters, steps, attrs=None, op="Conv", bias=None, images=(2, 4, 5, 5), also=None, opset=15, rank=4):
+def chain(name, filters, steps, attrs=None, op="Conv", bias=None, images=(2, 4, 5, 5), also=None, opset=15, want=None):
     """A convolution, and the steps after it: (op, constants). also: the index of a step whose input is an output, too."""
     x, w = floats(*images), floats(*filters)
     tensors, names = [tensor_of("w", w)], ["x", "w"]
@@ -434,7 +441,7 @@ def chain(name, filters, steps, attrs=None, op="Conv", bias=None, images=(2, 4, 
     results = [helper.make_tensor_value_info(out, TensorProto.FLOAT, None) for out in outs]
     graph = helper.make_graph(nodes, "graph", [helper.make_tensor_value_info("x", TensorProto.FLOAT, x.shape)], results, tensors)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=IR[opset])
-    add(name, model, [x], outputs_of(model, ["x"], [x], "ort"), 1e-4, 1e-5)
+    add(name, model, [x], outputs_of(model, ["x"], [x], "ort") if want is None else [np.zeros(1, np.float32)], 1e-4, 1e-5)
 
 
 def fold_cases():
@@ -451,6 +458,7 @@ def fold_cases():
     chain("fold_transposed_groups", (4, 2, 3, 3), [norm(4)], {"group": 2}, "ConvTranspose")
     chain("fold_one_dimension", (3, 4, 3), [norm(3), ("Mul", [floats(3, 1)])], images=(2, 4, 7))
     chain("fold_volume", (3, 4, 2, 2, 2), [norm(3)], images=(1, 4, 3, 3, 3), bias=floats(3))
+    chain("refused_fold_norm", (3, 4, 3, 3), [("BatchNormalization", [floats(1)] * 4)], want=0)
     chain("fold_not_rows", (3, 4, 3, 3), [("Mul", [floats(3)]), ("Add", [floats(3, 1)])])
     chain("fold_not_wider", (3, 4, 3, 3), [("Add", [floats(2, 3, 1, 1)])], images=(1, 4, 5, 5))
     chain("fold_not_more_dimensions", (3, 4, 3, 3), [("Mul", [floats(1, 1, 3, 1, 1)])])
