@@ -127,15 +127,16 @@ static tensor *group_part(gantry__onnx_call_t *call, tensor *x, int32_t axis, in
 static tensor *unconv_depthwise(gantry__onnx_call_t *call, const unconv_t *unconv, tensor *x,
                                 tensor *filter) {
     const gantry__onnx_window_t *window = &unconv->window;
-    const int64_t strides[] = {1, 1, window->strides[1], window->strides[2]},
-                  dilations[] = {1, 1, window->dilations[1], window->dilations[2]},
-                  paddings[] = {0, 0, 0, 0, window->begin[1], window->end[1], window->begin[2],
-                                window->end[2]};
-    const gantry_attr_value_t attrs[] = {
-        GANTRY__ONNX_INTS_OF("strides", strides, 4),
-        GANTRY__ONNX_INTS_OF("dilations", dilations, 4),
-        GANTRY__ONNX_INTS_OF("explicit_paddings", paddings, 8),
-        GANTRY__ONNX_TEXT_OF("padding", "EXPLICIT"), GANTRY__ONNX_TEXT_OF("data_format", "NCHW")};
+    const int64_t
+        strides[] = {1, 1, window->strides[1], window->strides[2]},
+        dilations[] = {1, 1, window->dilations[1], window->dilations[2]},
+        paddings[] = {
+            0, 0, 0, 0, window->begin[1], window->end[1], window->begin[2], window->end[2]};
+    const gantry_attr_value_t attrs[] = {GANTRY__ONNX_INTS_OF("strides", strides, 4),
+                                         GANTRY__ONNX_INTS_OF("dilations", dilations, 4),
+                                         GANTRY__ONNX_INTS_OF("explicit_paddings", paddings, 8),
+                                         GANTRY__ONNX_TEXT_OF("padding", "EXPLICIT"),
+                                         GANTRY__ONNX_TEXT_OF("data_format", "NCHW")};
     const int64_t sizes[] = {gantry_tensor_shape(x)->dims[0], unconv->outputs, unconv->count[1],
                              unconv->count[2]};
     tensor *const inputs[] = {
