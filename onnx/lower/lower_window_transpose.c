@@ -113,16 +113,6 @@ static tensor *make_unconv_filter(gantry__onnx_call_t *call, gantry_scope_t *sco
         (const int32_t[]){2, 3, 4, 1, 0});
 }
 
-/* Channels begin to begin + count - 1 along an axis. */
-static tensor *group_part(gantry__onnx_call_t *call, tensor *x, int32_t axis, int64_t begin,
-                          int64_t count) {
-    int64_t begins[GANTRY_MAX_RANK] = {0}, sizes[GANTRY_MAX_RANK];
-    for (int32_t i = 0; i < GANTRY_MAX_RANK; ++i) sizes[i] = -1;
-    begins[axis] = begin;
-    sizes[axis] = count;
-    return gantry_slice(call->scope, x, begins, sizes);
-}
-
 /* A filter of its own for each channel: the gradient of a depthwise convolution's input. */
 static tensor *unconv_depthwise(gantry__onnx_call_t *call, const unconv_t *unconv, tensor *x,
                                 tensor *filter) {
@@ -165,8 +155,8 @@ static tensor *unconv_planes(gantry__onnx_call_t *call, const unconv_t *unconv, 
     if (!parts) return NULL;
     for (int64_t i = 0; i < groups; ++i)
         parts[i] = gantry_conv2d_transpose(
-            call->scope, group_part(call, x, 1, i * channels, channels),
-            group_part(call, filter, 3, i * channels, channels), shape, &options);
+            call->scope, gantry__onnx_part(call, x, 1, i * channels, channels),
+            gantry__onnx_part(call, filter, 3, i * channels, channels), shape, &options);
     return gantry__onnx_concat(call, parts, (size_t)groups, 1);
 }
 
@@ -200,7 +190,7 @@ static tensor *unconv_volumes(gantry__onnx_call_t *call, const unconv_t *unconv,
                       interior[5] = {0, window->strides[0] - 1};
         const gantry_pad_options_t options = {.struct_size = sizeof options, .interior = interior};
         tensor *part = unconv_planes(call, unconv, planes,
-                                     gantry_reshape(call->scope, group_part(call, filter, 0, k, 1),
+                                     gantry_reshape(call->scope, gantry__onnx_part(call, filter, 0, k, 1),
                                                     GANTRY_SHAPE(f[1], f[2], f[3], f[4])));
         part = gantry_pad(call->scope,
                           gantry_reshape(call->scope, part,
@@ -209,7 +199,7 @@ static tensor *unconv_volumes(gantry__onnx_call_t *call, const unconv_t *unconv,
                           paddings, &options);
         sum = sum ? gantry_add(call->scope, sum, part) : part;
     }
-    sum = group_part(call, sum, 1, window->begin[0], unconv->count[0]);
+    sum = gantry__onnx_part(call, sum, 1, window->begin[0], unconv->count[0]);
     return gantry_transpose(call->scope, sum, (const int32_t[]){0, 2, 1, 3, 4});
 }
 

@@ -23,6 +23,9 @@ const gantry_tensor_t *gantry__onnx_transpose(gantry__onnx_call_t *call, const g
 const gantry_tensor_t *gantry__onnx_concat(gantry__onnx_call_t *call,
                                            const gantry_tensor_t *const *values, size_t count,
                                            int32_t axis);
+/* Elements begin to begin + count - 1 of an axis. */
+const gantry_tensor_t *gantry__onnx_part(gantry__onnx_call_t *call, const gantry_tensor_t *x,
+                                         int32_t axis, int64_t begin, int64_t count);
 /* BroadcastTo; nothing, if it has the shape. */
 const gantry_tensor_t *gantry__onnx_broadcast(gantry__onnx_call_t *call, const gantry_tensor_t *x,
                                               gantry_shape_t shape);

@@ -327,7 +327,7 @@ def window(rank, opset, dilates=True):
 def draw_conv():
     rank, opset = pick(1, 2, 2, 2, 3), version(7, 11, 22)
     attrs, image = window(rank, opset)
-    group, inputs, outputs = pick(1, 1, 2, 3), pick(1, 2), pick(1, 2)
+    group, inputs, outputs = pick(1, 1, 2, 3, 4), pick(1, 2), pick(1, 2)
     x = numbers([pick(1, 2), group * inputs] + image)
     w = numbers([group * outputs, inputs] + attrs["kernel_shape"])
     if R.rand() < 0.3:
