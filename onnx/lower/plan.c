@@ -24,7 +24,7 @@ static gantry_status_t add_graph(gantry__onnx_plan_t *plan, const gantry__onnx_g
     if (!gantry__onnx_grow(&plan->graphs, plan->graph_count, &plan->graph_capacity,
                            sizeof *plan->graphs))
         return GANTRY_RESOURCE_EXHAUSTED;
-    plan->graphs[plan->graph_count++] = (onnx_plan_graph_t){graph, plan->node_count};
+    plan->graphs[plan->graph_count++] = (onnx_plan_graph_t){graph, plan->node_count, false};
     plan->node_count += graph->node_count;
     return GANTRY_OK;
 }
@@ -167,6 +167,28 @@ const gantry__onnx_refusal_t *gantry__onnx_plan_refusal(const gantry__onnx_plan_
     return is_there ? &plan->refusals[least] : NULL;
 }
 
+/* Rows of all graphs that are needed. A subgraph is listed after its graph, in the order of nodes, and
+ * is needed if its node is: what one reads that nobody needs has no row. */
+static gantry_status_t find_all_rows(gantry__onnx_plan_t *plan) {
+    size_t next = 1;
+    plan->graphs[0].is_needed = true;
+    for (size_t g = 0; g < plan->graph_count; ++g) {
+        const gantry__onnx_graph_t *graph = plan->graphs[g].graph;
+        if (plan->graphs[g].is_needed) {
+            need_nodes(plan, graph);
+            GANTRY__TRY(find_rows(plan, &plan->graphs[g]));
+        }
+        for (size_t n = 0; n < graph->node_count; ++n) {
+            const bool is_live =
+                plan->graphs[g].is_needed && plan_is_needed(plan, &graph->nodes[n]);
+            size_t attr = 0, entry = 0;
+            while (subgraph_of(&graph->nodes[n], &attr, &entry))
+                plan->graphs[next++].is_needed = is_live;
+        }
+    }
+    return GANTRY_OK;
+}
+
 /* ---- constants ---- */
 
 /* The most elements of a constant that is only a shape and a number in the file. */
@@ -242,10 +264,7 @@ gantry_status_t gantry__onnx_plan_init(gantry__onnx_plan_t *plan,
     plan->is_needed = gantry__onnx_alloc(model->value_count, 1);
     plan->is_constant = gantry__onnx_alloc(model->value_count, 1);
     if (!plan->rows || !plan->is_needed || !plan->is_constant) return GANTRY_RESOURCE_EXHAUSTED;
-    for (size_t g = 0; g < plan->graph_count; ++g) {
-        need_nodes(plan, plan->graphs[g].graph);
-        GANTRY__TRY(find_rows(plan, &plan->graphs[g]));
-    }
+    GANTRY__TRY(find_all_rows(plan));
     find_constants(plan);
     return GANTRY_OK;
 }

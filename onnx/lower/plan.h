@@ -13,6 +13,7 @@
 typedef struct onnx_plan_graph_t {
     const gantry__onnx_graph_t *graph;
     size_t first_node;
+    bool is_needed; /* A node that outputs need has it. */
 } onnx_plan_graph_t;
 
 /* A node that this library refuses, with the reason. */

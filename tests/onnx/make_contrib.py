@@ -90,6 +90,9 @@ def if_cases():
     add, sub = helper.make_node("Add", ["x", "y"], ["a"]), helper.make_node("Sub", ["x", "y"], ["b"])
     hand_on = helper.make_node("Identity", ["x"], ["a"])
     row = helper.make_node("ReduceSum", ["x"], ["b"])
+    dead = [helper.make_node("Relu", ["x"], ["alone"]), helper.make_node("If", ["cond"], ["out"], then_branch=body([helper.make_node("Neg", ["alone"], ["a"])], {}, {"a": FLOAT}),
+            else_branch=body([sub], {}, {"b": FLOAT})), helper.make_node("Add", ["x", "y"], ["sum"])]
+    add_graph("if_unused", dead, 16, {"cond": np.array(True), "x": x, "y": y}, {"sum": FLOAT})
     for truth in (True, False):
         feeds = {"cond": np.array(truth), "x": x, "y": y}
         add_graph(f"if_{truth}", [branches([add], [sub])], 16, feeds, {"out": FLOAT})

@@ -6,7 +6,7 @@
 
 A model has two inputs, 4 to 14 steps over the values so far, and all values that nobody reads as outputs, with some
 others. Steps are elementwise ops, reductions, normalisations, convolutions and pools, products, moves, shape
-arithmetic, and an If whose condition the values decide. Operator sets are 13 to 22. Models whose outputs are not finite,
+arithmetic, an If whose condition the values decide, Loop, Scan, LSTM, GRU, RNN, and products of quantised values. Operator sets are 13 to 22. Models whose outputs are not finite,
 or that ONNX Runtime refuses, are left out. Needs onnx, onnxruntime and numpy.
 """
 import argparse
@@ -271,7 +271,133 @@ def step_if(graph):
     graph.emit("If", [condition], shape, then_branch=branches[0], else_branch=branches[1])
 
 
-STEPS = ([step_unary] * 4 + [step_binary] * 4 + [step_safe, step_clip, step_where, step_shape_arithmetic, step_if] + [step_reduce] * 2
+def inside(graph, word, values):
+    """A body's graph; its values may be some of the graph around it."""
+    graph.count += 1
+    return Graph(graph.rng, graph.numbers, graph.opset, f"{word}{graph.count} ", values)
+
+
+def compute(inner, shape, bounded=True):
+    """Some steps of a body, whose last result has this shape."""
+    for _ in range(inner.rng.randint(1, 3)):
+        inner.rng.choice((step_unary, step_binary, step_clip))(inner)
+    last = next(name for name, other in reversed(inner.values) if other == shape)
+    return inner.emit("Tanh" if bounded else "Identity", [last], shape)
+
+
+def body_of(inner, word, inputs, outputs):
+    """A body; inputs and outputs are names with types and shapes."""
+    return helper.make_graph(inner.nodes, word, [helper.make_tensor_value_info(*value) for value in inputs],
+                             [helper.make_tensor_value_info(*value) for value in outputs], inner.tensors)
+
+
+def step_loop(graph):
+    """A loop with a number of steps, whose condition stays or is decided by values, and a row of each step."""
+    if graph.prefix:
+        return
+    x, shape = graph.pick()
+    count, rng = graph.rng.choice((1, 2, 5, 40)), graph.rng
+    inner = inside(graph, "loop", [])
+    i, go, state = (inner.name(kind) for kind in ("i", "go", "state"))
+    inner.values = [(x, shape), (state, shape)]
+    last = compute(inner, shape)
+    if rng.random() < 0.3:
+        total = inner.node("ReduceSum", [last], keepdims=0)
+        stays = inner.node("Less", [total, inner.constant((), 0, 3)])
+    else:
+        stays = inner.node("Identity", [go])
+    row = inner.node("Neg", [last])
+    body = body_of(inner, "body", [(i, TensorProto.INT64, ()), (go, TensorProto.BOOL, ()), (state, TensorProto.FLOAT, shape)],
+                   [(stays, TensorProto.BOOL, ()), (last, TensorProto.FLOAT, shape), (row, TensorProto.FLOAT, shape)])
+    names = [graph.name("last"), graph.name("rows")]
+    most = graph.tensor(np.array(count, np.int64))
+    if rng.random() < 0.2:  # A count that depends on values.
+        positive = graph.node("Greater", [graph.node("ReduceSum", [x], keepdims=0), graph.constant(())])
+        most = graph.node("Where", [positive, most, graph.tensor(np.array(2, np.int64))])
+    graph.nodes.append(helper.make_node("Loop", [most, "", x], names, name=names[0], body=body))
+    graph.read.update((x, most))
+    graph.values.append((names[0], tuple(shape)))
+    graph.values.append((graph.emit("ReduceSum", [names[1], graph.ints(0)], shape, keepdims=0), tuple(shape)))
+    graph.read.add(names[1])
+
+
+def step_scan(graph):
+    """The rows of a value, in one of two directions, along an axis."""
+    x, shape = graph.pick()
+    if graph.prefix or len(shape) < 2:
+        return
+    axis = graph.rng.randint(0, len(shape) - 1)
+    rest = shape[:axis] + shape[axis + 1 :]
+    inner = inside(graph, "scan", [])
+    state, row = inner.name("state"), inner.name("row")
+    inner.values = [(row, rest), (state, rest)]
+    last = inner.node("Tanh", [inner.node("Add", [state, compute(inner, rest)])])
+    shown = inner.node("Sub", [last, row])
+    body = body_of(inner, "body", [(state, TensorProto.FLOAT, rest), (row, TensorProto.FLOAT, rest)],
+                   [(last, TensorProto.FLOAT, rest), (shown, TensorProto.FLOAT, rest)])
+    names = [graph.name("last"), graph.name("rows")]
+    graph.nodes.append(helper.make_node("Scan", [graph.constant(rest), x], names, name=names[0], body=body, num_scan_inputs=1,
+                                        scan_input_axes=[axis - len(shape)], scan_output_axes=[axis],
+                                        scan_input_directions=[graph.rng.randint(0, 1)], scan_output_directions=[graph.rng.randint(0, 1)]))
+    graph.read.add(x)
+    graph.values += [(names[0], tuple(rest)), (names[1], tuple(shape))]
+
+
+def step_recurrent(graph):
+    """LSTM, GRU or RNN over a value of three dimensions, or over many copies of one of two."""
+    rng, found = graph.rng, graph.pick(3)
+    if not found:
+        found = graph.pick(2)
+        if not found:
+            return
+        x, shape = found
+        found = graph.node("Mul", [x, graph.constant((40, 1, 1))]), (40, *shape)
+    x, (steps, batch, inputs) = found
+    op, units, direction = rng.choice(("LSTM", "GRU", "RNN")), rng.randint(1, 5), rng.choice(("forward", "reverse", "bidirectional"))
+    many, gates = 2 if direction == "bidirectional" else 1, {"LSTM": 4, "GRU": 3, "RNN": 1}[op]
+    given = [x, graph.constant((many, gates * units, inputs)), graph.constant((many, gates * units, units))]
+    given.append(graph.constant((many, 2 * gates * units)) if rng.random() < 0.7 else "")
+    given.append(graph.tensor(np.array([rng.randint(1, steps) for _ in range(batch)], np.int32)) if rng.random() < 0.4 else "")
+    given.append(graph.constant((many, batch, units)) if rng.random() < 0.5 else "")
+    more = {"linear_before_reset": rng.randint(0, 1)} if op == "GRU" else {}
+    names = [graph.name("y"), graph.name("h")]
+    graph.nodes.append(helper.make_node(op, given, names, name=names[0], hidden_size=units, direction=direction, **more))
+    graph.read.update(name for name in given if name)
+    graph.values += [(names[0], (steps, many, batch, units)), (names[1], (many, batch, units))]
+
+
+def quantised(graph, x, low=-3.0, high=3.0):
+    """x in bytes and back."""
+    scale = graph.tensor(np.float32((high - low) / 255 * graph.numbers.uniform(0.9, 1.1)).reshape(()))
+    zero = graph.tensor(np.array(128, np.uint8))
+    return graph.node("DequantizeLinear", [graph.node("QuantizeLinear", [x, scale, zero]), scale, zero])
+
+
+def step_quantised(graph):
+    """A product or a convolution of values in bytes with weights in bytes, of one scale or of one for each column."""
+    rng, found = graph.rng, graph.pick(4) if graph.rng.random() < 0.5 else None
+    is_image = bool(found) and min(found[1][2:]) >= 3
+    x, shape = found if is_image else graph.pick()
+    if len(shape) < 2:
+        return
+    outputs = rng.randint(1, 6)
+    weights = (outputs, shape[1], 3, 3) if is_image else (shape[-1], outputs)
+    axis = 0 if is_image else 1
+    q = graph.tensor(graph.numbers.randint(-127, 128, weights).astype(np.int8))
+    each = (outputs,) if rng.random() < 0.6 else ()
+    scale = graph.constant(each, 0.002, 0.01)
+    zero = graph.tensor(np.zeros(each, np.int8))
+    w = graph.node("DequantizeLinear", [q, scale, zero], axis=axis)
+    x = quantised(graph, x)
+    if is_image:
+        result = (shape[0], outputs, shape[2] - 2, shape[3] - 2)
+        graph.emit("Conv", [x, w] + ([graph.constant((outputs,))] if rng.random() < 0.5 else []), result)
+    else:
+        result = (*shape[:-1], outputs)
+        graph.emit("MatMul", [x, w], result)
+
+
+STEPS = ([step_loop, step_scan, step_recurrent, step_quantised] * 2 + [step_unary] * 4 + [step_binary] * 4 + [step_safe, step_clip, step_where, step_shape_arithmetic, step_if] + [step_reduce] * 2
          + [step_norm] * 2 + [step_images] * 4 + [step_rearrange] * 2 + [step_product] * 2 + [step_move] * 3)
 
 
