@@ -216,22 +216,14 @@ static int64_t sort_items_axis(const gantry_op_call_t *call) {
     return gantry__k_from_end(gantry__k_attr_int(call, "axis", -1), call->inputs[0]->rank);
 }
 
-/* The attribute `order`, which is the last one of each op that has it; it is searched where a core
- * has others after it. */
-static const char *sort_order(const gantry_op_call_t *call) {
-    const size_t count = call->attr_count;
-    if (count > 0 && strcmp(call->attrs[count - 1]->name, "order") == 0)
-        return call->attrs[count - 1]->s;
-    return gantry__k_attr_text(call, "order", "");
-}
-
-/* The rows of input 0 along an axis, none of which may be empty, in that order. */
+/* The rows of input 0 along an axis, none of which may be empty, in the order that the
+ * attribute `order` names. */
 static gantry__k_sort_t sort_of(const gantry_op_call_t *call, int64_t axis) {
     const gantry_arg_t *input = call->inputs[0];
-    const char *order = sort_order(call);
+    const gantry_attr_t *order = gantry__k_attr_at(call, call->attr_count - 1, "order");
     gantry__k_sort_t sort = {.source = input->span,
                              .dtype = input->dtype,
-                             .is_total = strcmp(order, "TOTAL") == 0,
+                             .is_total = order && strcmp(order->s, "TOTAL") == 0,
                              .length = 1,
                              .inner = 1};
 

@@ -28,6 +28,7 @@
 #include "ops/type_rows.h"
 
 #define FEW_CHANNELS 16 /* fill no vector */
+#define FEW_PLACES 16   /* of a row: with fewer, pools of planes take longer than two transposes */
 #define MOST_COLUMNS 16 /* of a filter for planes, and MOST_TAPS elements */
 #define MOST_TAPS 128
 
@@ -302,6 +303,7 @@ static bool planes_are_faster(const gantry__graph_t *graph, const gantry__node_t
 static gantry__layout_planes_t planes_compare(const gantry__graph_t *graph,
                                               const gantry__node_t *node,
                                               const gantry_logical_device_t *device) {
+    const gantry__value_t *result = &graph->values[node->first_output];
     switch (node->op->id) {
         case GANTRY__OP_ID_DepthwiseConv2dNative:
             return device->synchronous && planes_are_faster(graph, node) ? GANTRY__PLANES_FASTER
@@ -309,7 +311,8 @@ static gantry__layout_planes_t planes_compare(const gantry__graph_t *graph,
         case GANTRY__OP_ID_MaxPool:
         case GANTRY__OP_ID_AvgPool:
             if (device->info.type != GANTRY_DEVICE_TYPE_CPU) return GANTRY__PLANES_ALIKE;
-            return GANTRY__TYPE_IS(graph->values[node->first_output].dtype, FLOATING)
+            return GANTRY__TYPE_IS(result->dtype, FLOATING) &&
+                           (result->shape.dims[3] < 0 || result->shape.dims[3] >= FEW_PLACES)
                        ? GANTRY__PLANES_SLOWER
                        : GANTRY__PLANES_SLOW;
         default: return GANTRY__PLANES_SLOW;
