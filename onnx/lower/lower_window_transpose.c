@@ -189,9 +189,10 @@ static tensor *unconv_volumes(gantry__onnx_call_t *call, const unconv_t *unconv,
         const int64_t paddings[10] = {0, 0, place, last - place},
                       interior[5] = {0, window->strides[0] - 1};
         const gantry_pad_options_t options = {.struct_size = sizeof options, .interior = interior};
-        tensor *rows = gantry__onnx_part(call, filter, 0, k, 1);
-        tensor *plane = gantry_reshape(call->scope, rows, GANTRY_SHAPE(f[1], f[2], f[3], f[4]));
-        tensor *part = unconv_planes(call, unconv, planes, plane);
+        tensor *part =
+            unconv_planes(call, unconv, planes,
+                          gantry_reshape(call->scope, gantry__onnx_part(call, filter, 0, k, 1),
+                                         GANTRY_SHAPE(f[1], f[2], f[3], f[4])));
         part = gantry_pad(call->scope,
                           gantry_reshape(call->scope, part,
                                          GANTRY_SHAPE(d[0], d[2], unconv->outputs, unconv->count[1],
