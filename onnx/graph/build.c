@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a file's bytes to a model: the messages are read, checked and made a graph, and
- * forgotten. */
+/* From a file's bytes to a model: the messages are read, checked, made a graph and forgotten. */
 #include "onnx/graph/build.h"
 
 #include <inttypes.h>
