@@ -97,6 +97,14 @@ static inline int64_t gantry__k_attr_int(const gantry_op_call_t *call, const cha
     return attr ? attr->i : fallback;
 }
 
+/* The same, where the attribute is at this place of the list in most calls; NULL: there is none. */
+static inline const gantry_attr_t *gantry__k_attr_at(const gantry_op_call_t *call, uint32_t place,
+                                                     const char *name) {
+    if (place < call->attr_count && strcmp(call->attrs[place]->name, name) == 0)
+        return call->attrs[place];
+    return gantry__k_attr(call, name);
+}
+
 /* The text of the attribute, or fallback when the op has no such attribute. */
 static inline const char *gantry__k_attr_text(const gantry_op_call_t *call, const char *name,
                                               const char *fallback) {

@@ -32,7 +32,6 @@
 #include "kernels/matmul/matmul_cpu_epilogue.h"
 #include "kernels/matmul/matmul_epilogue.h"
 #include "kernels/matmul/matmul_shape.h"
-#include "kernels/move/move_cpu.h"
 
 #define TINY_MULTIPLICATIONS 128
 #define K_BLOCK 256
@@ -604,7 +603,7 @@ static int32_t matmul_cpu_compute(gantry_op_call_t *call) {
                                                         : gantry__cpu_matmul(call, NULL);
 }
 
-static int32_t matmul_cpu_compute_rows(gantry_op_call_t *call) {
+int32_t gantry__cpu_matmul_rows(gantry_op_call_t *call) {
     gantry__cpu_epilogue_t epilogue;
     if (gantry__k_attr(call, "program")->i == 0) return matmul_cpu_compute(call);
     gantry__cpu_epilogue_init(&epilogue, call);
@@ -615,22 +614,9 @@ static int32_t matmul_cpu_compute_rows(gantry_op_call_t *call) {
     return gantry__cpu_matmul(call, &epilogue);
 }
 
-/* A result whose channels come first is moved from rows in scratch memory. */
 static int32_t matmul_cpu_compute_fused(gantry_op_call_t *call) {
-    const int64_t area = gantry__epilogue_area(call), *dims = call->outputs[0]->dims;
-    if (area == 0) return matmul_cpu_compute_rows(call);
-    gantry_op_call_t own = *call;
-    gantry_arg_t rows = *call->outputs[0], *const outputs[] = {&rows};
-    const int64_t own_dims[] = {dims[0] * area, dims[1]};
-    GANTRY__TRY(call->services->scratch(
-        call, (uint64_t)rows.element_count * gantry__k_size(rows.dtype), &rows.span));
-    rows.data = (void *)(uintptr_t)(rows.span.region + rows.span.offset_bytes);
-    rows.rank = 2;
-    rows.dims = own_dims;
-    own.outputs = outputs;
-    GANTRY__TRY(matmul_cpu_compute_rows(&own));
-    gantry__cpu_move_to_planes(call, rows.data);
-    return GANTRY_OK;
+    return gantry__epilogue_area(call) > 0 ? gantry__cpu_matmul_planes(call)
+                                           : gantry__cpu_matmul_rows(call);
 }
 
 static const gantry_kernel_def_t products[] =

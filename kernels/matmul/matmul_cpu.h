@@ -89,6 +89,10 @@ int32_t gantry__cpu_matmul(gantry_op_call_t *call, const struct gantry__cpu_epil
 /* The same for float16, bfloat16 and int16. */
 int32_t gantry__cpu_matmul_narrow(gantry_op_call_t *call);
 
+/* _FusedMatMul with a result of rows; and with images whose channels come first, "places". */
+int32_t gantry__cpu_matmul_rows(gantry_op_call_t *call);
+int32_t gantry__cpu_matmul_planes(gantry_op_call_t *call);
+
 /* Products of groups: columns of wider matrices. */
 typedef struct gantry__cpu_groups_t {
     gantry__cpu_gemm_t gemm; /* the product of group 0, over all rows */

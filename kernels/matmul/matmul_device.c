@@ -139,7 +139,7 @@ static int32_t matmul_device_takes_fused(const gantry_op_call_t *call) {
     gantry__epilogue_t epilogue;
     gantry__matmul_shape_t shape;
     read_fused_shape(call, &shape);
-    return shape.k > 0 && gantry__epilogue_read_any(call, &epilogue);
+    return shape.k > 0 && call->inputs[0]->rank == 2 && gantry__epilogue_read_any(call, &epilogue);
 }
 
 static int32_t matmul_device_compute_fused(gantry_op_call_t *call) {

@@ -94,54 +94,53 @@ static void move_cpu_run_tiles(gantry_backend_device_t *device, move_job_t *job,
     gantry__cpu_parallel_for(device, tiles->tiles, grain, loops[gantry__k_size_row(size)], job);
 }
 
-static void move_cpu_run_copy(const gantry_op_call_t *call, const gantry__move_copy_t *copy,
-                              const void *in) {
+static void move_cpu_run_copy(gantry_backend_device_t *device, uint32_t size,
+                              const gantry__move_copy_t *copy, const void *in, void *out) {
     static const gantry__cpu_range_fn loops[] = {move_range_1, move_range_2, move_range_4,
                                                  move_range_8, move_range_16};
-    const gantry_arg_t *out = call->outputs[0];
-    uint32_t size = gantry__k_size(out->dtype);
     gantry__move_tiles_t tiles;
-    move_job_t job = {.copy = copy, .in = in, .out = out->data};
+    move_job_t job = {.copy = copy, .in = in, .out = out};
     if (gantry__move_is_dense(copy)) {
-        run_dense(call->device, &job, size);
+        run_dense(device, &job, size);
     } else if (gantry__move_tiles(copy, TILE_SIDE, &tiles)) {
         job.tiles = &tiles;
-        move_cpu_run_tiles(call->device, &job, size);
+        move_cpu_run_tiles(device, &job, size);
     } else {
-        gantry__cpu_parallel_for(call->device, copy->count, GRAIN_BYTES / size,
+        gantry__cpu_parallel_for(device, copy->count, GRAIN_BYTES / size,
                                  loops[gantry__k_size_row(size)], &job);
     }
 }
 
-void gantry__cpu_move_to_planes(const gantry_op_call_t *call, const void *rows) {
-    const gantry_arg_t *out = call->outputs[0];
-    const int64_t images = out->dims[0], channels = out->dims[1],
-                  area = out->dims[2] * out->dims[3];
-    gantry__move_copy_t copy = {
-        .count = out->element_count,
-        .plan = {.rank = 3,
-                 .operands = 2,
-                 .dims = {images, channels, area},
-                 .strides = {{channels * area, 1, channels}, {channels * area, area, 1}}}};
+void gantry__cpu_turn(gantry_backend_device_t *device, uint32_t size, const int64_t dims[3],
+                      const void *from, void *to) {
+    const int64_t area = dims[1] * dims[2];
+    gantry__move_copy_t copy = {.count = dims[0] * area,
+                                .plan = {.rank = 3,
+                                         .operands = 2,
+                                         .dims = {dims[0], dims[2], dims[1]},
+                                         .strides = {{area, 1, dims[2]}, {area, dims[1], 1}}}};
     if (copy.count == 0) return;
     gantry__k_plan_collapse(&copy.plan);
-    move_cpu_run_copy(call, &copy, rows);
+    move_cpu_run_copy(device, size, &copy, from, to);
 }
 
 static int32_t cpu_compute_one(gantry_op_call_t *call) {
     const gantry__move_op_t *op = call->kernel->data;
     gantry__move_copy_t copy;
     op->plan(call, &copy);
-    move_cpu_run_copy(call, &copy, call->inputs[0]->data);
+    move_cpu_run_copy(call->device, gantry__k_size(call->outputs[0]->dtype), &copy,
+                      call->inputs[0]->data, call->outputs[0]->data);
     return GANTRY_OK;
 }
 
 static int32_t cpu_compute_concat(gantry_op_call_t *call) {
+    const gantry_arg_t *out = call->outputs[0];
     for (uint32_t i = 0; i + 1 < call->input_count; ++i) {
         gantry__move_copy_t copy;
         if (call->inputs[i]->element_count == 0) continue;
         gantry__move_concat(call, i, &copy);
-        move_cpu_run_copy(call, &copy, call->inputs[i]->data);
+        move_cpu_run_copy(call->device, gantry__k_size(out->dtype), &copy, call->inputs[i]->data,
+                          out->data);
     }
     return GANTRY_OK;
 }

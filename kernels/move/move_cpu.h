@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Moves that kernels of the CPU backend share. Owner: nothing. Threads: thread-safe. */
+/* Transposes of matrices for kernels of other families. Owner: nothing; both blocks are the
+ * caller's, and must not overlap. Threads: thread-safe. */
 #ifndef GANTRY_KERNELS_MOVE_CPU_H
 #define GANTRY_KERNELS_MOVE_CPU_H
 
-#include "kernels/common/cpu_kernels.h"
+#include "kernels/common/cpu_device.h"
 
-/* Moves rows, [images, height, width, channels], to the call's result 0, whose channels come
- * first. */
-void gantry__cpu_move_to_planes(const gantry_op_call_t *call, const void *rows);
+/* Copies a tensor of these dimensions to one whose last two are exchanged; size: of an element. */
+void gantry__cpu_turn(gantry_backend_device_t *device, uint32_t size, const int64_t dims[3],
+                      const void *from, void *to);
 
 #endif

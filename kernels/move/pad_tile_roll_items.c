@@ -77,15 +77,14 @@ static int32_t pad_tile_roll_run(gantry_op_call_t *call, uint32_t item, gantry__
     return gantry__k_run_runs(call, &launch, &remap->runs);
 }
 
-/* The attributes of Pad after its types; a core of an older version has none of them. */
+/* Places of attributes of Pad, after its types. */
 enum { PAD_MODE = 2, PAD_INTERIOR };
 
 /* Sets how far apart the elements of the input are. Returns whether others come between them. */
 static bool set_distances(const gantry_op_call_t *call, gantry__remap_t *remap) {
     bool is_spaced = false;
-    if (call->attr_count <= PAD_INTERIOR) return false;
-    const gantry_attr_t *interior = call->attrs[PAD_INTERIOR];
-    for (int64_t d = 0; d < interior->i; ++d) {
+    const gantry_attr_t *interior = gantry__k_attr_at(call, PAD_INTERIOR, "interior");
+    for (int64_t d = 0; interior && d < interior->i; ++d) {
         if (remap->sizes[d] < 2 || interior->list[d] == 0) continue;
         remap->apart[d] = interior->list[d] + 1;
         is_spaced = true;
@@ -124,8 +123,8 @@ static int32_t run_extended(gantry_op_call_t *call, gantry__remap_t *remap, cons
 
 static int32_t compute_pad(gantry_op_call_t *call) {
     gantry__remap_t remap = pad_tile_roll_begin(call);
-    const char *mode = call->attr_count > PAD_MODE ? call->attrs[PAD_MODE]->s : "CONSTANT";
-    if (mode[0] != 'C') return run_extended(call, &remap, mode);
+    const gantry_attr_t *mode = gantry__k_attr_at(call, PAD_MODE, "mode");
+    if (mode && mode->s[0] != 'C') return run_extended(call, &remap, mode->s);
     const bool is_spaced = set_distances(call, &remap);
     set_paddings(call, &remap);
     if (call->input_count > 2) gantry__k_host_two(call->inputs[2], remap.value);

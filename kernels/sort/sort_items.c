@@ -216,15 +216,14 @@ static int64_t sort_items_axis(const gantry_op_call_t *call) {
     return gantry__k_from_end(gantry__k_attr_int(call, "axis", -1), call->inputs[0]->rank);
 }
 
-/* The rows of input 0 along an axis, none of which may be empty, in the order that the last
- * attribute names. */
+/* The rows of input 0 along an axis, none of which may be empty, in the order that the
+ * attribute `order` names. */
 static gantry__k_sort_t sort_of(const gantry_op_call_t *call, int64_t axis) {
     const gantry_arg_t *input = call->inputs[0];
-    const char *order =
-        call->attrs[call->attr_count - 1]->s; /* a core of an older version has none */
+    const gantry_attr_t *order = gantry__k_attr_at(call, call->attr_count - 1, "order");
     gantry__k_sort_t sort = {.source = input->span,
                              .dtype = input->dtype,
-                             .is_total = order && strcmp(order, "TOTAL") == 0,
+                             .is_total = order && strcmp(order->s, "TOTAL") == 0,
                              .length = 1,
                              .inner = 1};
 

@@ -10,8 +10,8 @@
  * Each column of a window is reduced from top to bottom, and then the columns from left to right:
  * so places of one row share their columns. Elements in the padding are left out.
  *
- * Where channels come first, an item of a processor is a band of rows of one plane: lines of
- * reduced columns, which have START in the padding, and then the places over them. */
+ * Where channels of floats come first, an item of a processor is a band of rows of one plane: lines
+ * of reduced columns, which have START in the padding, and then the places over them. */
 #ifdef GANTRY_ITEM_TEXT
 
 #if GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF
@@ -271,74 +271,75 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(pool_apart)(GANTRY_GLOBAL const T *x, GANTR
     }
 }
 
-/* ---- planes ---- */
+/* ---- planes: of floats, because pools of integers are rare ---- */
+#if GANTRY_POOL_HAS_MEAN
 
-/* to[k] is the reduction of `taps` elements, `apart` from each other, from element k * step on; for
- * `some` of them at a time, the last of which overlap those before. */
-#define GANTRY_JOIN_SOME(is_mean, step, some, widen)                                           \
-    for (int at = 0; at < count; at += (some)) {                                               \
-        at = at + (some) > count ? count - (some) : at;                                        \
-        if (taps == 3) {                                                                       \
-            for (int k = at; k < at + (some); ++k) {                                           \
-                const C one = GANTRY_POOL_JOIN(is_mean, start, widen(from[k * (step)]));       \
-                const C two = GANTRY_POOL_JOIN(is_mean, one, widen(from[k * (step) + apart])); \
-                to[k] = GANTRY_POOL_JOIN(is_mean, two, widen(from[k * (step) + 2 * apart]));   \
-            }                                                                                  \
-        } else if (taps == 2) {                                                                \
-            for (int k = at; k < at + (some); ++k) {                                           \
-                const C one = GANTRY_POOL_JOIN(is_mean, start, widen(from[k * (step)]));       \
-                to[k] = GANTRY_POOL_JOIN(is_mean, one, widen(from[k * (step) + apart]));       \
-            }                                                                                  \
-        } else {                                                                               \
-            C all[some];                                                                       \
-                                                                                               \
-            for (int e = 0; e < (some); ++e) {                                                 \
-                all[e] = start;                                                                \
-            }                                                                                  \
-            for (GANTRY_LONG l = 0; l < taps; ++l) {                                           \
-                for (int e = 0; e < (some); ++e) {                                             \
-                    const C value = widen(from[(at + e) * (step) + l * apart]);                \
-                    all[e] = GANTRY_POOL_JOIN(is_mean, all[e], value);                         \
-                }                                                                              \
-            }                                                                                  \
-            for (int e = 0; e < (some); ++e) {                                                 \
-                to[at + e] = all[e];                                                           \
-            }                                                                                  \
-        }                                                                                      \
+/* to[k] is the reduction of `taps` elements, `apart` from each other, from element k on; for `some`
+ * of them at a time, the last of which overlap those before. */
+#define GANTRY_JOIN_ANY(is_mean, some, widen)                      \
+    {                                                              \
+        C all[some];                                               \
+                                                                   \
+        for (int e = 0; e < (some); ++e) {                         \
+            all[e] = start;                                        \
+        }                                                          \
+        for (GANTRY_LONG l = 0; l < taps; ++l) {                   \
+            for (int e = 0; e < (some); ++e) {                     \
+                const C value = widen(from[at + e + l * apart]);   \
+                all[e] = GANTRY_POOL_JOIN(is_mean, all[e], value); \
+            }                                                      \
+        }                                                          \
+        for (int e = 0; e < (some); ++e) {                         \
+            to[at + e] = all[e];                                   \
+        }                                                          \
     }
-#define GANTRY_JOIN_TAPS(is_mean, step, widen)    \
+/* The same of three or two elements, where that is float32. */
+#define GANTRY_JOIN_THREE(is_mean, some, widen)                            \
+    if (taps == 3) {                                                       \
+        for (int k = at; k < at + (some); ++k) {                           \
+            const C one = GANTRY_POOL_JOIN(is_mean, start, from[k]);       \
+            const C two = GANTRY_POOL_JOIN(is_mean, one, from[k + apart]); \
+            to[k] = GANTRY_POOL_JOIN(is_mean, two, from[k + 2 * apart]);   \
+        }                                                                  \
+    } else if (taps == 2) {                                                \
+        for (int k = at; k < at + (some); ++k) {                           \
+            const C one = GANTRY_POOL_JOIN(is_mean, start, from[k]);       \
+            to[k] = GANTRY_POOL_JOIN(is_mean, one, from[k + apart]);       \
+        }                                                                  \
+    } else                                                                 \
+        GANTRY_JOIN_ANY(is_mean, some, widen)
+#define GANTRY_JOIN_SOME(is_mean, some, widen, join)    \
+    for (int at = 0; at < count; at += (some)) {        \
+        at = at + (some) > count ? count - (some) : at; \
+        join(is_mean, some, widen)                      \
+    }
+#define GANTRY_JOIN_TAPS(is_mean, widen, join)    \
     if (count >= 8) {                             \
-        GANTRY_JOIN_SOME(is_mean, step, 8, widen) \
+        GANTRY_JOIN_SOME(is_mean, 8, widen, join) \
     } else if (count >= 4) {                      \
-        GANTRY_JOIN_SOME(is_mean, step, 4, widen) \
+        GANTRY_JOIN_SOME(is_mean, 4, widen, join) \
     } else {                                      \
-        GANTRY_JOIN_SOME(is_mean, step, 1, widen) \
+        GANTRY_JOIN_SOME(is_mean, 1, widen, join) \
     }
-#define GANTRY_DEFINE_JOIN_TAPS(name, SPACE, E, widen)                                             \
-    GANTRY_SHARED_FN void GANTRY_ITEM_FN(name)(                                                    \
-        C * GANTRY_APART to, SPACE const E *from, const GANTRY_LONG apart, const GANTRY_LONG taps, \
-        const GANTRY_LONG step, const int count, const int is_mean) {                              \
-        const C start = GANTRY_POOL_START(is_mean);                                                \
-                                                                                                   \
-        if (GANTRY_POOL_HAS_MEAN && is_mean) {                                                     \
-            if (step == 1) {                                                                       \
-                GANTRY_JOIN_TAPS(1, 1, widen)                                                      \
-            } else if (step == 2) {                                                                \
-                GANTRY_JOIN_TAPS(1, 2, widen)                                                      \
-            } else {                                                                               \
-                GANTRY_JOIN_TAPS(1, step, widen)                                                   \
-            }                                                                                      \
-        } else if (step == 1) {                                                                    \
-            GANTRY_JOIN_TAPS(0, 1, widen)                                                          \
-        } else if (step == 2) {                                                                    \
-            GANTRY_JOIN_TAPS(0, 2, widen)                                                          \
-        } else {                                                                                   \
-            GANTRY_JOIN_TAPS(0, step, widen)                                                       \
-        }                                                                                          \
+#define GANTRY_DEFINE_JOIN_TAPS(name, SPACE, E, widen, join)                                    \
+    GANTRY_SHARED_FN void GANTRY_ITEM_FN(name)(C * GANTRY_APART to, SPACE const E *from,        \
+                                               const GANTRY_LONG apart, const GANTRY_LONG taps, \
+                                               const int count, const int is_mean) {            \
+        const C start = GANTRY_POOL_START(is_mean);                                             \
+                                                                                                \
+        if (is_mean) {                                                                          \
+            GANTRY_JOIN_TAPS(1, widen, join)                                                    \
+        } else {                                                                                \
+            GANTRY_JOIN_TAPS(0, widen, join)                                                    \
+        }                                                                                       \
     }
-GANTRY_DEFINE_JOIN_TAPS(join_taps, , C, GANTRY_POOL_SAME)
+#if GANTRY_T_IS(f64)
+GANTRY_DEFINE_JOIN_TAPS(join_taps, , C, GANTRY_POOL_SAME, GANTRY_JOIN_ANY)
+#else
+GANTRY_DEFINE_JOIN_TAPS(join_taps, , C, GANTRY_POOL_SAME, GANTRY_JOIN_THREE)
+#endif
 #if defined(__OPENCL_VERSION__) || GANTRY_T_IS_HALF
-GANTRY_DEFINE_JOIN_TAPS(join_row_taps, GANTRY_GLOBAL, T, GANTRY_WIDEN)
+GANTRY_DEFINE_JOIN_TAPS(join_row_taps, GANTRY_GLOBAL, T, GANTRY_WIDEN, GANTRY_JOIN_ANY)
 #define GANTRY_JOIN_ROW_TAPS GANTRY_ITEM_FN(join_row_taps)
 #else
 #define GANTRY_JOIN_ROW_TAPS GANTRY_ITEM_FN(join_taps)
@@ -374,18 +375,20 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(store_places)(GANTRY_GLOBAL T *out, const C
 
 /* `count` places from `place` on, of rows [top, bottom) of one plane. What is stored for some rows
  * is read when all of them are, because a load must wait for a store that it overlaps. */
-GANTRY_ITEM void GANTRY_ITEM_FN(pool_rows)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
-                                           GANTRY_PARAMETERS(gantry__windows_t) p,
-                                           const GANTRY_LONG image, const GANTRY_LONG top,
-                                           const GANTRY_LONG bottom, const GANTRY_LONG place,
-                                           const int span, const int count, const int is_mean) {
+GANTRY_SHARED_FN void GANTRY_ITEM_FN(pool_rows)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
+                                                GANTRY_PARAMETERS(gantry__windows_t) p,
+                                                const GANTRY_LONG image, const GANTRY_LONG top,
+                                                const GANTRY_LONG bottom, const GANTRY_LONG place,
+                                                const int span, const int count,
+                                                const int is_mean) {
     const GANTRY_LONG left = place * p->step_x - p->left, apart = p->spread_y * p->width;
     const int first = left >= 0      ? 0
                       : -left < span ? (int)-left
                                      : span,
               inside = p->width - left < span ? (int)(p->width - left) : span,
               end = inside > first ? inside : first;
-    C lines[GANTRY_POOL_LINE], all[GANTRY_POOL_LINE], wide[GANTRY_POOL_LINE];
+    C lines[GANTRY_POOL_LINE], between[GANTRY_POOL_LINE], all[GANTRY_POOL_LINE],
+        wide[GANTRY_POOL_LINE];
     gantry__reach_t rows;
 
     out += (image * p->out_height + top) * p->out_width + place;
@@ -399,12 +402,17 @@ GANTRY_ITEM void GANTRY_ITEM_FN(pool_rows)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
         GANTRY_JOIN_ROW_TAPS(
             line + first,
             x + (image * p->height + above) * p->width + rows.first * apart + left + first, apart,
-            rows.end - rows.first, 1, end - first, is_mean);
+            rows.end - rows.first, end - first, is_mean);
     }
     for (GANTRY_LONG y = 0; y < bottom - top; ++y) {
+        C *to = GANTRY_POOL_TO(is_mean, out + y * p->out_width, all + y * count);
+
         GANTRY_ITEM_FN(join_taps)
-        (GANTRY_POOL_TO(is_mean, out + y * p->out_width, all + y * count), lines + y * span,
-         p->spread_x, p->columns, p->step_x, count, is_mean);
+        (p->step_x == 1 ? to : between, lines + y * span, p->spread_x, p->columns,
+         (count - 1) * (int)p->step_x + 1, is_mean);
+        for (int k = 0; p->step_x != 1 && k < count; ++k) {
+            to[k] = between[k * (int)p->step_x];
+        }
     }
     for (int k = 0; is_mean && k < count; ++k) {
         wide[k] = (C)gantry__pool_counted_columns(p, left + k * p->step_x);
@@ -448,10 +456,13 @@ GANTRY_ITEM void GANTRY_ITEM_FN(pool_planes)(GANTRY_GLOBAL const T *x, GANTRY_GL
 #undef GANTRY_STORE_SOME
 #undef GANTRY_POOL_TO
 #undef GANTRY_POOL_IS_STORED
+#undef GANTRY_JOIN_ANY
+#undef GANTRY_JOIN_THREE
 #undef GANTRY_JOIN_SOME
 #undef GANTRY_JOIN_TAPS
 #undef GANTRY_DEFINE_JOIN_TAPS
 #undef GANTRY_JOIN_ROW_TAPS
+#endif
 
 GANTRY_ITEM void GANTRY_ITEM_FN(pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
                                       GANTRY_PARAMETERS(gantry__windows_t) p, const GANTRY_LONG i,
@@ -460,10 +471,12 @@ GANTRY_ITEM void GANTRY_ITEM_FN(pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T 
     gantry__pool_block_t b;
     C all[GANTRY_POOL_LINE];
 
+#if GANTRY_POOL_HAS_MEAN
     if (p->planes != 0) {
         GANTRY_ITEM_FN(pool_planes)(x, out, p, i, is_mean);
         return;
     }
+#endif
     gantry__find_stretch(p, i, &s);
     if (gantry__has_gaps(p)) {
         GANTRY_ITEM_FN(pool_apart)(x, out, p, &s, is_mean);

@@ -158,7 +158,8 @@ int32_t gantry__window_run(gantry_op_call_t *call, uint32_t item, const gantry_a
     if (filter) launch.spans[launch.span_count++] = filter->span;
     launch.spans[launch.span_count++] = out->span;
     if (width > 0) gantry__window_stretches(call, window, width, &launch);
-    if ((filter || window->planes > 0) && width > 0 && gantry__k_is_serial(call))
+    const bool has_bands = filter || (window->planes > 0 && GANTRY__TYPE_IS(out->dtype, FLOATING));
+    if (has_bands && width > 0 && gantry__k_is_serial(call))
         window_shape_join_rows(call, window, &launch);
     return gantry__k_run_items(call, &launch);
 }

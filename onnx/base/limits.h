@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All bounds of what a file may ask for. What it needs beyond them is refused with the bound in the
+/* All bounds of what a file may need. What it needs beyond them is refused with the bound in the
  * text. Threads: constant. */
 #ifndef GANTRY_ONNX_LIMITS_H
 #define GANTRY_ONNX_LIMITS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chains of nodes that are folded into a convolution: a BatchNormalization, and a product or a sum
- * with constants, that alone reads the result of a convolution or of such a node. Only float32
+ * with constants, that is the only reader of a convolution or of such a node. Only float32
  * filters of the file have chains, so that their sizes are known; fold.h has what becomes of them.
  *
  * Owner: the plan has the chains. Threads: as the plan. */

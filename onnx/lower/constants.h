@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constants of a model, for all its traces: elements of the file, what is computed of them alone,
+/* Constants of a model, for all its traces: elements of the file, what is computed of them only,
  * and forms of them that ops want, such as filters with their axes in another order.
  *
  * A constant is made when a trace first needs it. It is kept if a node has taken it as it is. What

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists: the values of sequences and optionals, which are no tensors. A list is known while a model
  * is lowered: which tensors it has, not what they contain. So the ops that make lists and take
- * tensors out of them leave no trace in a function. Lists do not go into or out of a model, a branch
- * or a loop.
+ * tensors out of them leave no trace in a function. Lists do not go into or out of a model, a
+ * branch or a loop.
  *
  * Owner: the run, until it ends. Threads: as the call. */
 #ifndef GANTRY_ONNX_LIST_H

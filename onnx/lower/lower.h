@@ -3,7 +3,7 @@
  *
  * A row of the table names a function, which gets a gantry__onnx_call_t: the node, its inputs as
  * tensors and places for its outputs. It calls ops in call->scope and sets the outputs. The same
- * function serves three cases, and does not ask which it is in: all inputs are known, and scope is
+ * function serves three cases, and does not know which it is in: all inputs are known, and scope is
  * an eager one on the host (constants and sizes); scope records a trace; scope runs op by op.
  *
  * A tensor is known if it has elements that can be read at once. Arguments that an op wants as
@@ -84,7 +84,8 @@ gantry_status_t gantry__onnx_get_double(gantry__onnx_call_t *call, size_t i, con
 /* Fails as NEEDS_VALUE if a size of the tensor is open (-1). */
 gantry_status_t gantry__onnx_need_shape(gantry__onnx_call_t *call, const gantry_tensor_t *tensor);
 
-/* The same where no input is to be bound: the model runs op by op. what: "the steps of the loop". */
+/* The same where no input is to be bound: the model runs op by op. what: "the steps of the
+ * loop". */
 gantry_status_t gantry__onnx_need_values(gantry__onnx_call_t *call, const char *what);
 /* ONNX's number of an input's element type as the file has it, also of integers of 2 and 4 bits; 0:
  * it says none. */

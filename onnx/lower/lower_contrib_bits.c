@@ -123,7 +123,7 @@ gantry_status_t gantry__onnx_lower_matmul_nbits(gantry__onnx_call_t *call) {
 
 /* ---- GatherBlockQuantized ---- */
 
-/* What stands for a zero point that is not given: the middle of bytes, else 0. */
+/* The zero point if none is given: the middle of bytes, else 0. */
 static const gantry_tensor_t *absent_zero(gantry__onnx_call_t *call, const gantry_tensor_t *data,
                                           int64_t bits) {
     if (gantry__onnx_input_type(call, 0) != 2) return NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* com.microsoft: ops on quantised values. Products are exact in int32; other ops compute with the
- * numbers that the values stand for, and round once. */
+ * numbers that the values represent, and round once. */
 #include "onnx/lower/lower_contrib.h"
 
 #include <gantry/ops.h>

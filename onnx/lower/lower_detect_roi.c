@@ -33,7 +33,7 @@ typedef struct roi_line_t {
     int64_t samples;
 } roi_line_t;
 
-static roi_line_t line_of(const roi_t *roi, int64_t region, int32_t direction) {
+static roi_line_t roi_line(const roi_t *roi, int64_t region, int32_t direction) {
     const double *corners = roi->regions + 4 * region;
     const int64_t bins = direction == 0 ? roi->rows : roi->columns;
     const float begin = (float)corners[1 - direction] * roi->scale - roi->shift,
@@ -96,10 +96,10 @@ static void set_bin(roi_t *roi, int64_t region, int64_t bin, const roi_line_t *d
     }
 }
 
-static gantry_status_t make_tables(gantry__onnx_call_t *call, roi_t *roi) {
+static gantry_status_t make_roi_tables(gantry__onnx_call_t *call, roi_t *roi) {
     const int64_t bins = roi->rows * roi->columns;
     for (int64_t i = 0; i < roi->count; ++i) {
-        const roi_line_t down = line_of(roi, i, 0), right = line_of(roi, i, 1);
+        const roi_line_t down = roi_line(roi, i, 0), right = roi_line(roi, i, 1);
         if (roi->images[i] < 0 || roi->images[i] >= roi->batch)
             return gantry__onnx_invalid(call, "batch index %lld of %lld images",
                                         (long long)roi->images[i], (long long)roi->batch);
@@ -122,7 +122,7 @@ static gantry_status_t make_tables(gantry__onnx_call_t *call, roi_t *roi) {
         memset(roi->weights[i], 0, size * sizeof(float));
     }
     for (int64_t i = 0; i < roi->count; ++i) {
-        const roi_line_t down = line_of(roi, i, 0), right = line_of(roi, i, 1);
+        const roi_line_t down = roi_line(roi, i, 0), right = roi_line(roi, i, 1);
         for (int64_t bin = 0; bin < bins; ++bin) set_bin(roi, i, bin, &down, &right);
     }
     return GANTRY_OK;
@@ -183,7 +183,7 @@ gantry_status_t gantry__onnx_lower_roi_align(gantry__onnx_call_t *call) {
     tensor *x = gantry__onnx_input(call, 0), *y = NULL;
     roi_t roi = {0};
     GANTRY__TRY(read_roi(call, &roi));
-    GANTRY__TRY(make_tables(call, &roi));
+    GANTRY__TRY(make_roi_tables(call, &roi));
     const int64_t channels = gantry_tensor_shape(x)->dims[1];
     const gantry_shape_t result = GANTRY_SHAPE(roi.count, roi.rows, roi.columns, channels);
     tensor *rows = gantry__onnx_pixel_rows(call, x);

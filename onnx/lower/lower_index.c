@@ -17,22 +17,22 @@ static gantry_status_t index_axis(gantry__onnx_call_t *call, int64_t fallback, i
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__onnx_lower_gather(gantry__onnx_call_t *call) {
+typedef tensor *(*gather_fn)(gantry_scope_t *scope, tensor *data, tensor *indices, int32_t axis);
+
+static gantry_status_t gather_along(gantry__onnx_call_t *call, gather_fn gather) {
     tensor *data = gantry__onnx_input(call, 0);
     int32_t axis;
     GANTRY__TRY(index_axis(call, 0, &axis));
-    return gantry__onnx_give(
-        call, gantry_gather(call->scope, data,
-                            gantry__onnx_count_from_begin(call, 1, data, axis, 1), axis));
+    tensor *indices = gantry__onnx_count_from_begin(call, 1, data, axis, 1);
+    return gantry__onnx_give(call, gather(call->scope, data, indices, axis));
+}
+
+gantry_status_t gantry__onnx_lower_gather(gantry__onnx_call_t *call) {
+    return gather_along(call, gantry_gather);
 }
 
 gantry_status_t gantry__onnx_lower_gather_elements(gantry__onnx_call_t *call) {
-    tensor *data = gantry__onnx_input(call, 0);
-    int32_t axis;
-    GANTRY__TRY(index_axis(call, 0, &axis));
-    return gantry__onnx_give(
-        call, gantry_gather_elements(call->scope, data,
-                                     gantry__onnx_count_from_begin(call, 1, data, axis, 1), axis));
+    return gather_along(call, gantry_gather_elements);
 }
 
 /* How many dimensions of data a row of indices names; the last size of indices. */

@@ -87,7 +87,7 @@ static bool loss_size_fits(int64_t size, int64_t other) {
     return size < 0 || other < 0 || size == other;
 }
 
-/* Labels have the sizes of the scores, without that of the classes, which is that of the weights. */
+/* Labels have the sizes of the scores without that of the classes, which is that of the weights. */
 static gantry_status_t loss_check(gantry__onnx_call_t *call) {
     const gantry_tensor_t *weights = gantry__onnx_input(call, 2);
     const gantry_shape_t *scores = gantry_tensor_shape(gantry__onnx_input(call, 0)),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Einsum. Gantry's op takes one or two operands, and no spaces. More operands are joined one by one,
- * from the first on; a join keeps the labels that later operands or the output have. */
+/* Einsum. Gantry's op takes one or two operands, and no spaces. More operands are joined one by
+ * one, from the first on; a join keeps the labels that later operands or the output have. */
 #include <string.h>
 
 #include "onnx/lower/move.h"

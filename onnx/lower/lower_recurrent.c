@@ -77,8 +77,9 @@ static gantry_status_t read_activations(gantry__onnx_recurrent_t *node) {
                         : node->kind == GANTRY__ONNX_GRU ? 2
                                                          : 1;
     const size_t count = each * node->direction_count;
-    if (names && names->count && names->count != count)
-        return gantry__onnx_invalid(call, "activations has %zu names, not %zu", names->count,
+    /* exporters, and the schema, name those of two directions where there is one */
+    if (names && names->count && names->count < count)
+        return gantry__onnx_invalid(call, "activations has %zu names; %zu are needed", names->count,
                                     count);
     for (size_t i = 0; i < count; ++i) {
         gantry__onnx_activation_t *activation = activation_at(node, i);

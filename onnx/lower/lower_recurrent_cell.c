@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cells of LSTM, GRU and RNN, and their activations. Gates stand side by side: LSTM input, output,
+/* Cells of LSTM, GRU and RNN, and their activations. The order of gates: LSTM input, output,
  * forget, cell; GRU update, reset, hidden. */
 #include "onnx/lower/lower_recurrent.h"
 

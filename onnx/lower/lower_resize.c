@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Resize and Upsample, by Gantry's Resize, which has the words of ONNX in capitals. Dimensions that
- * keep their size are left out, so that the others alone are resized. */
+ * keep their size are left out, so that only the others are resized. */
 #include <string.h>
 
 #include "onnx/lower/move.h"
@@ -23,8 +23,8 @@ typedef struct resize_t {
 } resize_t;
 
 /* An attribute's word in capitals. */
-static gantry_status_t read_word(gantry__onnx_call_t *call, const char *name, const char *fallback,
-                                 char *word) {
+static gantry_status_t resize_word(gantry__onnx_call_t *call, const char *name,
+                                   const char *fallback, char *word) {
     const char *text = gantry__onnx_attr_text(call, name, fallback);
     if (strlen(text) >= WORD_BYTES)
         return gantry__onnx_invalid(call, "%s '%s' is no word of the op", name, text);
@@ -39,7 +39,7 @@ static gantry_status_t read_word(gantry__onnx_call_t *call, const char *name, co
 
 /* Version 10, and Upsample: places without halves, rounded down. */
 static gantry_status_t read_old_words(gantry__onnx_call_t *call, resize_t *resize) {
-    GANTRY__TRY(read_word(call, "mode", "nearest", resize->mode));
+    GANTRY__TRY(resize_word(call, "mode", "nearest", resize->mode));
     memcpy(resize->place, "ASYMMETRIC", sizeof "ASYMMETRIC");
     memcpy(resize->nearest, "FLOOR", sizeof "FLOOR");
     memcpy(resize->policy, "STRETCH", sizeof "STRETCH");
@@ -49,10 +49,10 @@ static gantry_status_t read_old_words(gantry__onnx_call_t *call, resize_t *resiz
 }
 
 static gantry_status_t read_words(gantry__onnx_call_t *call, resize_t *resize) {
-    GANTRY__TRY(read_word(call, "mode", "nearest", resize->mode));
-    GANTRY__TRY(read_word(call, "coordinate_transformation_mode", "half_pixel", resize->place));
-    GANTRY__TRY(read_word(call, "nearest_mode", "round_prefer_floor", resize->nearest));
-    GANTRY__TRY(read_word(call, "keep_aspect_ratio_policy", "stretch", resize->policy));
+    GANTRY__TRY(resize_word(call, "mode", "nearest", resize->mode));
+    GANTRY__TRY(resize_word(call, "coordinate_transformation_mode", "half_pixel", resize->place));
+    GANTRY__TRY(resize_word(call, "nearest_mode", "round_prefer_floor", resize->nearest));
+    GANTRY__TRY(resize_word(call, "keep_aspect_ratio_policy", "stretch", resize->policy));
     resize->cubic = (double)gantry__onnx_attr_float(call, "cubic_coeff_a", -0.75f);
     resize->outside = (double)gantry__onnx_attr_float(call, "extrapolation_value", 0);
     resize->excludes = gantry__onnx_attr_int(call, "exclude_outside", 0) != 0;
@@ -84,7 +84,7 @@ static gantry_status_t read_numbers(gantry__onnx_call_t *call, size_t i, const c
     return GANTRY_OK;
 }
 
-static gantry_status_t read_sizes(gantry__onnx_call_t *call, resize_t *resize) {
+static gantry_status_t resize_sizes(gantry__onnx_call_t *call, resize_t *resize) {
     size_t scale_count, size_count = 0;
     GANTRY__TRY(read_numbers(call, 1, "roi", &resize->roi, &resize->roi_count));
     GANTRY__TRY(read_numbers(call, 2, "scales", &resize->scales, &scale_count));
@@ -199,7 +199,7 @@ gantry_status_t gantry__onnx_lower_resize(gantry__onnx_call_t *call) {
     GANTRY__TRY(gantry__onnx_need_shape(call, x));
     if (gantry__onnx_version(call) >= 11) {
         GANTRY__TRY(read_words(call, &resize));
-        GANTRY__TRY(read_sizes(call, &resize));
+        GANTRY__TRY(resize_sizes(call, &resize));
         GANTRY__TRY(align_by_scales(call, shape, &resize));
     } else {
         GANTRY__TRY(read_old_words(call, &resize));

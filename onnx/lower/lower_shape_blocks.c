@@ -26,44 +26,53 @@ static gantry_status_t read_block(gantry__onnx_call_t *call, int64_t *out_block,
 }
 
 /* A Reshape, a Transpose of six dimensions and a Reshape. */
-static tensor *move_blocks(gantry__onnx_call_t *call, gantry_shape_t parts, const int32_t *perm,
-                           gantry_shape_t to) {
+static tensor *reorder_blocks(gantry__onnx_call_t *call, gantry_shape_t parts, const int32_t *perm,
+                              gantry_shape_t to) {
     tensor *x = gantry_reshape(call->scope, gantry__onnx_input(call, 0), parts);
     return gantry_reshape(call->scope, gantry__onnx_transpose(call, x, perm), to);
 }
 
-gantry_status_t gantry__onnx_lower_depth_to_space(gantry__onnx_call_t *call) {
-    tensor *x = gantry__onnx_input(call, 0);
-    const int64_t *d = gantry_tensor_shape(x)->dims;
-    int64_t b;
-    bool is_crd;
-    GANTRY__TRY(read_block(call, &b, &is_crd));
-    if (b == 1) return gantry__onnx_give(call, x);
-    if (!is_crd) return gantry__onnx_give(call, gantry_depth_to_space(call->scope, x, b, "NCHW"));
+static gantry_status_t depth_to_space_crd(gantry__onnx_call_t *call, int64_t b) {
+    const int64_t *d = gantry_tensor_shape(gantry__onnx_input(call, 0))->dims;
     if (d[1] % b != 0 || d[1] / b % b != 0)
         return gantry__onnx_invalid(call, "%lld channels for blocks of %lld x %lld",
                                     (long long)d[1], (long long)b, (long long)b);
     const int64_t depth = d[1] / b / b;
-    return gantry__onnx_give(call, move_blocks(call, GANTRY_SHAPE(d[0], depth, b, b, d[2], d[3]),
-                                               (const int32_t[]){0, 1, 4, 2, 5, 3},
-                                               GANTRY_SHAPE(d[0], depth, d[2] * b, d[3] * b)));
+    return gantry__onnx_give(call, reorder_blocks(call, GANTRY_SHAPE(d[0], depth, b, b, d[2], d[3]),
+                                                  (const int32_t[]){0, 1, 4, 2, 5, 3},
+                                                  GANTRY_SHAPE(d[0], depth, d[2] * b, d[3] * b)));
 }
 
-gantry_status_t gantry__onnx_lower_space_to_depth(gantry__onnx_call_t *call) {
-    tensor *x = gantry__onnx_input(call, 0);
-    const int64_t *d = gantry_tensor_shape(x)->dims;
-    int64_t b;
-    bool is_crd;
-    GANTRY__TRY(read_block(call, &b, &is_crd));
-    if (b == 1) return gantry__onnx_give(call, x);
-    if (!is_crd) return gantry__onnx_give(call, gantry_space_to_depth(call->scope, x, b, "NCHW"));
+static gantry_status_t space_to_depth_crd(gantry__onnx_call_t *call, int64_t b) {
+    const int64_t *d = gantry_tensor_shape(gantry__onnx_input(call, 0))->dims;
     if (d[2] % b != 0 || d[3] % b != 0)
         return gantry__onnx_invalid(call, "images of %lld x %lld for blocks of %lld x %lld",
                                     (long long)d[2], (long long)d[3], (long long)b, (long long)b);
-    return gantry__onnx_give(call,
-                             move_blocks(call, GANTRY_SHAPE(d[0], d[1], d[2] / b, b, d[3] / b, b),
-                                         (const int32_t[]){0, 1, 3, 5, 2, 4},
-                                         GANTRY_SHAPE(d[0], d[1] * b * b, d[2] / b, d[3] / b)));
+    return gantry__onnx_give(
+        call, reorder_blocks(call, GANTRY_SHAPE(d[0], d[1], d[2] / b, b, d[3] / b, b),
+                             (const int32_t[]){0, 1, 3, 5, 2, 4},
+                             GANTRY_SHAPE(d[0], d[1] * b * b, d[2] / b, d[3] / b)));
+}
+
+typedef tensor *(*dcr_fn)(gantry_scope_t *scope, tensor *x, int64_t block, const char *format);
+typedef gantry_status_t (*crd_fn)(gantry__onnx_call_t *call, int64_t block);
+
+/* DCR is Gantry's op. */
+static gantry_status_t lower_blocks(gantry__onnx_call_t *call, dcr_fn dcr, crd_fn crd) {
+    tensor *x = gantry__onnx_input(call, 0);
+    int64_t block;
+    bool is_crd;
+    GANTRY__TRY(read_block(call, &block, &is_crd));
+    if (block == 1) return gantry__onnx_give(call, x);
+    return is_crd ? crd(call, block) : gantry__onnx_give(call, dcr(call->scope, x, block, "NCHW"));
+}
+
+gantry_status_t gantry__onnx_lower_depth_to_space(gantry__onnx_call_t *call) {
+    return lower_blocks(call, gantry_depth_to_space, depth_to_space_crd);
+}
+
+gantry_status_t gantry__onnx_lower_space_to_depth(gantry__onnx_call_t *call) {
+    return lower_blocks(call, gantry_space_to_depth, space_to_depth_crd);
 }
 
 /* ---- Trilu ---- */
@@ -108,7 +117,7 @@ gantry_status_t gantry__onnx_lower_trilu(gantry__onnx_call_t *call) {
 /* ---- ReverseSequence ---- */
 
 /* 0, 1, ... as a column or a row of a matrix. */
-static tensor *count_up(gantry__onnx_call_t *call, int64_t count, bool is_column) {
+static tensor *count_along(gantry__onnx_call_t *call, int64_t count, bool is_column) {
     int64_t *numbers = gantry__onnx_scratch(call, (size_t)count, sizeof *numbers);
     if (!numbers) return NULL;
     for (int64_t i = 0; i < count; ++i) numbers[i] = i;
@@ -130,8 +139,8 @@ gantry_status_t gantry__onnx_lower_reverse_sequence(gantry__onnx_call_t *call) {
     const gantry_shape_t both = GANTRY_SHAPE(shape->dims[0], shape->dims[1]);
     const bool is_time_first = time_axis == 0;
     if (gantry_shape_elements(shape) == 0) return gantry__onnx_give(call, x);
-    tensor *times = count_up(call, shape->dims[time_axis], is_time_first);
-    tensor *batch = count_up(call, shape->dims[batch_axis], !is_time_first);
+    tensor *times = count_along(call, shape->dims[time_axis], is_time_first);
+    tensor *batch = count_along(call, shape->dims[batch_axis], !is_time_first);
     tensor *sizes = gantry_expand_dims(call->scope, gantry__onnx_cast(call, lengths, GANTRY_INT64),
                                        is_time_first ? 0 : 1);
     tensor *one = gantry_scalar_i64(call->host, 1);

@@ -152,7 +152,7 @@ typedef struct slice_lists_t {
     size_t begin_count, end_count, axis_count, step_count;
 } slice_lists_t;
 
-static gantry_status_t read_slice(gantry__onnx_call_t *call, slice_lists_t *lists) {
+static gantry_status_t read_slice_lists(gantry__onnx_call_t *call, slice_lists_t *lists) {
     *lists = (slice_lists_t){0};
     if (gantry__onnx_version(call) < 10) {
         lists->begins = gantry__onnx_attr_ints(call, "starts", &lists->begin_count);
@@ -180,7 +180,7 @@ gantry_status_t gantry__onnx_lower_slice(gantry__onnx_call_t *call) {
     slice_lists_t lists;
     slice_plan_t plan;
     bool is_cut[GANTRY_MAX_RANK] = {false};
-    GANTRY__TRY(read_slice(call, &lists));
+    GANTRY__TRY(read_slice_lists(call, &lists));
     plan_whole(&plan, shape->rank);
     for (size_t i = 0; i < lists.begin_count; ++i) {
         const int64_t step = lists.steps ? lists.steps[i] : 1;
@@ -203,7 +203,7 @@ gantry_status_t gantry__onnx_lower_slice(gantry__onnx_call_t *call) {
 
 /* ---- Pad ---- */
 
-static gantry_status_t pad_mode(gantry__onnx_call_t *call, gantry_pad_mode_t *out_mode) {
+static gantry_status_t read_pad_mode(gantry__onnx_call_t *call, gantry_pad_mode_t *out_mode) {
     static const struct {
         const char *name;
         gantry_pad_mode_t mode;
@@ -222,7 +222,7 @@ static gantry_status_t pad_mode(gantry__onnx_call_t *call, gantry_pad_mode_t *ou
 }
 
 /* Reads pads in Gantry's order: before and after, by dimension. */
-static gantry_status_t read_pads(gantry__onnx_call_t *call, int32_t rank, int64_t *paddings) {
+static gantry_status_t read_pad_sizes(gantry__onnx_call_t *call, int32_t rank, int64_t *paddings) {
     const int64_t *pads, *axes = NULL;
     size_t pad_count, axis_count = (size_t)rank;
     if (gantry__onnx_version(call) < 11)
@@ -270,8 +270,8 @@ gantry_status_t gantry__onnx_lower_pad(gantry__onnx_call_t *call) {
     int64_t paddings[2 * GANTRY_MAX_RANK] = {0};
     bool is_same = true;
     gantry_pad_options_t options = {.struct_size = sizeof options};
-    GANTRY__TRY(pad_mode(call, &options.mode));
-    GANTRY__TRY(read_pads(call, shape->rank, paddings));
+    GANTRY__TRY(read_pad_mode(call, &options.mode));
+    GANTRY__TRY(read_pad_sizes(call, shape->rank, paddings));
     if (options.mode == GANTRY_PAD_CONSTANT) GANTRY__TRY(pad_value(call, x, &options.value));
     for (int32_t i = 0; i < 2 * shape->rank; ++i) {
         is_same = is_same && paddings[i] == 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Col2Im: columns of windows are added up where the windows lie in the image, of any number of
- * spatial dimensions. Each element of a column has the number of its pixel, or -1 in the padding, and
- * the sum over equal numbers is the image. */
+/* Col2Im: columns of windows are added up at the windows' places in the image, of any number of
+ * spatial dimensions. Each element of a column has the number of its pixel, or -1 in the padding,
+ * and the sum over equal numbers is the image. */
 #include "onnx/lower/move.h"
 
 typedef const gantry_tensor_t tensor;

@@ -15,7 +15,7 @@ typedef struct pool_t {
 typedef tensor *(*pool_planes_fn)(gantry_scope_t *scope, tensor *images, int64_t rows,
                                   int64_t columns, const gantry_window_options_t *options);
 
-static gantry_status_t read_pool(gantry__onnx_call_t *call, pool_t *pool) {
+static gantry_status_t read_pool_window(gantry__onnx_call_t *call, pool_t *pool) {
     tensor *x = gantry__onnx_input(call, 0);
     GANTRY__TRY(gantry__onnx_read_kernel(call, x, NULL, &pool->window));
     GANTRY__TRY(gantry__onnx_read_padding(call, x, &pool->window));
@@ -62,8 +62,8 @@ static tensor *pool_volumes(gantry__onnx_call_t *call, const pool_t *pool, tenso
         GANTRY_SHAPE(batch, channels, gantry_tensor_shape(y)->dims[2], rows, columns));
 }
 
-static tensor *pool_images(gantry__onnx_call_t *call, const pool_t *pool, tensor *x,
-                           pool_planes_fn pool_planes) {
+static tensor *pool_by_window(gantry__onnx_call_t *call, const pool_t *pool, tensor *x,
+                              pool_planes_fn pool_planes) {
     if (pool->window.rank == 3) return x ? pool_volumes(call, pool, x, pool_planes) : NULL;
     return gantry__onnx_from_planes(
         call,
@@ -87,22 +87,22 @@ static gantry_status_t pool_with_places(gantry__onnx_call_t *call, const pool_t 
 
 gantry_status_t gantry__onnx_lower_max_pool(gantry__onnx_call_t *call) {
     pool_t pool;
-    GANTRY__TRY(read_pool(call, &pool));
+    GANTRY__TRY(read_pool_window(call, &pool));
     if (gantry__onnx_wants(call, 1)) return pool_with_places(call, &pool);
     return gantry__onnx_give(
-        call, pool_images(call, &pool, gantry__onnx_input(call, 0), gantry_max_pool2d));
+        call, pool_by_window(call, &pool, gantry__onnx_input(call, 0), gantry_max_pool2d));
 }
 
 gantry_status_t gantry__onnx_lower_average_pool(gantry__onnx_call_t *call) {
     pool_t pool;
-    GANTRY__TRY(read_pool(call, &pool));
+    GANTRY__TRY(read_pool_window(call, &pool));
     return gantry__onnx_give(
-        call, pool_images(call, &pool, gantry__onnx_input(call, 0), gantry_avg_pool2d));
+        call, pool_by_window(call, &pool, gantry__onnx_input(call, 0), gantry_avg_pool2d));
 }
 
 /* ---- p-norms ---- */
 
-static tensor *power_of(gantry__onnx_call_t *call, tensor *x, int64_t p) {
+static tensor *lp_power(gantry__onnx_call_t *call, tensor *x, int64_t p) {
     if (p == 2) return gantry_square(call->scope, x);
     tensor *size = gantry_abs(call->scope, x);
     if (p == 1) return size;
@@ -110,7 +110,7 @@ static tensor *power_of(gantry__onnx_call_t *call, tensor *x, int64_t p) {
                       gantry__onnx_make_scalar(call, gantry_tensor_dtype(x), (double)p));
 }
 
-static tensor *root_of(gantry__onnx_call_t *call, tensor *y, gantry_dtype_t dtype, int64_t p) {
+static tensor *lp_root(gantry__onnx_call_t *call, tensor *y, gantry_dtype_t dtype, int64_t p) {
     if (p == 2) return gantry_sqrt(call->scope, y);
     if (p == 1) return y;
     return gantry_pow(call->scope, y, gantry__onnx_make_scalar(call, dtype, 1 / (double)p));
@@ -149,14 +149,14 @@ gantry_status_t gantry__onnx_lower_lp_pool(gantry__onnx_call_t *call) {
     pool_t pool;
     int64_t p;
     GANTRY__TRY(read_power(call, &p));
-    GANTRY__TRY(read_pool(call, &pool));
+    GANTRY__TRY(read_pool_window(call, &pool));
     GANTRY__TRY(gantry__onnx_need_shape(call, x));
     const double count = (double)pool.window.kernel[0] * (double)pool.window.kernel[1] *
                          (double)pool.window.kernel[2];
-    tensor *powers = add_zeros(call, &pool, power_of(call, x, p));
-    tensor *means = pool_images(call, &pool, powers, gantry_avg_pool2d);
+    tensor *powers = add_zeros(call, &pool, lp_power(call, x, p));
+    tensor *means = pool_by_window(call, &pool, powers, gantry_avg_pool2d);
     tensor *sums = gantry_mul(call->scope, means, gantry__onnx_make_scalar(call, dtype, count));
-    return gantry__onnx_give(call, root_of(call, sums, dtype, p));
+    return gantry__onnx_give(call, lp_root(call, sums, dtype, p));
 }
 
 /* ---- pools of whole images ---- */
@@ -191,6 +191,6 @@ gantry_status_t gantry__onnx_lower_global_lp_pool(gantry__onnx_call_t *call) {
     global_axes_t global;
     int64_t p;
     GANTRY__TRY(read_power(call, &p));
-    tensor *sums = gantry_sum(call->scope, power_of(call, x, p), spatial_axes(x, &global));
-    return gantry__onnx_give(call, root_of(call, sums, gantry_tensor_dtype(x), p));
+    tensor *sums = gantry_sum(call->scope, lp_power(call, x, p), spatial_axes(x, &global));
+    return gantry__onnx_give(call, lp_root(call, sums, gantry_tensor_dtype(x), p));
 }

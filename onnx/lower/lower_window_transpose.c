@@ -31,8 +31,8 @@ static gantry_status_t read_output_list(gantry__onnx_call_t *call, const char *n
                                 (int)rank);
 }
 
-/* What is cut from the whole result: pads, or what it has more than a wanted size. A larger size that
- * output_shape wants gets zeros at its end; auto_pad wants none. */
+/* What is cut from the whole result: pads, or what it has more than a wanted size. A larger size
+ * that output_shape wants gets zeros at its end; auto_pad wants none. */
 static gantry_status_t read_cuts(gantry__onnx_call_t *call, tensor *x, unconv_t *unconv) {
     gantry__onnx_window_t *window = &unconv->window;
     const char *auto_pad = gantry__onnx_attr_text(call, "auto_pad", "NOTSET");
@@ -113,14 +113,28 @@ static tensor *make_unconv_filter(gantry__onnx_call_t *call, gantry_scope_t *sco
         (const int32_t[]){2, 3, 4, 1, 0});
 }
 
-/* Channels begin to begin + count - 1 along an axis. */
-static tensor *group_part(gantry__onnx_call_t *call, tensor *x, int32_t axis, int64_t begin,
-                          int64_t count) {
-    int64_t begins[GANTRY_MAX_RANK] = {0}, sizes[GANTRY_MAX_RANK];
-    for (int32_t i = 0; i < GANTRY_MAX_RANK; ++i) sizes[i] = -1;
-    begins[axis] = begin;
-    sizes[axis] = count;
-    return gantry_slice(call->scope, x, begins, sizes);
+/* A filter of its own for each channel: the gradient of a depthwise convolution's input. */
+static tensor *unconv_depthwise(gantry__onnx_call_t *call, const unconv_t *unconv, tensor *x,
+                                tensor *filter) {
+    const gantry__onnx_window_t *window = &unconv->window;
+    const int64_t
+        strides[] = {1, 1, window->strides[1], window->strides[2]},
+        dilations[] = {1, 1, window->dilations[1], window->dilations[2]},
+        paddings[] = {
+            0, 0, 0, 0, window->begin[1], window->end[1], window->begin[2], window->end[2]};
+    const gantry_attr_value_t attrs[] = {GANTRY__ONNX_INTS_OF("strides", strides, 4),
+                                         GANTRY__ONNX_INTS_OF("dilations", dilations, 4),
+                                         GANTRY__ONNX_INTS_OF("explicit_paddings", paddings, 8),
+                                         GANTRY__ONNX_TEXT_OF("padding", "EXPLICIT"),
+                                         GANTRY__ONNX_TEXT_OF("data_format", "NCHW")};
+    const int64_t sizes[] = {gantry_tensor_shape(x)->dims[0], unconv->outputs, unconv->count[1],
+                             unconv->count[2]};
+    tensor *const inputs[] = {
+        gantry__onnx_make_ints(call, GANTRY_INT32, sizes, 4),
+        gantry_reshape(call->scope, filter,
+                       GANTRY_SHAPE(window->kernel[1], window->kernel[2], unconv->groups, 1)),
+        x};
+    return gantry__onnx_op(call, "DepthwiseConv2dNativeBackpropInput", inputs, 3, attrs, 5);
 }
 
 /* One plane operation for each group, whose results are joined by channels. filter is [rows,
@@ -134,13 +148,15 @@ static tensor *unconv_planes(gantry__onnx_call_t *call, const unconv_t *unconv, 
                   channels = gantry_tensor_shape(x)->dims[1] / groups;
     const gantry_shape_t shape =
         GANTRY_SHAPE(batch, unconv->outputs / groups, unconv->count[1], unconv->count[2]);
+    if (groups > 1 && channels == 1 && unconv->outputs == groups)
+        return unconv_depthwise(call, unconv, x, filter);
     if (groups == 1) return gantry_conv2d_transpose(call->scope, x, filter, shape, &options);
     tensor **parts = gantry__onnx_scratch(call, (size_t)groups, sizeof *parts);
     if (!parts) return NULL;
     for (int64_t i = 0; i < groups; ++i)
         parts[i] = gantry_conv2d_transpose(
-            call->scope, group_part(call, x, 1, i * channels, channels),
-            group_part(call, filter, 3, i * channels, channels), shape, &options);
+            call->scope, gantry__onnx_part(call, x, 1, i * channels, channels),
+            gantry__onnx_part(call, filter, 3, i * channels, channels), shape, &options);
     return gantry__onnx_concat(call, parts, (size_t)groups, 1);
 }
 
@@ -174,7 +190,7 @@ static tensor *unconv_volumes(gantry__onnx_call_t *call, const unconv_t *unconv,
                       interior[5] = {0, window->strides[0] - 1};
         const gantry_pad_options_t options = {.struct_size = sizeof options, .interior = interior};
         tensor *part = unconv_planes(call, unconv, planes,
-                                     gantry_reshape(call->scope, group_part(call, filter, 0, k, 1),
+                                     gantry_reshape(call->scope, gantry__onnx_part(call, filter, 0, k, 1),
                                                     GANTRY_SHAPE(f[1], f[2], f[3], f[4])));
         part = gantry_pad(call->scope,
                           gantry_reshape(call->scope, part,
@@ -183,7 +199,7 @@ static tensor *unconv_volumes(gantry__onnx_call_t *call, const unconv_t *unconv,
                           paddings, &options);
         sum = sum ? gantry_add(call->scope, sum, part) : part;
     }
-    sum = group_part(call, sum, 1, window->begin[0], unconv->count[0]);
+    sum = gantry__onnx_part(call, sum, 1, window->begin[0], unconv->count[0]);
     return gantry_transpose(call->scope, sum, (const int32_t[]){0, 2, 1, 3, 4});
 }
 

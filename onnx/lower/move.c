@@ -58,6 +58,15 @@ const gantry_tensor_t *gantry__onnx_concat(gantry__onnx_call_t *call,
     return gantry__onnx_concat(call, joined, joined_count, axis);
 }
 
+const gantry_tensor_t *gantry__onnx_part(gantry__onnx_call_t *call, const gantry_tensor_t *x,
+                                         int32_t axis, int64_t begin, int64_t count) {
+    int64_t begins[GANTRY_MAX_RANK] = {0}, sizes[GANTRY_MAX_RANK];
+    for (int32_t i = 0; i < GANTRY_MAX_RANK; ++i) sizes[i] = -1;
+    begins[axis] = begin;
+    sizes[axis] = count;
+    return gantry_slice(call->scope, x, begins, sizes);
+}
+
 const gantry_tensor_t *gantry__onnx_broadcast(gantry__onnx_call_t *call, const gantry_tensor_t *x,
                                               gantry_shape_t shape) {
     if (!x || gantry_shape_equal(gantry_tensor_shape(x), &shape)) return x;

@@ -23,6 +23,9 @@ const gantry_tensor_t *gantry__onnx_transpose(gantry__onnx_call_t *call, const g
 const gantry_tensor_t *gantry__onnx_concat(gantry__onnx_call_t *call,
                                            const gantry_tensor_t *const *values, size_t count,
                                            int32_t axis);
+/* Elements begin to begin + count - 1 of an axis. */
+const gantry_tensor_t *gantry__onnx_part(gantry__onnx_call_t *call, const gantry_tensor_t *x,
+                                         int32_t axis, int64_t begin, int64_t count);
 /* BroadcastTo; nothing, if it has the shape. */
 const gantry_tensor_t *gantry__onnx_broadcast(gantry__onnx_call_t *call, const gantry_tensor_t *x,
                                               gantry_shape_t shape);
@@ -33,7 +36,8 @@ const gantry_tensor_t *gantry__onnx_cast(gantry__onnx_call_t *call, const gantry
 const gantry_tensor_t *gantry__onnx_ints_of(gantry__onnx_call_t *call, gantry_dtype_t dtype,
                                             const int64_t *values, gantry_shape_t shape);
 /* Indices of input i with those that count from the end counted from the begin. Column k of their
- * last dimension, of `count`, is about dimension first + k of data; count 1: all are about first. */
+ * last dimension, of `count`, is about dimension first + k of data; count 1: all are about first.
+ */
 const gantry_tensor_t *gantry__onnx_count_from_begin(gantry__onnx_call_t *call, size_t i,
                                                      const gantry_tensor_t *data, int32_t first,
                                                      int32_t count);

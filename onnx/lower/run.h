@@ -31,11 +31,11 @@ struct gantry__onnx_run_t {
     bool is_reported;                   /* The failure names its node. */
     bool is_out_of_memory;              /* gantry__onnx_scratch has returned NULL. */
     gantry_status_t status;             /* Of the last gantry__onnx_run_get. */
-    /* NEEDS_VALUE: the node, its input, and where the tensor's elements were asked for. NULL: the
+    /* NEEDS_VALUE: the node, its input, and where the tensor's elements were needed. NULL: the
      * run has not failed so. */
     const gantry__onnx_node_t *needs_node;
     size_t needs_input;
-    /* Is told of each node, after it; NULL: nobody. */
+    /* Is called for each node, after it; NULL: nothing is. */
     void (*watch)(void *user, const gantry__onnx_call_t *call, gantry_status_t status);
     void *watch_user;
 };

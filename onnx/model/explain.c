@@ -9,6 +9,7 @@
 #include <gantry/gantry.h>
 
 #include "onnx/model/model_state.h"
+#include "onnx/model/where.h"
 #include "shared/c_locale.h"
 #include "shared/printable.h"
 
@@ -97,13 +98,20 @@ static const char *explain_place_of(const gantry_onnx_model_t *model,
     return state == ONNX_NODE_KNOWN ? "host" : state == ONNX_NODE_TRACED ? "device" : "unknown";
 }
 
-typedef void (*onnx_put_node_fn)(onnx_text_t *text, const gantry__onnx_node_t *node,
-                                 const char *place, const char *reason, bool is_first);
+/* What is said of a node. */
+typedef struct onnx_said_t {
+    const char *place, *reason;
+    char device[64]; /* "CPU:0"; "": none, or not known. */
+    char why[256];   /* The reason for the device. */
+    bool is_first;
+} onnx_said_t;
 
-static void explain_put_row(onnx_text_t *text, const gantry__onnx_node_t *node, const char *place,
-                            const char *reason, bool is_first) {
+typedef void (*onnx_put_node_fn)(onnx_text_t *text, const gantry__onnx_node_t *node,
+                                 const onnx_said_t *said);
+
+static void explain_put_row(onnx_text_t *text, const gantry__onnx_node_t *node,
+                            const onnx_said_t *said) {
     char name[32];
-    (void)is_first;
     (void)snprintf(name, sizeof name, "%" PRIu32, node->index);
     explain_put_name(text, *node->name ? node->name : name);
     explain_put(text, "  ");
@@ -112,29 +120,28 @@ static void explain_put_row(onnx_text_t *text, const gantry__onnx_node_t *node, 
         explain_put(text, ".");
     }
     explain_put_name(text, node->op);
-    explain_put(text, "  %" PRId64 "  %s  ", node->version, place);
-    explain_put_name(text, reason);
+    explain_put(text, "  %" PRId64 "  %s  ", node->version,
+                *said->device ? said->device : said->place);
+    explain_put_name(text, *said->device ? said->why : said->reason);
     explain_put(text, "\n");
 }
 
-static void put_json(onnx_text_t *text, const gantry__onnx_node_t *node, const char *place,
-                     const char *reason, bool is_first) {
-    explain_put(text, "%s{\"index\":%" PRIu32 ",\"name\":", is_first ? "" : ",", node->index);
+static void put_json(onnx_text_t *text, const gantry__onnx_node_t *node, const onnx_said_t *said) {
+    explain_put(text, "%s{\"index\":%" PRIu32 ",\"name\":", said->is_first ? "" : ",", node->index);
     put_quoted(text, node->name);
     explain_put(text, ",\"op\":");
     put_quoted(text, node->op);
     explain_put(text, ",\"domain\":");
     put_quoted(text, node->domain);
-    explain_put(text, ",\"version\":%" PRId64 ",\"place\":\"%s\",\"reason\":", node->version,
-                place);
-    put_quoted(text, reason);
+    explain_put(text, ",\"version\":%" PRId64 ",\"place\":\"%s\",\"device\":", node->version,
+                said->place);
+    put_quoted(text, said->device);
+    explain_put(text, ",\"reason\":");
+    put_quoted(text, *said->device ? said->why : said->reason);
     explain_put(text, "}");
 }
 
-static void put_dot(onnx_text_t *text, const gantry__onnx_node_t *node, const char *place,
-                    const char *reason, bool is_first) {
-    (void)is_first;
-    (void)reason;
+static void put_dot(onnx_text_t *text, const gantry__onnx_node_t *node, const onnx_said_t *said) {
     for (size_t i = 0; i < node->input_count; ++i) {
         for (size_t k = 0; node->inputs[i] != GANTRY__ONNX_NO_VALUE && k < node->output_count;
              ++k) {
@@ -142,23 +149,31 @@ static void put_dot(onnx_text_t *text, const gantry__onnx_node_t *node, const ch
             explain_put(text, "  v%" PRIu32 " -> v%" PRIu32 " [label=", node->inputs[i],
                         node->outputs[k]);
             put_quoted(text, node->op);
-            explain_put(text, "%s];\n", strcmp(place, "refused") == 0 ? ",color=red" : "");
+            explain_put(text, "%s];\n", strcmp(said->place, "refused") == 0 ? ",color=red" : "");
         }
     }
 }
 
-static void put_nodes(const gantry_onnx_model_t *model, onnx_text_t *text,
-                      onnx_put_node_fn put_node) {
+static void put_nodes(gantry_onnx_model_t *model, onnx_text_t *text, onnx_put_node_fn put_node) {
     const gantry__onnx_plan_t *plan = &model->constants.plan;
+    gantry_function_t *function = gantry__onnx_newest_function(model);
+    onnx_where_t where;
+    gantry__onnx_where_init(&where, function);
+    gantry_function_release(function);
     size_t position = 0;
     for (size_t g = 0; g < plan->graph_count; ++g) {
         const gantry__onnx_graph_t *graph = plan->graphs[g].graph;
         for (size_t n = 0; n < graph->node_count; ++n, ++position) {
-            const char *reason;
-            const char *place = explain_place_of(model, &graph->nodes[n], position, &reason);
-            put_node(text, &graph->nodes[n], place, reason, position == 0);
+            const gantry__onnx_node_t *node = &graph->nodes[n];
+            onnx_said_t said = {.is_first = position == 0};
+            said.place = explain_place_of(model, node, position, &said.reason);
+            if (strcmp(said.place, "device") == 0 &&
+                !gantry__onnx_where_find(&where, node->name, said.device, said.why))
+                said.device[0] = '\0';
+            put_node(text, node, &said);
         }
     }
+    gantry__onnx_where_deinit(&where);
 }
 
 /* ---- the function ---- */

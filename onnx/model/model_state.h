@@ -3,7 +3,7 @@
  *
  * A function is made for a signature: for each input, whether the caller passes it, leaves it out
  * (the file has its value), or whether its elements are bound, because a shape depends on them.
- * Inputs are bound when a trace asks for their elements; from then on, each set of their values has
+ * Inputs are bound when a trace needs their elements; from then on, each set of their values has
  * a function of its own. What depends on more than small inputs makes the model run op by op.
  *
  * Owner: the model has its functions; a function holds the model until it ends. Threads: what is

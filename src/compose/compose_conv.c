@@ -307,18 +307,36 @@ static tensor *convolve_in_blocks(const conv_t *conv, tensor *images, tensor *fi
     return gantry_concat(conv->scope, blocks, count, 0);
 }
 
+/* Whether one product takes the images and gives the result with their channels first. */
+static bool multiplies_planes(const conv_t *conv, gantry_dtype_t dtype) {
+    if (!conv->channels_first || conv->scope->trace || conv->zero[0] || conv->groups > 1 ||
+        conv->c->call->op->id == GANTRY__OP_ID_ConvInteger || !sees_each_pixel_once(conv))
+        return false;
+    const gantry_logical_device_t *device =
+        compose_conv_find_device(conv, GANTRY__OP_ID__FusedMatMul, dtype);
+    return device && device->synchronous;
+}
+
+static tensor *multiply_planes(const conv_t *conv, tensor *images, tensor *filter) {
+    tensor *inputs[] = {
+        images, gantry_reshape(conv->scope, filter, GANTRY_SHAPE(conv->channels, conv->outputs))};
+    const gantry_attr_value_t attrs[] = {gantry__attr_ints("program", NULL, 0),
+                                         gantry__attr_ints("places", &conv->places.dims[1], 2)};
+    return gantry__call_op(conv->scope, GANTRY__OP_ID__FusedMatMul, inputs, 2, attrs, 2, NULL);
+}
+
 /* Leaves out transposes of images whose channels come first. In a body the layout pass does so,
  * because other transposes may cancel. */
 static void compose_conv_leave_out_transposes(conv_t *conv) {
     const gantry_dtype_t dtype = conv->c->call->out_dtypes[0];
     if (!conv->channels_first || conv->scope->trace || conv->zero[0] || conv->groups > 1) return;
     const bool has_patches = !goes_without_patches(conv, dtype);
-    conv->gives_planes =
-        !has_patches &&
-        compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype)->synchronous;
+    conv->gives_planes = !has_patches;
     conv->reads_planes =
         conv->channels <= GANTRY__WINDOW_MOST_PLANES && !sees_each_pixel_once(conv) &&
-        (conv->gives_planes || (has_patches && images_at_once(conv) >= conv->image.dims[0]));
+        (has_patches
+             ? images_at_once(conv) >= conv->image.dims[0]
+             : compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype)->synchronous);
 }
 
 static int64_t compose_conv_padding_before(const conv_t *conv, int d, int64_t reach) {
@@ -379,6 +397,10 @@ static void compose_conv_forward(const gantry__compose_t *c, tensor *image_zero,
     if (gantry_shape_elements(out) == 0 || conv.image.dims[3] == 0) {
         /* a sum over no channels is 0 */
         c->outputs[0] = gantry_zeros(c->scope, c->call->out_dtypes[0], *out);
+        return;
+    }
+    if (multiplies_planes(&conv, c->call->out_dtypes[0])) {
+        c->outputs[0] = multiply_planes(&conv, c->inputs[0], c->inputs[1]);
         return;
     }
     compose_conv_leave_out_transposes(&conv);

@@ -208,6 +208,24 @@ static gantry_status_t infer_with_program(gantry__infer_t *call, gantry__infer_f
     return check_over_product(call, &shape, dtype);
 }
 
+/* The rows that images [batch, channels, height, width] have as places. */
+static gantry_status_t read_rows_of_images(const gantry__infer_t *call, const gantry_attr_t *places,
+                                           gantry_shape_t *out) {
+    const int64_t *dims = call->shapes[0]->dims;
+    int64_t rows = -1;
+    if (places->i != 2 || !gantry__sizes_fit(dims[2], places->list[0]) ||
+        !gantry__sizes_fit(dims[3], places->list[1]))
+        return gantry__refuse(
+            "images have the shape %s; attribute 'places' must be their height and width",
+            gantry__shape_text(call->shapes[0]).text);
+    if (dims[0] >= 0 && (__builtin_mul_overflow(dims[0], places->list[0], &rows) ||
+                         __builtin_mul_overflow(rows, places->list[1], &rows)))
+        return gantry__refuse("images of %s have too many places",
+                              gantry__shape_text(call->shapes[0]).text);
+    *out = GANTRY_SHAPE(rows, dims[1]);
+    return GANTRY_OK;
+}
+
 /* The result of [rows, columns] with its columns first, for rows that are the places of images. */
 static gantry_status_t infer_planes(gantry__infer_t *call, const gantry_attr_t *places) {
     const int64_t *dims = call->out_shapes[0].dims, rows = dims[0];
@@ -228,10 +246,19 @@ static gantry_status_t infer_planes(gantry__infer_t *call, const gantry_attr_t *
 
 gantry_status_t gantry__infer_fused_mat_mul(gantry__infer_t *call) {
     const gantry_attr_t *places = gantry__infer_attr(call, "places");
+    const gantry_shape_t *shapes[GANTRY__MAX_INPUTS];
+    gantry_shape_t rows;
+    gantry__infer_t own = *call;
     if (places->i == 0) return infer_with_program(call, gantry__infer_mat_mul);
+    for (uint32_t i = 0; i < call->input_count; ++i) shapes[i] = call->shapes[i];
+    own.shapes = shapes;
+    if (call->input_count > 0 && shapes[0]->rank == 4) {
+        GANTRY__TRY(read_rows_of_images(call, places, &rows));
+        shapes[0] = &rows;
+    }
     const bool is_alone = call->input_count == 2 && gantry__infer_attr(call, "program")->i == 0;
-    GANTRY__TRY(is_alone ? gantry__infer_mat_mul(call)
-                         : infer_with_program(call, gantry__infer_mat_mul));
+    GANTRY__TRY(is_alone ? gantry__infer_mat_mul(&own)
+                         : infer_with_program(&own, gantry__infer_mat_mul));
     return infer_planes(call, places);
 }
 

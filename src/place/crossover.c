@@ -116,9 +116,10 @@ double gantry__cost_of_copy(const gantry__device_cost_t *from, const gantry__dev
     return cost;
 }
 
-/* Elements of the last two dimensions. */
-static double matrix_elements(const gantry_shape_t *shape) {
+/* Elements of the last two dimensions, or of all. */
+static double matrix_elements(const gantry_shape_t *shape, bool is_batch) {
     if (shape->rank < 2) return 0;
+    if (!is_batch) return (double)gantry_shape_elements(shape);
     return (double)shape->dims[shape->rank - 1] * (double)shape->dims[shape->rank - 2];
 }
 
@@ -130,12 +131,11 @@ double gantry__operations_of(const gantry__op_def_t *op, const gantry_shape_t *a
     if (op->id != GANTRY__OP_ID_MatMul && op->id != GANTRY__OP_ID_BatchMatMul &&
         op->id != GANTRY__OP_ID__FusedMatMul)
         return 0;
-    const double product = op->id == GANTRY__OP_ID_BatchMatMul
-                               ? matrix_elements(out)
-                               : (double)gantry_shape_elements(out); /* of any order of axes */
+    const bool is_batch = op->id == GANTRY__OP_ID_BatchMatMul; /* places have any order of axes */
+    const double product = matrix_elements(out, is_batch);
     if (!(product > 0)) return 0;
     return 2 * (double)gantry_shape_elements(out) *
-           sqrt(matrix_elements(a) * matrix_elements(b) / product);
+           sqrt(matrix_elements(a, is_batch) * matrix_elements(b, is_batch) / product);
 }
 
 bool gantry__crossover_takes(const gantry_logical_device_t *device, bool require) {

@@ -165,10 +165,13 @@ TEST(bench_measures_load_and_runs) {
 
 TEST(explain_prints_nodes_with_devices) {
     expect_run(0, "$BIN/gantry model explain net.onnx --dim batch=2");
-    expect_in_output("layer");
-    expect_in_output("Gemm");
-    expect_in_output("CPU:0");
-    cJSON_Delete(read_json("$BIN/gantry model explain net.onnx --json"));
+    expect_in_output("\nlayer  Gemm  17  CPU:0  ");
+    expect_in_output("\nbest  ArgMax  17  CPU:0  ");
+    cJSON *json = read_json("$BIN/gantry model explain net.onnx --json");
+    const cJSON *node = cJSON_GetArrayItem(cJSON_GetObjectItem(json, "nodes"), 1);
+    assert_string_equal(cJSON_GetObjectItem(node, "name")->valuestring, "activation");
+    assert_string_equal(cJSON_GetObjectItem(node, "device")->valuestring, "CPU:0");
+    cJSON_Delete(json);
     cJSON_Delete(read_json("$BIN/gantry model explain net.onnx --form json"));
     expect_run(0, "$BIN/gantry model explain net.onnx --form graphviz");
     expect_in_output("digraph");

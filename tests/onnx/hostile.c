@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: An ONNX file that is not allowed, or that asks for too much, is refused by a text with its
- * path, with 64 MiB of addresses.
+/* Promise: An ONNX file that is not allowed, or that asks for too much, is refused by a text with
+ * its path, with 64 MiB of addresses.
  * Promise: The memory and the steps of reading a model are bounded by its bytes.
  * Promise: External data are read from the model's folder only, and not through links.
  * Promise: A model of which bytes are cut off or changed is read or refused, and what is read holds

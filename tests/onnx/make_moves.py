@@ -327,7 +327,7 @@ def window(rank, opset, dilates=True):
 def draw_conv():
     rank, opset = pick(1, 2, 2, 2, 3), version(7, 11, 22)
     attrs, image = window(rank, opset)
-    group, inputs, outputs = pick(1, 1, 2, 3), pick(1, 2), pick(1, 2)
+    group, inputs, outputs = pick(1, 1, 2, 3, 4), pick(1, 2), pick(1, 2)
     x = numbers([pick(1, 2), group * inputs] + image)
     w = numbers([group * outputs, inputs] + attrs["kernel_shape"])
     if R.rand() < 0.3:
@@ -340,6 +340,8 @@ def draw_conv_transpose():
     attrs, image = window(rank, opset)
     image = [min(i, 4) for i in image]
     group, inputs, outputs = pick(1, 1, 2), pick(1, 2), pick(1, 2)
+    if R.rand() < 0.3:
+        group, inputs, outputs = 3, 1, 1
     if R.rand() < 0.4:
         attrs["output_padding"] = [int(R.randint(0, s)) for s in attrs["strides"]]
     elif R.rand() < 0.4 and attrs.get("auto_pad", "NOTSET") != "VALID":

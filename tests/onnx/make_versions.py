@@ -423,7 +423,7 @@ def norm_cases():
 
 
 # ---- chains that are folded into a convolution ----
-def chain(name, filters, steps, attrs=None, op="Conv", bias=None, images=(2, 4, 5, 5), also=None, opset=15, rank=4):
+def chain(name, filters, steps, attrs=None, op="Conv", bias=None, images=(2, 4, 5, 5), also=None, opset=15, want=None):
     """A convolution, and the steps after it: (op, constants). also: the index of a step whose input is an output, too."""
     x, w = floats(*images), floats(*filters)
     tensors, names = [tensor_of("w", w)], ["x", "w"]
@@ -441,7 +441,7 @@ def chain(name, filters, steps, attrs=None, op="Conv", bias=None, images=(2, 4, 
     results = [helper.make_tensor_value_info(out, TensorProto.FLOAT, None) for out in outs]
     graph = helper.make_graph(nodes, "graph", [helper.make_tensor_value_info("x", TensorProto.FLOAT, x.shape)], results, tensors)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=IR[opset])
-    add(name, model, [x], outputs_of(model, ["x"], [x], "ort"), 1e-4, 1e-5)
+    add(name, model, [x], outputs_of(model, ["x"], [x], "ort") if want is None else [np.zeros(1, np.float32)], 1e-4, 1e-5)
 
 
 def fold_cases():
@@ -458,6 +458,7 @@ def fold_cases():
     chain("fold_transposed_groups", (4, 2, 3, 3), [norm(4)], {"group": 2}, "ConvTranspose")
     chain("fold_one_dimension", (3, 4, 3), [norm(3), ("Mul", [floats(3, 1)])], images=(2, 4, 7))
     chain("fold_volume", (3, 4, 2, 2, 2), [norm(3)], images=(1, 4, 3, 3, 3), bias=floats(3))
+    chain("refused_fold_norm", (3, 4, 3, 3), [("BatchNormalization", [floats(1)] * 4)], want=0)
     chain("fold_not_rows", (3, 4, 3, 3), [("Mul", [floats(3)]), ("Add", [floats(3, 1)])])
     chain("fold_not_wider", (3, 4, 3, 3), [("Add", [floats(2, 3, 1, 1)])], images=(1, 4, 5, 5))
     chain("fold_not_more_dimensions", (3, 4, 3, 3), [("Mul", [floats(1, 1, 3, 1, 1)])])

@@ -3,8 +3,8 @@
 # Promise: The tree keeps the limits of docs/house.md, and scripts/measure-house notices a file that does not.
 # Promise: No struct of what is shipped has more than 25 members, but those outside train/ that scripts/measure-house
 # names with a reason, which may not grow.
-# Promise: No two files of src/, backends/, kernels/, train/, tools/ and integrations/ have a static function of the
-# same name.
+# Promise: No two files of src/, backends/, kernels/, train/, onnx/, tools/ and integrations/ have a static function of
+# the same name.
 # Promise: scripts/compare-houses counts copies, circles of #include and the words of comments in a tree of C files.
 #
 # $1: sources, $2: an empty folder.

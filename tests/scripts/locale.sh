@@ -8,7 +8,7 @@
 # The command, the benches and the tests are programs, which set none.
 set -eu
 cd "$1"
-files=$(find src train backends kernels integrations/tensorflow/src -name '*.[ch]')
+files=$(find src train onnx backends kernels integrations/tensorflow/src integrations/onnxruntime/src -name '*.[ch]')
 count=$(printf '%s\n' "$files" | wc -l)
 [ "$count" -ge 500 ] || { echo "only $count source files were found in $1"; exit 1; }
 calls='(to(lower|upper)|is(alnum|alpha|blank|cntrl|digit|graph|lower|print|punct|space|upper)|strn?casecmp|strcoll|strto(d|f|ld)|atof|setlocale)'

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A graph of ONNX Runtime as an ONNX file in memory: the messages of onnx.proto, written in one
- * pass. A message's length has a fixed width and is filled in at its end, so that weights are copied
- * once; they begin at multiples of 16, where tensors can use them. */
+ * pass. A message's length has a fixed width and is filled in at its end, so that weights are
+ * copied once; they begin at multiples of 16, where tensors can use them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@
 
 /* ---- the wire ---- */
 
-static void put(ort_bytes_t *out, const void *data, size_t size) {
+static void wire_put(ort_bytes_t *out, const void *data, size_t size) {
     if (out->is_full) return;
     if (size > out->room - out->size) {
         const size_t room = 2 * out->room + size + 1024;
@@ -32,8 +32,8 @@ static void put(ort_bytes_t *out, const void *data, size_t size) {
 }
 
 static void put_varint(ort_bytes_t *out, uint64_t value) {
-    for (; value >= 0x80; value >>= 7) put(out, &(uint8_t){(uint8_t)(value | 0x80)}, 1);
-    put(out, &(uint8_t){(uint8_t)value}, 1);
+    for (; value >= 0x80; value >>= 7) wire_put(out, &(uint8_t){(uint8_t)(value | 0x80)}, 1);
+    wire_put(out, &(uint8_t){(uint8_t)value}, 1);
 }
 
 static void put_int(ort_bytes_t *out, uint32_t field, int64_t value) {
@@ -44,14 +44,14 @@ static void put_int(ort_bytes_t *out, uint32_t field, int64_t value) {
 static void put_span(ort_bytes_t *out, uint32_t field, const void *data, size_t size) {
     put_varint(out, field << 3 | 2);
     put_varint(out, size);
-    put(out, data, size);
+    wire_put(out, data, size);
 }
 
-static void put_text(ort_bytes_t *out, uint32_t field, const char *text) {
+static void wire_text(ort_bytes_t *out, uint32_t field, const char *text) {
     put_span(out, field, text, strlen(text));
 }
 
-static void put_length(uint8_t *place, uint64_t length) {
+static void fill_length(uint8_t *place, uint64_t length) {
     for (int i = 0; i < LENGTH_BYTES; ++i)
         place[i] = (uint8_t)((length >> (7 * i) & 0x7f) | (i + 1 < LENGTH_BYTES ? 0x80 : 0));
 }
@@ -60,12 +60,12 @@ static void put_length(uint8_t *place, uint64_t length) {
 static size_t begin_message(ort_bytes_t *out, uint32_t field) {
     const uint8_t zero[LENGTH_BYTES] = {0};
     put_varint(out, field << 3 | 2);
-    put(out, zero, sizeof zero);
+    wire_put(out, zero, sizeof zero);
     return out->size;
 }
 
 static void end_message(ort_bytes_t *out, size_t begin) {
-    if (!out->is_full) put_length(out->data + begin - LENGTH_BYTES, out->size - begin);
+    if (!out->is_full) fill_length(out->data + begin - LENGTH_BYTES, out->size - begin);
 }
 
 /* ---- tensors and values ---- */
@@ -90,7 +90,7 @@ static ort_status_t *write_type(const ort_provider_t *provider, const ort_tensor
             if (dims[i] >= 0)
                 put_int(out, 1, dims[i]);
             else if (names[i] && *names[i])
-                put_text(out, 2, names[i]);
+                wire_text(out, 2, names[i]);
             end_message(out, dim);
         }
         end_message(out, shape);
@@ -100,8 +100,9 @@ static ort_status_t *write_type(const ort_provider_t *provider, const ort_tensor
     return NULL;
 }
 
-static ort_status_t *write_value(const ort_provider_t *provider, uint32_t field,
-                                 const ort_value_info_t *value, bool has_type, ort_bytes_t *out) {
+static ort_status_t *put_value_info(const ort_provider_t *provider, uint32_t field,
+                                    const ort_value_info_t *value, bool has_type,
+                                    ort_bytes_t *out) {
     const ort_api_t *api = provider->api;
     const ort_type_info_t *type = NULL;
     const ort_tensor_info_t *info = NULL;
@@ -110,19 +111,19 @@ static ort_status_t *write_value(const ort_provider_t *provider, uint32_t field,
     ORT_TRY(api->GetValueInfoTypeInfo(value, &type));
     if (type && has_type) ORT_TRY(api->CastTypeInfoToTensorInfo(type, &info));
     const size_t message = begin_message(out, field);
-    put_text(out, 1, name);
+    wire_text(out, 1, name);
     if (info) ORT_TRY(write_type(provider, info, out));
     end_message(out, message);
     return NULL;
 }
 
 /* raw_data, at a multiple of ALIGNMENT: doc_string fills the bytes before it. */
-static void put_weights(ort_bytes_t *out, const void *data, size_t size) {
+static void put_raw_data(ort_bytes_t *out, const void *data, size_t size) {
     const uint8_t filler[ALIGNMENT] = {0};
     const size_t ahead = out->size + 2 + 1 + LENGTH_BYTES;
     put_span(out, 12, filler, (ALIGNMENT - ahead % ALIGNMENT) % ALIGNMENT);
     const size_t begin = begin_message(out, 9);
-    put(out, data, size);
+    wire_put(out, data, size);
     end_message(out, begin);
 }
 
@@ -146,8 +147,8 @@ static ort_status_t *write_tensor(const ort_provider_t *provider, uint32_t field
     const size_t message = begin_message(out, field);
     for (size_t i = 0; i < rank; ++i) put_int(out, 1, dims[i]);
     put_int(out, 2, type);
-    put_text(out, 8, name);
-    if (size > 0) put_weights(out, data, size);
+    wire_text(out, 8, name);
+    if (size > 0) put_raw_data(out, data, size);
     end_message(out, message);
     return NULL;
 }
@@ -164,14 +165,15 @@ static ort_status_t *write_value_as_tensor(const ort_provider_t *provider, uint3
 
 /* ---- attributes ---- */
 
-static ort_status_t *write_graph(const ort_provider_t *provider, const ort_part_t *part,
-                                 uint32_t field, uint32_t depth, ort_bytes_t *out);
+static ort_status_t *put_graph_of(const ort_provider_t *provider, const ort_part_t *part,
+                                  uint32_t field, uint32_t depth, ort_bytes_t *out);
 
 /* The number of a kind in ONNX, and the field of its values. */
 static const struct {
     uint32_t kind, field;
-} onnx_attrs[] = {[ORT_ATTR_INT] = {2, 3},    [ORT_ATTR_INTS] = {7, 8},   [ORT_ATTR_FLOAT] = {1, 2},
-                  [ORT_ATTR_FLOATS] = {6, 7}, [ORT_ATTR_STRING] = {3, 4}, [ORT_ATTR_STRINGS] = {8, 9}};
+} onnx_attrs[] = {
+    [ORT_ATTR_INT] = {2, 3},    [ORT_ATTR_INTS] = {7, 8},   [ORT_ATTR_FLOAT] = {1, 2},
+    [ORT_ATTR_FLOATS] = {6, 7}, [ORT_ATTR_STRING] = {3, 4}, [ORT_ATTR_STRINGS] = {8, 9}};
 
 /* Items of a list of 64 bits one by one; floats packed; texts, each of which ends with a zero. */
 static void put_attr_data(ort_bytes_t *out, int type, const char *data, size_t size) {
@@ -184,10 +186,10 @@ static void put_attr_data(ort_bytes_t *out, int type, const char *data, size_t s
         }
     } else if (type == ORT_ATTR_FLOAT) {
         put_varint(out, field << 3 | 5);
-        put(out, data, sizeof(float));
+        wire_put(out, data, sizeof(float));
     } else if (type == ORT_ATTR_STRINGS) {
         for (size_t at = 0; at < size; at += strlen(data + at) + 1)
-            put_text(out, field, data + at);
+            wire_text(out, field, data + at);
     } else {
         put_span(out, field, data, size);
     }
@@ -234,7 +236,7 @@ static ort_status_t *write_attr(const ort_provider_t *provider, const ort_attr_t
         return ort_fail(provider, ORT_NOT_IMPLEMENTED,
                         "the attribute '%s' is of a kind that ONNX Runtime does not give", name);
     const size_t message = begin_message(out, 5);
-    put_text(out, 1, name);
+    wire_text(out, 1, name);
     if (type == ORT_ATTR_TENSOR) {
         ORT_TRY(write_tensor_attr(provider, attr, out));
     } else {
@@ -248,7 +250,7 @@ static ort_status_t *write_attr(const ort_provider_t *provider, const ort_attr_t
 /* ---- lists of ONNX Runtime ---- */
 
 /* Makes room for count addresses; NULL with a status if memory is out. */
-static ort_status_t *make_list(const ort_provider_t *provider, size_t count, void *out_list) {
+static ort_status_t *new_addresses(const ort_provider_t *provider, size_t count, void *out_list) {
     void *list = calloc(count + 1, sizeof(void *));
     memcpy(out_list, &list, sizeof list);
     return list ? NULL : ort_fail(provider, ORT_FAIL, "out of host memory");
@@ -259,7 +261,7 @@ static ort_status_t *write_attrs(const ort_provider_t *provider, const ort_node_
     const ort_attr_t **attrs;
     size_t count;
     ORT_TRY(provider->api->Node_GetNumAttributes(node, &count));
-    ORT_TRY(make_list(provider, count, &attrs));
+    ORT_TRY(new_addresses(provider, count, &attrs));
     ort_status_t *failed = provider->api->Node_GetAttributes(node, attrs, count);
     for (size_t i = 0; i < count && !failed; ++i) failed = write_attr(provider, attrs[i], out);
     free(attrs);
@@ -270,9 +272,9 @@ static ort_status_t *write_subgraph(const ort_provider_t *provider, const ort_gr
                                     const char *name, uint32_t depth, ort_bytes_t *out) {
     const ort_part_t part = {.graph = graph, .most_weight_bytes = SIZE_MAX};
     const size_t message = begin_message(out, 5);
-    put_text(out, 1, name);
+    wire_text(out, 1, name);
     put_int(out, 20, 5);
-    ORT_TRY(write_graph(provider, &part, 6, depth, out));
+    ORT_TRY(put_graph_of(provider, &part, 6, depth, out));
     end_message(out, message);
     return NULL;
 }
@@ -284,8 +286,8 @@ static ort_status_t *write_subgraphs(const ort_provider_t *provider, const ort_n
     size_t count;
     ORT_TRY(provider->api->Node_GetNumSubgraphs(node, &count));
     if (count == 0) return NULL;
-    ORT_TRY(make_list(provider, count, &graphs));
-    ort_status_t *failed = make_list(provider, count, &names);
+    ORT_TRY(new_addresses(provider, count, &graphs));
+    ort_status_t *failed = new_addresses(provider, count, &names);
     if (!failed) failed = provider->api->Node_GetSubgraphs(node, graphs, count, names);
     for (size_t i = 0; i < count && !failed; ++i)
         failed = write_subgraph(provider, graphs[i], names[i], depth + 1, out);
@@ -305,7 +307,7 @@ static ort_status_t *list_values(const ort_provider_t *provider, const ort_node_
                                  count_values_fn count_values, get_values_fn get_values,
                                  const ort_value_info_t ***out_values, size_t *out_count) {
     ORT_TRY(count_values(node, out_count));
-    ORT_TRY(make_list(provider, *out_count, out_values));
+    ORT_TRY(new_addresses(provider, *out_count, out_values));
     ort_status_t *failed = get_values(node, *out_values, *out_count);
     if (failed) free(*out_values);
     return failed;
@@ -317,7 +319,7 @@ static ort_status_t *write_names(const ort_provider_t *provider, uint32_t field,
     for (size_t i = 0; i < count; ++i) {
         const char *name = "";
         if (values[i]) ORT_TRY(provider->api->GetValueInfoName(values[i], &name));
-        put_text(out, field, name);
+        wire_text(out, field, name);
     }
     return NULL;
 }
@@ -327,8 +329,8 @@ static ort_status_t *write_node_values(const ort_provider_t *provider, const ort
     const ort_api_t *api = provider->api;
     const ort_value_info_t **values;
     size_t count;
-    ORT_TRY(list_values(provider, node, api->Node_GetNumInputs, api->Node_GetInputs, &values,
-                        &count));
+    ORT_TRY(
+        list_values(provider, node, api->Node_GetNumInputs, api->Node_GetInputs, &values, &count));
     ort_status_t *failed = write_names(provider, 1, values, count, out);
     free(values);
     if (failed) return failed;
@@ -348,11 +350,11 @@ static ort_status_t *write_node(const ort_provider_t *provider, const ort_node_t
     ORT_TRY(api->Node_GetDomain(node, &domain));
     const size_t message = begin_message(out, 1);
     ORT_TRY(write_node_values(provider, node, out));
-    put_text(out, 3, name);
-    put_text(out, 4, op);
+    wire_text(out, 3, name);
+    wire_text(out, 4, op);
     ORT_TRY(write_attrs(provider, node, out));
     ORT_TRY(write_subgraphs(provider, node, depth, out));
-    put_text(out, 7, domain);
+    wire_text(out, 7, domain);
     end_message(out, message);
     return NULL;
 }
@@ -367,7 +369,8 @@ typedef struct name_set_t {
 
 static size_t name_place(const name_set_t *set, const char *name) {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (const char *at = name; *at; ++at) hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
+    for (const char *at = name; *at; ++at)
+        hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
     size_t i = (size_t)(hash ^ hash >> 32) & (set->room - 1);
     while (set->names[i] && strcmp(set->names[i], name) != 0) i = (i + 1) & (set->room - 1);
     return i;
@@ -385,8 +388,8 @@ static bool grow_set(name_set_t *set) {
 }
 
 /* Adds a name; *out_is_new false: it was there. */
-static ort_status_t *add_name(const ort_provider_t *provider, name_set_t *set, const char *name,
-                              bool *out_is_new) {
+static ort_status_t *name_is_new(const ort_provider_t *provider, name_set_t *set, const char *name,
+                                 bool *out_is_new) {
     if (2 * (set->count + 1) > set->room && !grow_set(set))
         return ort_fail(provider, ORT_FAIL, "out of host memory");
     const size_t i = name_place(set, name);
@@ -410,14 +413,14 @@ static ort_status_t *write_read_value(const ort_provider_t *provider, const ort_
     if (!value) return NULL;
     ORT_TRY(api->GetValueInfoName(value, &name));
     if (!*name) return NULL;
-    ORT_TRY(add_name(provider, set, name, &is_new));
+    ORT_TRY(name_is_new(provider, set, name, &is_new));
     if (!is_new) return NULL;
     ORT_TRY(api->ValueInfo_IsConstantInitializer(value, &is_constant));
     if (is_constant) ORT_TRY(api->ValueInfo_GetInitializerValue(value, &tensor));
     if (tensor) ORT_TRY(api->GetTensorSizeInBytes(tensor, &size));
     if (tensor && size <= part->most_weight_bytes)
         return write_value_as_tensor(provider, 5, name, tensor, out);
-    return part->inputs ? NULL : write_value(provider, 11, value, true, out);
+    return part->inputs ? NULL : put_value_info(provider, 11, value, true, out);
 }
 
 static ort_status_t *write_read_values(const ort_provider_t *provider, const ort_part_t *part,
@@ -438,8 +441,8 @@ static ort_status_t *write_read_values(const ort_provider_t *provider, const ort
     return NULL;
 }
 
-static ort_status_t *add_outputs(const ort_provider_t *provider, const ort_node_t *node,
-                                 name_set_t *set) {
+static ort_status_t *know_outputs(const ort_provider_t *provider, const ort_node_t *node,
+                                  name_set_t *set) {
     const ort_api_t *api = provider->api;
     const ort_value_info_t **values;
     size_t count;
@@ -450,7 +453,7 @@ static ort_status_t *add_outputs(const ort_provider_t *provider, const ort_node_
         const char *name;
         bool is_new;
         if (values[i]) failed = api->GetValueInfoName(values[i], &name);
-        if (values[i] && !failed) failed = add_name(provider, set, name, &is_new);
+        if (values[i] && !failed) failed = name_is_new(provider, set, name, &is_new);
     }
     free(values);
     return failed;
@@ -459,26 +462,26 @@ static ort_status_t *add_outputs(const ort_provider_t *provider, const ort_node_
 /* ---- graphs ---- */
 
 static ort_status_t *write_ends(const ort_provider_t *provider, uint32_t field,
-                                const ort_value_info_t *const *values, size_t count,
-                                bool has_types, ort_bytes_t *out) {
+                                const ort_value_info_t *const *values, size_t count, bool has_types,
+                                ort_bytes_t *out) {
     for (size_t i = 0; i < count; ++i)
-        if (values[i]) ORT_TRY(write_value(provider, field, values[i], has_types, out));
+        if (values[i]) ORT_TRY(put_value_info(provider, field, values[i], has_types, out));
     return NULL;
 }
 
 /* The nodes of a group, and what they read. Values that the group makes are not read. */
-static ort_status_t *write_group(const ort_provider_t *provider, const ort_part_t *part,
-                                 uint32_t depth, ort_bytes_t *out) {
+static ort_status_t *put_group(const ort_provider_t *provider, const ort_part_t *part,
+                               uint32_t depth, ort_bytes_t *out) {
     name_set_t set = {0};
     ort_status_t *failed = NULL;
     bool is_new;
     for (size_t i = 0; i < part->input_count && !failed; ++i) {
         const char *name;
         failed = provider->api->GetValueInfoName(part->inputs[i], &name);
-        if (!failed) failed = add_name(provider, &set, name, &is_new);
+        if (!failed) failed = name_is_new(provider, &set, name, &is_new);
     }
     for (size_t i = 0; i < part->node_count && !failed; ++i)
-        failed = add_outputs(provider, part->nodes[i], &set);
+        failed = know_outputs(provider, part->nodes[i], &set);
     for (size_t i = 0; i < part->node_count && !failed; ++i)
         failed = write_read_values(provider, part, part->nodes[i], &set, out);
     for (size_t i = 0; i < part->node_count && !failed; ++i)
@@ -498,8 +501,8 @@ static ort_status_t *write_whole(const ort_provider_t *provider, const ort_graph
     ORT_TRY(api->Graph_GetNumInputs(graph, &counts[1]));
     ORT_TRY(api->Graph_GetNumOutputs(graph, &counts[2]));
     ORT_TRY(api->Graph_GetNumNodes(graph, &counts[3]));
-    ORT_TRY(make_list(provider, counts[0] + counts[1] + counts[2], &values));
-    ort_status_t *failed = make_list(provider, counts[3], &nodes);
+    ORT_TRY(new_addresses(provider, counts[0] + counts[1] + counts[2], &values));
+    ort_status_t *failed = new_addresses(provider, counts[3], &nodes);
     const ort_value_info_t **inputs = values + counts[0], **outputs = inputs + counts[1];
     if (!failed) failed = api->Graph_GetInitializers(graph, values, counts[0]);
     if (!failed) failed = api->Graph_GetInputs(graph, inputs, counts[1]);
@@ -521,18 +524,18 @@ static ort_status_t *write_whole(const ort_provider_t *provider, const ort_graph
     return failed;
 }
 
-static ort_status_t *write_graph(const ort_provider_t *provider, const ort_part_t *part,
-                                 uint32_t field, uint32_t depth, ort_bytes_t *out) {
+static ort_status_t *put_graph_of(const ort_provider_t *provider, const ort_part_t *part,
+                                  uint32_t field, uint32_t depth, ort_bytes_t *out) {
     if (depth > MOST_DEPTH)
         return ort_fail(provider, ORT_NOT_IMPLEMENTED,
                         "graphs are nested more than %d deep; %d are accepted", MOST_DEPTH,
                         MOST_DEPTH);
     const size_t message = begin_message(out, field);
-    put_text(out, 2, "graph");
+    wire_text(out, 2, "graph");
     if (part->nodes) {
         ORT_TRY(write_ends(provider, 11, part->inputs, part->input_count, true, out));
         ORT_TRY(write_ends(provider, 12, part->outputs, part->output_count, true, out));
-        ORT_TRY(write_group(provider, part, depth, out));
+        ORT_TRY(put_group(provider, part, depth, out));
     } else {
         ORT_TRY(write_whole(provider, part->graph, depth, out));
     }
@@ -552,7 +555,7 @@ static ort_status_t *write_opsets(const ort_provider_t *provider, const ort_grap
     ORT_TRY(provider->api->Graph_GetOperatorSets(graph, domains, versions, count));
     for (size_t i = 0; i < count; ++i) {
         const size_t message = begin_message(out, 8);
-        put_text(out, 1, domains[i]);
+        wire_text(out, 1, domains[i]);
         put_int(out, 2, versions[i]);
         end_message(out, message);
     }
@@ -563,6 +566,6 @@ ort_status_t *ort_write_model(const ort_provider_t *provider, const ort_part_t *
                               ort_bytes_t *out) {
     put_int(out, 1, IR_VERSION);
     ORT_TRY(write_opsets(provider, part->graph, out));
-    ORT_TRY(write_graph(provider, part, 7, 0, out));
+    ORT_TRY(put_graph_of(provider, part, 7, 0, out));
     return out->is_full ? ort_fail(provider, ORT_FAIL, "out of host memory") : NULL;
 }

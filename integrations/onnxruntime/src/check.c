@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether Gantry has a node: its types, and a model of this node, which libgantry_onnx takes or
- * refuses by its own rules. Weights are not copied for that. */
+/* Whether Gantry has nodes: their types, and a model of them, which libgantry_onnx takes or refuses
+ * by its own rules. Weights are not copied for that. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +19,8 @@ static bool type_is_taken(int type) {
 }
 
 /* *out_why: NULL if the value is taken. */
-static ort_status_t *check_value(const ort_provider_t *provider, const ort_value_info_t *value,
-                                 const char **out_why) {
+static ort_status_t *refuse_ort_value(const ort_provider_t *provider, const ort_value_info_t *value,
+                                      const char **out_why) {
     const ort_api_t *api = provider->api;
     const ort_type_info_t *type = NULL;
     const ort_tensor_info_t *info = NULL;
@@ -44,72 +44,85 @@ static ort_status_t *check_value(const ort_provider_t *provider, const ort_value
 typedef ort_status_t *(*values_fn)(const ort_node_t *node, const ort_value_info_t **out_values,
                                    size_t count);
 
-static ort_status_t *check_values(const ort_provider_t *provider, const ort_node_t *node,
-                                  size_t count, values_fn get_values, const char **out_why) {
+static ort_status_t *refuse_ort_values(const ort_provider_t *provider, const ort_node_t *node,
+                                       size_t count, values_fn get_values, const char **out_why) {
     const ort_value_info_t **values = calloc(count + 1, sizeof *values);
     if (!values) return ort_fail(provider, ORT_FAIL, "out of host memory");
     ort_status_t *failed = get_values(node, values, count);
     for (size_t i = 0; i < count && !failed && !*out_why; ++i)
-        failed = check_value(provider, values[i], out_why);
+        failed = refuse_ort_value(provider, values[i], out_why);
     free(values);
     return failed;
 }
 
-static ort_status_t *check_types(const ort_provider_t *provider, const ort_node_t *node,
-                                 const char **out_why) {
+static ort_status_t *refuse_types(const ort_provider_t *provider, const ort_node_t *node,
+                                  const char **out_why) {
     const ort_api_t *api = provider->api;
     size_t inputs, outputs, implicit;
     *out_why = NULL;
     ORT_TRY(api->Node_GetNumInputs(node, &inputs));
     ORT_TRY(api->Node_GetNumOutputs(node, &outputs));
     ORT_TRY(api->Node_GetNumImplicitInputs(node, &implicit));
-    ORT_TRY(check_values(provider, node, inputs, api->Node_GetInputs, out_why));
+    ORT_TRY(refuse_ort_values(provider, node, inputs, api->Node_GetInputs, out_why));
     if (!*out_why)
-        ORT_TRY(check_values(provider, node, implicit, api->Node_GetImplicitInputs, out_why));
+        ORT_TRY(refuse_ort_values(provider, node, implicit, api->Node_GetImplicitInputs, out_why));
     if (!*out_why)
-        ORT_TRY(check_values(provider, node, outputs, api->Node_GetOutputs, out_why));
+        ORT_TRY(refuse_ort_values(provider, node, outputs, api->Node_GetOutputs, out_why));
     return NULL;
 }
 
+/* A model of these nodes, whose outputs are those of the last one. */
 static ort_status_t *write_tried(const ort_provider_t *provider, const ort_graph_t *graph,
-                                 const ort_node_t *node, ort_bytes_t *bytes) {
+                                 const ort_node_t *const *nodes, size_t node_count,
+                                 ort_bytes_t *bytes) {
+    const ort_node_t *last = nodes[node_count - 1];
     size_t count;
-    ORT_TRY(provider->api->Node_GetNumOutputs(node, &count));
+    ORT_TRY(provider->api->Node_GetNumOutputs(last, &count));
     const ort_value_info_t **outputs = calloc(count + 1, sizeof *outputs);
-    if (!outputs) return ort_fail(provider, ORT_FAIL, "out of host memory");
+    if (!outputs) return ort_fail(provider, ORT_FAIL, "Gantry: out of host memory");
     const ort_part_t part = {.graph = graph,
-                             .nodes = &node,
-                             .node_count = 1,
+                             .nodes = nodes,
+                             .node_count = node_count,
                              .outputs = outputs,
                              .output_count = count,
                              .most_weight_bytes = MOST_TRIED_BYTES};
-    ort_status_t *failed = provider->api->Node_GetOutputs(node, outputs, count);
+    ort_status_t *failed = provider->api->Node_GetOutputs(last, outputs, count);
     if (!failed) failed = ort_write_model(provider, &part, bytes);
     free(outputs);
     return failed;
 }
 
-ort_status_t *ort_check_node(const ort_provider_t *provider, const ort_graph_t *graph,
-                             const ort_node_t *node, char *text, size_t size, bool *out_has) {
+/* Whether libgantry_onnx takes a model of these nodes; else text gets the reason. */
+static bool try_nodes(const ort_provider_t *provider, const ort_graph_t *graph,
+                      const ort_node_t *const *nodes, size_t count, char *text, size_t size) {
     gantry_onnx_model_t *model = NULL;
     ort_bytes_t bytes = {0};
-    const char *why;
+    bool is_taken = false;
+    ort_status_t *failed = write_tried(provider, graph, nodes, count, &bytes);
+    if (failed) {
+        (void)snprintf(text, size, "%s", provider->api->GetErrorMessage(failed));
+        provider->api->ReleaseStatus(failed);
+    } else {
+        is_taken = gantry_onnx_model_load_bytes(provider->runtime, "ONNX Runtime", bytes.data,
+                                                bytes.size, NULL, &model) == GANTRY_OK;
+        if (!is_taken) (void)snprintf(text, size, "%s", gantry_last_message());
+        gantry_onnx_model_release(model);
+    }
+    free(bytes.data);
+    return is_taken;
+}
+
+ort_status_t *ort_check_nodes(const ort_provider_t *provider, const ort_graph_t *graph,
+                              const ort_node_t *const *nodes, size_t count, char *text, size_t size,
+                              bool *out_has) {
     *out_has = false;
-    ORT_TRY(check_types(provider, node, &why));
-    if (why) {
+    for (size_t i = 0; i < count; ++i) {
+        const char *why;
+        ORT_TRY(refuse_types(provider, nodes[i], &why));
+        if (!why) continue;
         (void)snprintf(text, size, "%s", why);
         return NULL;
     }
-    ort_status_t *failed = write_tried(provider, graph, node, &bytes);
-    if (!failed) {
-        *out_has = gantry_onnx_model_load_bytes(provider->runtime, "ONNX Runtime", bytes.data,
-                                                bytes.size, NULL, &model) == GANTRY_OK;
-        if (!*out_has) (void)snprintf(text, size, "%s", gantry_last_message());
-        gantry_onnx_model_release(model);
-    } else {
-        (void)snprintf(text, size, "%s", provider->api->GetErrorMessage(failed));
-        provider->api->ReleaseStatus(failed);
-    }
-    free(bytes.data);
+    *out_has = count > 0 && try_nodes(provider, graph, nodes, count, text, size);
     return NULL;
 }

@@ -46,11 +46,17 @@ static ort_status_t *note_left(claim_t *claim, const ort_node_t *node, const cha
     return NULL;
 }
 
+/* Most graphs are taken as a whole; else each node is tried by itself. */
 static ort_status_t *check_all(claim_t *claim) {
+    char reason[REASON_BYTES] = "";
+    bool has_all;
+    ORT_TRY(ort_check_nodes(claim->provider, claim->graph, claim->nodes, claim->count, reason,
+                            sizeof reason, &has_all));
     for (size_t i = 0; i < claim->count; ++i) {
-        char reason[REASON_BYTES] = "";
-        ORT_TRY(ort_check_node(claim->provider, claim->graph, claim->nodes[i], reason,
-                               sizeof reason, &claim->wanted[i]));
+        claim->wanted[i] = has_all;
+        if (!has_all)
+            ORT_TRY(ort_check_nodes(claim->provider, claim->graph, &claim->nodes[i], 1, reason,
+                                    sizeof reason, &claim->wanted[i]));
         if (!claim->wanted[i]) ORT_TRY(note_left(claim, claim->nodes[i], reason));
     }
     return NULL;

@@ -22,14 +22,14 @@ typedef struct fused_t {
 /* Types of ONNX by number. */
 static gantry_dtype_t dtype_of(int type) {
     static const gantry_dtype_t dtypes[] = {
-        [1] = GANTRY_FLOAT32, [2] = GANTRY_UINT8,    [3] = GANTRY_INT8,     [4] = GANTRY_UINT16,
-        [5] = GANTRY_INT16,   [6] = GANTRY_INT32,    [7] = GANTRY_INT64,    [9] = GANTRY_BOOL,
+        [1] = GANTRY_FLOAT32,  [2] = GANTRY_UINT8,    [3] = GANTRY_INT8,    [4] = GANTRY_UINT16,
+        [5] = GANTRY_INT16,    [6] = GANTRY_INT32,    [7] = GANTRY_INT64,   [9] = GANTRY_BOOL,
         [10] = GANTRY_FLOAT16, [11] = GANTRY_FLOAT64, [12] = GANTRY_UINT32, [13] = GANTRY_UINT64,
         [16] = GANTRY_BFLOAT16};
     return type >= 0 && type <= 16 ? dtypes[type] : GANTRY_DTYPE_NONE;
 }
 
-static ort_status_t *describe_input(const fused_t *fused, const ort_value_t *value,
+static ort_status_t *read_ort_shape(const fused_t *fused, const ort_value_t *value,
                                     gantry_dtype_t *out_dtype, gantry_shape_t *out_shape) {
     const ort_api_t *api = fused->provider->api;
     ort_tensor_info_t *info;
@@ -40,9 +40,9 @@ static ort_status_t *describe_input(const fused_t *fused, const ort_value_t *val
     ort_status_t *failed = api->GetTensorElementType(info, &type);
     if (!failed) failed = api->GetDimensionsCount(info, &rank);
     if (!failed && rank > GANTRY_MAX_RANK)
-        failed = ort_fail(fused->provider, ORT_INVALID_ARGUMENT,
-                          "an input has %zu dimensions; at most %d are accepted", rank,
-                          GANTRY_MAX_RANK);
+        failed =
+            ort_fail(fused->provider, ORT_INVALID_ARGUMENT,
+                     "an input has %zu dimensions; at most %d are accepted", rank, GANTRY_MAX_RANK);
     if (!failed) failed = api->GetDimensions(info, out_shape->dims, rank);
     api->ReleaseTensorTypeAndShapeInfo(info);
     out_shape->rank = (int32_t)rank;
@@ -51,9 +51,9 @@ static ort_status_t *describe_input(const fused_t *fused, const ort_value_t *val
 }
 
 /* Failures of Gantry stay in the scope. */
-static ort_status_t *take_input(const fused_t *fused, gantry_scope_t *scope,
-                                ort_kernel_context_t *context, size_t i,
-                                const gantry_tensor_t **out_tensor) {
+static ort_status_t *tensor_of_ort(const fused_t *fused, gantry_scope_t *scope,
+                                   ort_kernel_context_t *context, size_t i,
+                                   const gantry_tensor_t **out_tensor) {
     const ort_api_t *api = fused->provider->api;
     const ort_value_t *value = NULL;
     gantry_dtype_t dtype;
@@ -63,7 +63,7 @@ static ort_status_t *take_input(const fused_t *fused, gantry_scope_t *scope,
     *out_tensor = NULL;
     ORT_TRY(api->KernelContext_GetInput(context, i, &value));
     if (!value) return NULL;
-    ORT_TRY(describe_input(fused, value, &dtype, &shape));
+    ORT_TRY(read_ort_shape(fused, value, &dtype, &shape));
     ORT_TRY(api->GetTensorSizeInBytes(value, &size));
     if (size > 0) ORT_TRY(api->GetTensorData(value, &data));
     *out_tensor = gantry_constant(scope, dtype, shape, data ? data : "", size);
@@ -88,7 +88,7 @@ static ort_status_t *run_in_scope(const fused_t *fused, gantry_scope_t *scope,
                                   ort_kernel_context_t *context, const gantry_tensor_t **inputs,
                                   const gantry_tensor_t **outputs) {
     for (size_t i = 0; i < fused->input_count; ++i)
-        ORT_TRY(take_input(fused, scope, context, i, &inputs[i]));
+        ORT_TRY(tensor_of_ort(fused, scope, context, i, &inputs[i]));
     const gantry_status_t status = gantry_onnx_model_run(
         fused->model, scope, inputs, fused->input_count, outputs, fused->output_count);
     if (status != GANTRY_OK)
@@ -130,9 +130,9 @@ static void fused_end(ort_compute_t *self, void *state) {
 /* ---- compiling ---- */
 
 /* The nodes of the group, with the inputs and outputs of the node that takes its place. */
-static ort_status_t *write_fused(fused_t *fused, const ort_graph_t *graph, const ort_node_t *node,
-                                 const ort_value_info_t **values, const ort_node_t **nodes,
-                                 size_t node_count) {
+static ort_status_t *put_fused(fused_t *fused, const ort_graph_t *graph, const ort_node_t *node,
+                               const ort_value_info_t **values, const ort_node_t **nodes,
+                               size_t node_count) {
     const ort_api_t *api = fused->provider->api;
     const ort_part_t part = {.graph = graph,
                              .nodes = nodes,
@@ -151,8 +151,7 @@ static ort_status_t *write_fused(fused_t *fused, const ort_graph_t *graph, const
 static ort_status_t *compile_fused(fused_t *fused, const ort_graph_t *graph,
                                    const ort_node_t *node) {
     const ort_api_t *api = fused->provider->api;
-    const gantry_onnx_options_t options = {.struct_size = sizeof options,
-                                           .device = fused->device};
+    const gantry_onnx_options_t options = {.struct_size = sizeof options, .device = fused->device};
     size_t node_count;
     ORT_TRY(api->Node_GetNumInputs(node, &fused->input_count));
     ORT_TRY(api->Node_GetNumOutputs(node, &fused->output_count));
@@ -160,9 +159,9 @@ static ort_status_t *compile_fused(fused_t *fused, const ort_graph_t *graph,
     const ort_value_info_t **values =
         calloc(fused->input_count + fused->output_count + 1, sizeof *values);
     const ort_node_t **nodes = calloc(node_count + 1, sizeof *nodes);
-    ort_status_t *failed =
-        values && nodes ? write_fused(fused, graph, node, values, nodes, node_count)
-                        : ort_fail(fused->provider, ORT_FAIL, "Gantry: out of host memory");
+    ort_status_t *failed = values && nodes
+                               ? put_fused(fused, graph, node, values, nodes, node_count)
+                               : ort_fail(fused->provider, ORT_FAIL, "Gantry: out of host memory");
     free(values);
     free(nodes);
     if (failed) return failed;

@@ -69,7 +69,7 @@ static ort_status_t *take_option(session_t *session, const char *name, const cha
     return NULL;
 }
 
-static ort_status_t *take_options(session_t *session, const ort_session_options_t *options) {
+static ort_status_t *read_ep_options(session_t *session, const ort_session_options_t *options) {
     const ort_api_t *api = session->provider->api;
     const size_t prefix = strlen(OPTION_PREFIX);
     const char *const *keys, *const *values;
@@ -87,14 +87,13 @@ static ort_status_t *take_options(session_t *session, const ort_session_options_
 }
 
 /* A device that is not there is refused now, not by the first run. */
-static ort_status_t *check_device(const session_t *session) {
+static ort_status_t *try_ort_device(const session_t *session) {
     gantry_scope_t *scope = gantry_scope_begin(session->provider->runtime, session->device);
     const gantry_status_t status = scope ? gantry_scope_status(scope) : GANTRY_RESOURCE_EXHAUSTED;
-    ort_status_t *failed =
-        status == GANTRY_OK
-            ? NULL
-            : ort_fail_as(session->provider, status,
-                          scope ? gantry_scope_message(scope) : gantry_last_message());
+    ort_status_t *failed = status == GANTRY_OK ? NULL
+                                               : ort_fail_as(session->provider, status,
+                                                             scope ? gantry_scope_message(scope)
+                                                                   : gantry_last_message());
     if (scope) (void)gantry_scope_end(scope);
     return failed;
 }
@@ -113,8 +112,8 @@ ort_status_t *ort_ep_create(ort_provider_t *provider, const char *device,
     session->provider = ort_provider_retain(provider);
     session->logger = logger;
     ort_status_t *failed = take_option(session, "device", device);
-    if (!failed) failed = take_options(session, options);
-    if (!failed) failed = check_device(session);
+    if (!failed) failed = read_ep_options(session, options);
+    if (!failed) failed = try_ort_device(session);
     if (failed)
         ort_ep_release(&session->base);
     else

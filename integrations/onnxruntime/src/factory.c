@@ -40,9 +40,9 @@ static const char *factory_version(const ort_factory_t *self) {
 
 /* ---- devices ---- */
 
-static ort_status_t *add_device(provider_factory_t *factory, const ort_hardware_t *hardware,
-                                const char *name, const char *hardware_name,
-                                ort_ep_device_t **out_device) {
+static ort_status_t *make_ort_device(provider_factory_t *factory, const ort_hardware_t *hardware,
+                                     const char *name, const char *hardware_name,
+                                     ort_ep_device_t **out_device) {
     const ort_provider_t *provider = factory->provider;
     ort_hardware_t *made = NULL;
     ort_pairs_t *metadata = NULL;
@@ -51,9 +51,9 @@ static ort_status_t *add_device(provider_factory_t *factory, const ort_hardware_
     provider->api->AddKeyValuePair(metadata, DEVICE_KEY, name);
     provider->api->AddKeyValuePair(metadata, "name", hardware_name);
     if (!hardware) {
-        failed = provider->ep_api->CreateHardwareDevice(
-            ORT_DEVICE_GPU, VENDOR_ID, (uint32_t)factory->hardware_count, "Gantry", metadata,
-            &made);
+        failed = provider->ep_api->CreateHardwareDevice(ORT_DEVICE_GPU, VENDOR_ID,
+                                                        (uint32_t)factory->hardware_count, "Gantry",
+                                                        metadata, &made);
         if (!failed) factory->hardware[factory->hardware_count++] = made;
     }
     if (!failed)
@@ -68,8 +68,8 @@ static ort_status_t *add_gpus(provider_factory_t *factory, ort_ep_device_t **out
     const gantry_logical_device_t *devices[ORT_MOST_DEVICES];
     size_t found = 0;
     char name[32];
-    const gantry_status_t status = gantry_list_logical_devices(
-        factory->provider->runtime, "GPU", ORT_MOST_DEVICES, devices, &found);
+    const gantry_status_t status = gantry_list_logical_devices(factory->provider->runtime, "GPU",
+                                                               ORT_MOST_DEVICES, devices, &found);
     if (status != GANTRY_OK) return ort_fail_as(factory->provider, status, gantry_last_message());
     for (size_t i = 0; i < found && i < ORT_MOST_DEVICES && *count < room; ++i) {
         gantry_device_details_t details = {.struct_size = sizeof details};
@@ -77,8 +77,9 @@ static ort_status_t *add_gpus(provider_factory_t *factory, ort_ep_device_t **out
         (void)snprintf(name, sizeof name, "/GPU:%zu", i);
         (void)gantry_get_device_details(factory->provider->runtime,
                                         gantry_logical_device_physical(devices[i]), &details);
-        ORT_TRY(add_device(factory, NULL, name, details.hardware_name ? details.hardware_name : "",
-                           &out_devices[*count]));
+        ORT_TRY(make_ort_device(factory, NULL, name,
+                                details.hardware_name ? details.hardware_name : "",
+                                &out_devices[*count]));
         ++*count;
     }
     return NULL;
@@ -93,7 +94,7 @@ static ort_status_t *factory_devices(ort_factory_t *self, const ort_hardware_t *
     ORT_TRY(add_gpus(factory, out_devices, room, out_count));
     for (size_t i = 0; i < hardware_count && provider->offers_cpu && *out_count < room; ++i) {
         if (provider->api->HardwareDevice_Type(hardware[i]) != ORT_DEVICE_CPU) continue;
-        ORT_TRY(add_device(factory, hardware[i], "/CPU:0", "CPU", &out_devices[*out_count]));
+        ORT_TRY(make_ort_device(factory, hardware[i], "/CPU:0", "CPU", &out_devices[*out_count]));
         ++*out_count;
         break;
     }
@@ -104,8 +105,8 @@ static ort_status_t *factory_devices(ort_factory_t *self, const ort_hardware_t *
 
 static ort_status_t *factory_begin(ort_factory_t *self, const ort_hardware_t *const *hardware,
                                    const ort_pairs_t *const *metadata, size_t count,
-                                   const ort_session_options_t *options,
-                                   const ort_logger_t *logger, ort_ep_t **out_ep) {
+                                   const ort_session_options_t *options, const ort_logger_t *logger,
+                                   ort_ep_t **out_ep) {
     const provider_factory_t *factory = (const provider_factory_t *)self;
     const ort_provider_t *provider = factory->provider;
     const char *device =

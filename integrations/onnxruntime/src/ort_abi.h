@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The interface between ONNX Runtime and a provider in a file of its own, as far as it is used:
- * facts of onnxruntime_c_api.h and onnxruntime_ep_c_api.h at API 24, the first one that the provider
- * works with. Tables and structs only grow at their ends, and each that the provider fills begins
- * with the version whose members it has, so ONNX Runtime calls no younger one.
+ * facts of onnxruntime_c_api.h and onnxruntime_ep_c_api.h at API 24, the first one that the
+ * provider works with. Tables and structs only grow at their ends, and each that the provider
+ * fills begins with the version whose members it has, so ONNX Runtime calls no younger one.
  *
  * Owner: ONNX Runtime has its tables. Threads: constant. */
 #ifndef GANTRY_ORT_ABI_H
@@ -37,12 +37,7 @@ typedef struct ort_compute_t ort_compute_t;
 
 /* Statuses. A provider's own code, 11, makes ONNX Runtime run the model on its CPU without a word
  * to the program: it is not used. */
-enum {
-    ORT_FAIL = 1,
-    ORT_INVALID_ARGUMENT = 2,
-    ORT_RUNTIME_EXCEPTION = 6,
-    ORT_NOT_IMPLEMENTED = 9
-};
+enum { ORT_FAIL = 1, ORT_INVALID_ARGUMENT = 2, ORT_RUNTIME_EXCEPTION = 6, ORT_NOT_IMPLEMENTED = 9 };
 enum { ORT_DEVICE_CPU = 0, ORT_DEVICE_GPU = 1 };
 enum { ORT_LOG_INFO = 1, ORT_LOG_WARNING = 2 };
 /* Kinds of attributes. */
@@ -111,9 +106,8 @@ struct ort_ep_t {
     const char *(*GetName)(const ort_ep_t *self);
     ort_status_t *(*GetCapability)(ort_ep_t *self, const ort_graph_t *graph,
                                    ort_support_t *support);
-    ort_status_t *(*Compile)(ort_ep_t *self, const ort_graph_t **graphs,
-                             const ort_node_t **fused, size_t count, ort_compute_t **out_computes,
-                             ort_node_t **out_contexts);
+    ort_status_t *(*Compile)(ort_ep_t *self, const ort_graph_t **graphs, const ort_node_t **fused,
+                             size_t count, ort_compute_t **out_computes, ort_node_t **out_contexts);
     void (*ReleaseNodeComputeInfos)(ort_ep_t *self, ort_compute_t **computes, size_t count);
     void (*skipped[9])(void); /* Layouts, options, runs, allocators, streams, compiled models. */
     ort_status_t *(*IsConcurrentRunSupported)(ort_ep_t *self, bool *out_is);

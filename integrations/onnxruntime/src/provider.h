@@ -42,14 +42,13 @@ void ort_provider_release(ort_provider_t *provider);
 ort_status_t *ort_fail(const ort_provider_t *provider, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* The status of Gantry with the thread's last message. */
-ort_status_t *ort_fail_as(const ort_provider_t *provider, gantry_status_t status,
-                          const char *text);
+ort_status_t *ort_fail_as(const ort_provider_t *provider, gantry_status_t status, const char *text);
 
 /* Hands a failure of ONNX Runtime on. */
-#define ORT_TRY(expression)                  \
-    do {                                     \
+#define ORT_TRY(expression)                   \
+    do {                                      \
         ort_status_t *failed_ = (expression); \
-        if (failed_) return failed_;         \
+        if (failed_) return failed_;          \
     } while (0)
 
 /* ---- factory.c ---- */
@@ -90,9 +89,10 @@ ort_status_t *ort_write_model(const ort_provider_t *provider, const ort_part_t *
                               ort_bytes_t *out);
 
 /* ---- check.c ---- */
-/* Whether Gantry has a node: *out_reason is "" then, else why not; text is room for it. */
-ort_status_t *ort_check_node(const ort_provider_t *provider, const ort_graph_t *graph,
-                             const ort_node_t *node, char *text, size_t size, bool *out_has);
+/* Whether Gantry has all of these nodes of a graph; else text gets the first reason. */
+ort_status_t *ort_check_nodes(const ort_provider_t *provider, const ort_graph_t *graph,
+                              const ort_node_t *const *nodes, size_t count, char *text, size_t size,
+                              bool *out_has);
 
 /* ---- claim.c ---- */
 /* Tells ONNX Runtime the groups of nodes of a graph. report: NULL, or a file that gets lines. */

@@ -13,12 +13,12 @@ enum { GANTRY__LAYOUT_NUMBERS = 8 };
 
 /* How a window's kernel for images whose channels come first compares with that for channels
  * last. */
-typedef enum gantry__planes_t {
+typedef enum gantry__layout_planes_t {
     GANTRY__PLANES_SLOW,   /* takes longer by more than two transposes */
     GANTRY__PLANES_SLOWER, /* by half as much as the transposes: pools on processors */
     GANTRY__PLANES_ALIKE,  /* pools on cards */
     GANTRY__PLANES_FASTER  /* depthwise convolutions of few channels */
-} gantry__planes_t;
+} gantry__layout_planes_t;
 
 /* A stored tensor that has a value's elements. */
 typedef struct gantry__layout_form_t {
@@ -32,7 +32,7 @@ typedef struct gantry__layout_t {
     gantry__graph_t *graph;
     size_t node_count, value_count; /* when the pass began */
     bool *is_free;                  /* by node: may take and give other orders */
-    uint8_t *planes;                /* by node that is a window: gantry__planes_t */
+    uint8_t *planes;                /* by node that is a window: gantry__layout_planes_t */
     gantry__order_t *wanted;        /* by value: the order that a later node wants; 0: none */
     bool *is_wanted_same;           /* by value: a later node wants it as the body has it */
     gantry__order_t *needed;        /* by value: the order that a later node must have; 0: none */

@@ -25,7 +25,10 @@
 #include "run/call_op.h"
 #include "run/dispatch.h"
 
+#include "ops/type_rows.h"
+
 #define FEW_CHANNELS 16 /* fill no vector */
+#define FEW_PLACES 16   /* of a row: with fewer, pools of planes take longer than two transposes */
 #define MOST_COLUMNS 16 /* of a filter for planes, and MOST_TAPS elements */
 #define MOST_TAPS 128
 
@@ -297,16 +300,21 @@ static bool planes_are_faster(const gantry__graph_t *graph, const gantry__node_t
            filter[0] * filter[1] <= MOST_TAPS && (dims[1] < FEW_CHANNELS || dims[1] < dims[3]);
 }
 
-static gantry__planes_t planes_compare(const gantry__graph_t *graph, const gantry__node_t *node,
-                                       const gantry_logical_device_t *device) {
+static gantry__layout_planes_t planes_compare(const gantry__graph_t *graph,
+                                              const gantry__node_t *node,
+                                              const gantry_logical_device_t *device) {
+    const gantry__value_t *result = &graph->values[node->first_output];
     switch (node->op->id) {
         case GANTRY__OP_ID_DepthwiseConv2dNative:
             return device->synchronous && planes_are_faster(graph, node) ? GANTRY__PLANES_FASTER
                                                                          : GANTRY__PLANES_SLOW;
         case GANTRY__OP_ID_MaxPool:
         case GANTRY__OP_ID_AvgPool:
-            return device->info.type == GANTRY_DEVICE_TYPE_CPU ? GANTRY__PLANES_SLOWER
-                                                               : GANTRY__PLANES_ALIKE;
+            if (device->info.type != GANTRY_DEVICE_TYPE_CPU) return GANTRY__PLANES_ALIKE;
+            return GANTRY__TYPE_IS(result->dtype, FLOATING) &&
+                           (result->shape.dims[3] < 0 || result->shape.dims[3] >= FEW_PLACES)
+                       ? GANTRY__PLANES_SLOWER
+                       : GANTRY__PLANES_SLOW;
         default: return GANTRY__PLANES_SLOW;
     }
 }

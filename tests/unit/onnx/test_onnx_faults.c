@@ -5,6 +5,8 @@
  * device other than the host share it. */
 #define _GNU_SOURCE
 
+#include <stdatomic.h>
+
 #include "need_opencl.h"
 #include "onnx_net.h"
 #include "train_heap.h"
@@ -49,6 +51,54 @@ TEST(a_model_works_after_a_run_without_memory) {
 }
 
 /* ---- memory ---- */
+
+/* ---- the runtime's memory ---- */
+
+static atomic_long runtime_left; /* Allocations until all fail; below 0: none fails. */
+
+static void *count_down(void *user, void *ptr, size_t old_bytes, size_t new_bytes) {
+    (void)user, (void)old_bytes;
+    if (new_bytes == 0) {
+        free(ptr);
+        return NULL;
+    }
+    if (atomic_load(&runtime_left) >= 0 && atomic_fetch_sub(&runtime_left, 1) <= 0) {
+        atomic_store(&runtime_left, 0);
+        return NULL;
+    }
+    return realloc(ptr, new_bytes);
+}
+
+/* From some allocation on, all of the runtime's fail; the model is then released, and another one
+ * runs. */
+TEST(a_runtime_without_memory_fails_runs_and_goes_on) {
+    gantry_runtime_t *outer = onnx_runtime;
+    const gantry_runtime_options_t options = {.struct_size = sizeof options,
+                                              .backends = "cpu",
+                                              .cpu_threads = 2,
+                                              .kernel_cache = "",
+                                              .reallocate = count_down};
+    atomic_store(&runtime_left, -1);
+    assert_int_equal(gantry_runtime_create(&options, &onnx_runtime), GANTRY_OK);
+    assert_int_equal(load_and_run(NULL), GANTRY_OK);
+    long failures = 0;
+    for (long n = 0; n < 4000; n += 1 + n / 16) {
+        atomic_store(&runtime_left, n);
+        const gantry_status_t status = load_and_run(NULL);
+        const bool is_short = atomic_load(&runtime_left) == 0;
+        atomic_store(&runtime_left, -1);
+        failures += status != GANTRY_OK;
+        if (status != GANTRY_OK && (!is_short || status != GANTRY_RESOURCE_EXHAUSTED))
+            fail_msg("allocation %ld: %s: %s", n, gantry_status_name(status),
+                     gantry_last_message());
+        assert_int_equal(load_and_run(NULL), GANTRY_OK);
+    }
+    assert_true(failures > 20);
+    gantry_runtime_release(onnx_runtime);
+    onnx_runtime = outer;
+}
+
+/* ---- constants ---- */
 
 #define CHANNELS 256
 #define FILTER_BYTES (CHANNELS * CHANNELS * 9 * 4)
