@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise (onnxruntime.*): The provider works through the calls of ONNX Runtime, and releases all
  * that it makes.
+ * Promise (onnxruntime.*): Sessions run and end in any order, after the end of their registration,
+ * too, and with sessions of a second registration; after the end, a device makes no session.
  * Promise: An ONNX Runtime that is too old gets a status that names both versions.
  *
  *     stand_in LIBRARY
@@ -516,6 +518,65 @@ static void serves_a_session(void) {
     MUST(live == 0);
 }
 
+/* Writes over memory that was freed, of all sizes that a factory may have. */
+static void churn_memory(void) {
+    void *blocks[64][8];
+    for (size_t i = 0; i < 64; ++i)
+        for (size_t k = 0; k < 8; ++k)
+            if ((blocks[i][k] = malloc(16 * (i + 1)))) memset(blocks[i][k], 0xff, 16 * (i + 1));
+    for (size_t i = 0; i < 64; ++i)
+        for (size_t k = 0; k < 8; ++k) free(blocks[i][k]);
+}
+
+/* A registration with its last device, /CPU:0. */
+static ort_factory_t *begin_registration(ort_ep_device_t **out_device) {
+    const ort_hardware_t cpu = {ORT_DEVICE_CPU};
+    const ort_hardware_t *hardware[] = {&cpu};
+    ort_ep_device_t *devices[8];
+    ort_factory_t *factory;
+    size_t count;
+    MUST(!create("gantry.cpu", &base, NULL, &factory, 4, &count) && count == 1);
+    MUST(!factory->GetSupportedDevices(factory, hardware, 1, devices, 8, &count) && count >= 1);
+    for (size_t i = 0; i + 1 < count; ++i) free(devices[i]);
+    *out_device = devices[count - 1];
+    return factory;
+}
+
+static ort_status_t *begin_session(ort_factory_t *factory, const ort_ep_device_t *device,
+                                   ort_ep_t **out_ep) {
+    const ort_pairs_t *metadata[] = {device ? &device->metadata : NULL};
+    const ort_hardware_t *hardware[] = {NULL};
+    return factory->CreateEp(factory, hardware, metadata, 1, NULL, NULL, out_ep);
+}
+
+static void outlives_the_registration(void) {
+    ort_ep_device_t *devices[2];
+    ort_factory_t *first = begin_registration(&devices[0]), *second;
+    ort_ep_t *eps[4];
+    for (size_t i = 0; i < 3; ++i) MUST(!begin_session(first, devices[0], &eps[i]));
+    first->ReleaseEp(first, eps[0]);
+    MUST(!release(first));
+    free(devices[0]);
+    churn_memory();
+    second = begin_registration(&devices[1]);
+    MUST(!begin_session(second, devices[1], &eps[3]));
+    ort_status_t *status = begin_session(first, NULL, &eps[0]);
+    MUST(status && strstr(last_text, "registration"));
+    drop_status(status);
+    for (size_t i = 1; i < 4; ++i) runs_a_group(eps[i]);
+    first->ReleaseEp(first, eps[2]);
+    MUST(!release(second));
+    free(devices[1]);
+    churn_memory();
+    second->ReleaseEp(second, eps[3]);
+    runs_a_group(eps[1]);
+    first->ReleaseEp(first, eps[1]);
+    churn_memory();
+    MUST((status = begin_session(first, NULL, &eps[0])));
+    drop_status(status);
+    MUST(live == 0);
+}
+
 int main(int count, char **arguments) {
     if (count != 2) return 2;
     void *library = dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL);
@@ -526,6 +587,7 @@ int main(int count, char **arguments) {
     MUST(create && release);
     refuses_old_versions();
     serves_a_session();
+    outlives_the_registration();
     (void)dlclose(library);
     (void)printf("ok\n");
     return 0;

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Devices and sessions. Each of Gantry's GPUs is a device that the provider describes itself,
- * because ONNX Runtime does not list all cards; its metadata have Gantry's name for it. */
+ * because ONNX Runtime does not list all cards; its metadata have Gantry's name for it.
+ *
+ * The end of a registration releases a factory while sessions live, each of which calls it once
+ * more, and SessionOptions that hold a device of it may call it at any time, with metadata that
+ * are freed. So what a factory has is released with its last session, and the factory itself, some
+ * hundred bytes for each registration, is kept until the process ends and refuses sessions. */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +19,11 @@
 /* The provider in a process. */
 typedef struct provider_factory_t {
     ort_factory_t base; /* must be first */
+    const ort_api_t *api;
     ort_provider_t *provider;
+    atomic_size_t uses; /* the registration and the sessions */
+    atomic_bool is_over;
+    struct provider_factory_t *next;            /* of those that are over */
     ort_hardware_t *hardware[ORT_MOST_DEVICES]; /* those that it described */
     size_t hardware_count;
 } provider_factory_t;
@@ -103,22 +113,35 @@ static ort_status_t *factory_devices(ort_factory_t *self, const ort_hardware_t *
 
 /* ---- sessions ---- */
 
+static void drop_factory(provider_factory_t *factory) {
+    if (atomic_fetch_sub(&factory->uses, 1) != 1) return;
+    for (size_t i = 0; i < factory->hardware_count; ++i)
+        factory->provider->ep_api->ReleaseHardwareDevice(factory->hardware[i]);
+    ort_provider_release(factory->provider);
+}
+
 static ort_status_t *factory_begin(ort_factory_t *self, const ort_hardware_t *const *hardware,
                                    const ort_pairs_t *const *metadata, size_t count,
                                    const ort_session_options_t *options, const ort_logger_t *logger,
                                    ort_ep_t **out_ep) {
-    const provider_factory_t *factory = (const provider_factory_t *)self;
-    const ort_provider_t *provider = factory->provider;
-    const char *device =
-        count > 0 && metadata[0] ? provider->api->GetKeyValue(metadata[0], DEVICE_KEY) : NULL;
+    provider_factory_t *factory = (provider_factory_t *)self;
     (void)hardware;
     *out_ep = NULL;
-    return ort_ep_create(factory->provider, device ? device : "/GPU:0", options, logger, out_ep);
+    if (atomic_load(&factory->is_over))
+        return factory->api->CreateStatus(
+            ORT_INVALID_ARGUMENT,
+            "Gantry: the registration that this device is from has ended; "
+            "devices of a new registration are accepted");
+    const char *device =
+        count > 0 && metadata[0] ? factory->api->GetKeyValue(metadata[0], DEVICE_KEY) : NULL;
+    ORT_TRY(ort_ep_create(factory->provider, device ? device : "/GPU:0", options, logger, out_ep));
+    (void)atomic_fetch_add(&factory->uses, 1);
+    return NULL;
 }
 
 static void factory_end(ort_factory_t *self, ort_ep_t *ep) {
-    (void)self;
     ort_ep_release(ep);
+    drop_factory((provider_factory_t *)self);
 }
 
 /* ---- memory, which is the host's ---- */
@@ -163,15 +186,21 @@ ort_factory_t *ort_factory_create(ort_provider_t *provider) {
                                     .ReleaseAllocator = factory_forget_allocator,
                                     .CreateDataTransfer = factory_transfer,
                                     .IsStreamAware = factory_has_streams};
+    factory->api = provider->api;
     factory->provider = ort_provider_retain(provider);
+    atomic_init(&factory->uses, 1);
+    atomic_init(&factory->is_over, false);
     return &factory->base;
 }
+
+/* Factories that are over, so that they stay reachable. */
+static _Atomic(provider_factory_t *) ended_factories;
 
 void ort_factory_release(ort_factory_t *base) {
     provider_factory_t *factory = (provider_factory_t *)base;
     if (!factory) return;
-    for (size_t i = 0; i < factory->hardware_count; ++i)
-        factory->provider->ep_api->ReleaseHardwareDevice(factory->hardware[i]);
-    ort_provider_release(factory->provider);
-    free(factory);
+    atomic_store(&factory->is_over, true);
+    factory->next = atomic_load(&ended_factories);
+    while (!atomic_compare_exchange_weak(&ended_factories, &factory->next, factory)) continue;
+    drop_factory(factory);
 }

@@ -136,6 +136,24 @@ def test_memory_limit():
     expect_error("ResourceExhausted", session.run, None, {"x": X})
 
 
+def test_registrations():
+    """Sessions of an ended registration, in any order with those of a second one; SessionOptions with its device."""
+    first = [gantry.session(chain(), DEVICE) for _ in range(2)]
+    late = ort.SessionOptions()
+    late.add_provider_for_devices([gantry.devices()[-1]], {})
+    gantry.unregister()
+    second = gantry.session(chain(), DEVICE)
+    wanted = second.run(None, {"x": X})[0]
+    expect_error("registration", ort.InferenceSession, chain(), late, enable_fallback=0)
+    expect(np.array_equal(first[0].run(None, {"x": X})[0], wanted), "a session of an ended registration")
+    del first[0]
+    gc.collect()
+    gantry.unregister()
+    del second
+    gc.collect()
+    expect(np.array_equal(first[0].run(None, {"x": X})[0], wanted), "a session of the first registration after the second")
+
+
 def main():
     global DEVICE
     parser = argparse.ArgumentParser()

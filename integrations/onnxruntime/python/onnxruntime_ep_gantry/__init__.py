@@ -50,7 +50,7 @@ def register(cpu=False):
 
 
 def unregister():
-    """Takes the devices away; sessions that use them must be gone."""
+    """Takes the devices away. Sessions that use them run on; what devices() returned must not be used any more."""
     import onnxruntime
 
     while _registered:
