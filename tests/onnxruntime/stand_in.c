@@ -3,6 +3,8 @@
  * that it makes.
  * Promise (onnxruntime.*): Sessions run and end in any order, after the end of their registration,
  * too, and with sessions of a second registration; after the end, a device makes no session.
+ * Promise (onnxruntime.*): An unknown option and an absent device are refused when a session is
+ * made, with what is accepted.
  * Promise: An ONNX Runtime that is too old gets a status that names both versions.
  *
  *     stand_in LIBRARY
@@ -94,12 +96,12 @@ static void drop_pairs(ort_pairs_t *pairs) {
     free(pairs);
 }
 
-static const char *session_option;
+static const char *session_option, *session_value;
 static ort_status_t *session_entries(const ort_session_options_t *options, ort_pairs_t **out) {
     (void)options;
     make_pairs(out);
     add_pair(*out, "session.of_no_interest", "1");
-    if (session_option) add_pair(*out, session_option, "1");
+    if (session_option) add_pair(*out, session_option, session_value);
     return NULL;
 }
 
@@ -482,17 +484,39 @@ static void runs_a_group(ort_ep_t *ep) {
     ep->ReleaseNodeComputeInfos(ep, &compute, 1);
 }
 
-static void runs_a_session(ort_factory_t *factory, const ort_ep_device_t *device) {
-    const ort_pairs_t *metadata[] = {&device->metadata};
+static ort_status_t *begin_session(ort_factory_t *factory, const ort_ep_device_t *device,
+                                   ort_ep_t **out_ep) {
+    const ort_pairs_t *metadata[] = {device ? &device->metadata : NULL};
     const ort_hardware_t *hardware[] = {NULL};
+    return factory->CreateEp(factory, hardware, metadata, 1, NULL, NULL, out_ep);
+}
+
+static void refuses_options(ort_factory_t *factory, const ort_ep_device_t *device) {
+    static const char *const wrong[][3] = {{"colour", "1", "device and report are accepted"},
+                                           {"device", "/GPU:77", "/device:CPU:0"},
+                                           {"device", "/CPU:5", "/device:CPU:0"},
+                                           {"device", "opencl:9", "/device:CPU:0"},
+                                           {"device", "/job:x/CPU:0", "/device:CPU:0"},
+                                           {"device", "?", "/device:GPU:0"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
+        char option[64];
+        ort_ep_t *ep = NULL;
+        (void)snprintf(option, sizeof option, "ep.gantryexecutionprovider.%s", wrong[i][0]);
+        session_option = option, session_value = wrong[i][1];
+        ort_status_t *status = begin_session(factory, device, &ep);
+        session_option = NULL;
+        MUST(status && !ep && status->code == ORT_INVALID_ARGUMENT);
+        MUST(strstr(last_text, wrong[i][strcmp(wrong[i][0], "device") == 0]));
+        MUST(strstr(last_text, wrong[i][2]));
+        drop_status(status);
+    }
+}
+
+static void runs_a_session(ort_factory_t *factory, const ort_ep_device_t *device) {
     ort_support_t support = {0};
     ort_ep_t *ep;
-    session_option = "ep.gantryexecutionprovider.colour";
-    ort_status_t *status = factory->CreateEp(factory, hardware, metadata, 1, NULL, NULL, &ep);
-    MUST(status && strstr(last_text, "colour"));
-    drop_status(status);
-    session_option = NULL;
-    MUST(!factory->CreateEp(factory, hardware, metadata, 1, NULL, NULL, &ep));
+    refuses_options(factory, device);
+    MUST(!begin_session(factory, device, &ep));
     MUST(strcmp(ep->GetName(ep), factory->GetName(factory)) == 0);
     MUST(!ep->GetCapability(ep, &whole, &support));
     MUST(support.groups == 1 && support.nodes == 3 && log_lines == 1);
@@ -540,13 +564,6 @@ static ort_factory_t *begin_registration(ort_ep_device_t **out_device) {
     for (size_t i = 0; i + 1 < count; ++i) free(devices[i]);
     *out_device = devices[count - 1];
     return factory;
-}
-
-static ort_status_t *begin_session(ort_factory_t *factory, const ort_ep_device_t *device,
-                                   ort_ep_t **out_ep) {
-    const ort_pairs_t *metadata[] = {device ? &device->metadata : NULL};
-    const ort_hardware_t *hardware[] = {NULL};
-    return factory->CreateEp(factory, hardware, metadata, 1, NULL, NULL, out_ep);
 }
 
 static void outlives_the_registration(void) {

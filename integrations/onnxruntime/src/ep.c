@@ -54,6 +54,14 @@ static ort_status_t *session_is_concurrent(ort_ep_t *self, bool *out_is) {
 
 /* ---- options ---- */
 
+static ort_status_t *keep_text(const session_t *session, char **place, const char *text) {
+    char *copy = strdup(text);
+    if (!copy) return ort_fail(session->provider, ORT_FAIL, "Gantry: out of host memory");
+    free(*place);
+    *place = copy;
+    return NULL;
+}
+
 static ort_status_t *take_option(session_t *session, const char *name, const char *value) {
     char **place = strcmp(name, "device") == 0   ? &session->device
                    : strcmp(name, "report") == 0 ? &session->report
@@ -62,11 +70,7 @@ static ort_status_t *take_option(session_t *session, const char *name, const cha
         return ort_fail(session->provider, ORT_INVALID_ARGUMENT,
                         "Gantry's provider has no option '%s'; device and report are accepted",
                         name);
-    char *copy = strdup(value);
-    if (!copy) return ort_fail(session->provider, ORT_FAIL, "Gantry: out of host memory");
-    free(*place);
-    *place = copy;
-    return NULL;
+    return keep_text(session, place, value);
 }
 
 static ort_status_t *read_ep_options(session_t *session, const ort_session_options_t *options) {
@@ -86,16 +90,13 @@ static ort_status_t *read_ep_options(session_t *session, const ort_session_optio
     return failed;
 }
 
-/* A device that is not there is refused now, not by the first run. */
-static ort_status_t *try_ort_device(const session_t *session) {
-    gantry_scope_t *scope = gantry_scope_begin(session->provider->runtime, session->device);
-    const gantry_status_t status = scope ? gantry_scope_status(scope) : GANTRY_RESOURCE_EXHAUSTED;
-    ort_status_t *failed = status == GANTRY_OK ? NULL
-                                               : ort_fail_as(session->provider, status,
-                                                             scope ? gantry_scope_message(scope)
-                                                                   : gantry_last_message());
-    if (scope) (void)gantry_scope_end(scope);
-    return failed;
+/* A device that is not there is refused now: under soft placement a run would go elsewhere. */
+static ort_status_t *find_ort_device(session_t *session) {
+    const gantry_logical_device_t *device;
+    const gantry_status_t status =
+        gantry_find_logical_device(session->provider->runtime, session->device, &device);
+    if (status != GANTRY_OK) return ort_fail_as(session->provider, status, gantry_last_message());
+    return keep_text(session, &session->device, gantry_logical_device_name(device));
 }
 
 ort_status_t *ort_ep_create(ort_provider_t *provider, const char *device,
@@ -113,7 +114,7 @@ ort_status_t *ort_ep_create(ort_provider_t *provider, const char *device,
     session->logger = logger;
     ort_status_t *failed = take_option(session, "device", device);
     if (!failed) failed = read_ep_options(session, options);
-    if (!failed) failed = try_ort_device(session);
+    if (!failed) failed = find_ort_device(session);
     if (failed)
         ort_ep_release(&session->base);
     else

@@ -38,9 +38,10 @@ ort_status_t *ort_fail(const ort_provider_t *provider, int code, const char *for
 
 ort_status_t *ort_fail_as(const ort_provider_t *provider, gantry_status_t status,
                           const char *text) {
-    const int code = status == GANTRY_INVALID_ARGUMENT ? ORT_INVALID_ARGUMENT
-                     : status == GANTRY_UNIMPLEMENTED  ? ORT_NOT_IMPLEMENTED
-                                                       : ORT_RUNTIME_EXCEPTION;
+    const int code = status == GANTRY_INVALID_ARGUMENT || status == GANTRY_NOT_FOUND
+                         ? ORT_INVALID_ARGUMENT
+                     : status == GANTRY_UNIMPLEMENTED ? ORT_NOT_IMPLEMENTED
+                                                      : ORT_RUNTIME_EXCEPTION;
     return ort_fail(provider, code, "Gantry: %s: %s", gantry_status_name(status), text);
 }
 

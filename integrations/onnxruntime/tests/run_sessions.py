@@ -119,8 +119,16 @@ def expect_error(text, call, *arguments, **options):
     expect(False, f'an error with "{text}"')
 
 
+def on_device(name):
+    settings = ort.SessionOptions()
+    settings.add_provider_for_devices(gantry.devices()[:1], {"device": name})
+    return ort.InferenceSession(chain(), settings, enable_fallback=0)
+
+
 def test_errors():
     expect_error("no option 'colour'", gantry.session, chain(), DEVICE, colour="red")
+    for absent in ("/GPU:77", "/CPU:5", "opencl:9", "/job:x/GPU:0"):
+        expect_error(f"{absent} unknown device. All available devices [", on_device, absent)
     reshape = model([w.node("Reshape", ["x", "s"], ["y"], name="bad")], ["x"], ["y"],
                     [w.tensor("s", [1], 7, np.array([7], np.int64).tobytes())])
     session = gantry.session(reshape, DEVICE)
