@@ -47,7 +47,7 @@ typedef ort_status_t *(*values_fn)(const ort_node_t *node, const ort_value_info_
 static ort_status_t *refuse_ort_values(const ort_provider_t *provider, const ort_node_t *node,
                                        size_t count, values_fn get_values, const char **out_why) {
     const ort_value_info_t **values = calloc(count + 1, sizeof *values);
-    if (!values) return ort_fail(provider, ORT_FAIL, "out of host memory");
+    if (!values) return ort_fail(provider, ORT_FAIL, "Gantry: out of host memory");
     ort_status_t *failed = get_values(node, values, count);
     for (size_t i = 0; i < count && !failed && !*out_why; ++i)
         failed = refuse_ort_value(provider, values[i], out_why);

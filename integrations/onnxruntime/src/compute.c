@@ -29,7 +29,7 @@ static gantry_dtype_t dtype_of(int type) {
     return type >= 0 && type <= 16 ? dtypes[type] : GANTRY_DTYPE_NONE;
 }
 
-static ort_status_t *read_ort_shape(const fused_t *fused, const ort_value_t *value,
+static ort_status_t *read_ort_shape(const fused_t *fused, const ort_value_t *value, size_t i,
                                     gantry_dtype_t *out_dtype, gantry_shape_t *out_shape) {
     const ort_api_t *api = fused->provider->api;
     ort_tensor_info_t *info;
@@ -40,9 +40,10 @@ static ort_status_t *read_ort_shape(const fused_t *fused, const ort_value_t *val
     ort_status_t *failed = api->GetTensorElementType(info, &type);
     if (!failed) failed = api->GetDimensionsCount(info, &rank);
     if (!failed && rank > GANTRY_MAX_RANK)
-        failed =
-            ort_fail(fused->provider, ORT_INVALID_ARGUMENT,
-                     "an input has %zu dimensions; at most %d are accepted", rank, GANTRY_MAX_RANK);
+        failed = ort_fail(
+            fused->provider, ORT_INVALID_ARGUMENT,
+            "Gantry: InvalidArgument: input %zu has %zu dimensions; at most %d are accepted", i,
+            rank, GANTRY_MAX_RANK);
     if (!failed) failed = api->GetDimensions(info, out_shape->dims, rank);
     api->ReleaseTensorTypeAndShapeInfo(info);
     out_shape->rank = (int32_t)rank;
@@ -63,7 +64,7 @@ static ort_status_t *tensor_of_ort(const fused_t *fused, gantry_scope_t *scope,
     *out_tensor = NULL;
     ORT_TRY(api->KernelContext_GetInput(context, i, &value));
     if (!value) return NULL;
-    ORT_TRY(read_ort_shape(fused, value, &dtype, &shape));
+    ORT_TRY(read_ort_shape(fused, value, i, &dtype, &shape));
     ORT_TRY(api->GetTensorSizeInBytes(value, &size));
     if (size > 0) ORT_TRY(api->GetTensorData(value, &data));
     *out_tensor = gantry_constant(scope, dtype, shape, data ? data : "", size);

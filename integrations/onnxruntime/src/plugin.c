@@ -76,9 +76,10 @@ EXPORTED ort_status_t *CreateEpFactories(const char *name, const ort_api_base_t 
     (void)logger;
     *out_count = 0;
     if (!api) return refuse_version(base);
-    if (room < 1) return api->CreateStatus(ORT_INVALID_ARGUMENT, "there is no room for a factory");
+    if (room < 1)
+        return api->CreateStatus(ORT_INVALID_ARGUMENT, "Gantry: there is no room for a factory");
     counted_provider_t *counted = calloc(1, sizeof *counted);
-    if (!counted) return api->CreateStatus(ORT_FAIL, "out of host memory");
+    if (!counted) return api->CreateStatus(ORT_FAIL, "Gantry: out of host memory");
     counted->provider.api = api;
     counted->provider.ep_api = api->GetEpApi();
     counted->provider.offers_cpu = asks_for_cpu(name);
@@ -88,7 +89,7 @@ EXPORTED ort_status_t *CreateEpFactories(const char *name, const ort_api_base_t 
     if (status != GANTRY_OK)
         failed = ort_fail_as(&counted->provider, status, gantry_last_message());
     else if (!(out_factories[0] = ort_factory_create(&counted->provider)))
-        failed = api->CreateStatus(ORT_FAIL, "out of host memory");
+        failed = api->CreateStatus(ORT_FAIL, "Gantry: out of host memory");
     *out_count = failed ? 0 : 1;
     ort_provider_release(&counted->provider);
     return failed;
