@@ -3,8 +3,8 @@
  * that it makes.
  * Promise (onnxruntime.*): Sessions run and end in any order, after the end of their registration,
  * too, and with sessions of a second registration; after the end, a device makes no session.
- * Promise (onnxruntime.*): An unknown option and an absent device are refused when a session is
- * made, with what is accepted.
+ * Promise (onnxruntime.*): An unknown option, an absent device and a report that cannot be
+ * written are refused when a session is made, with what is accepted.
  * Promise: An ONNX Runtime that is too old gets a status that names both versions.
  *
  *     stand_in LIBRARY
@@ -497,6 +497,7 @@ static void refuses_options(ort_factory_t *factory, const ort_ep_device_t *devic
                                            {"device", "/CPU:5", "/device:CPU:0"},
                                            {"device", "opencl:9", "/device:CPU:0"},
                                            {"device", "/job:x/CPU:0", "/device:CPU:0"},
+                                           {"report", "/", "'/' cannot be written"},
                                            {"device", "?", "/device:GPU:0"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
         char option[64];

@@ -2,6 +2,7 @@
 /* Which nodes of a graph Gantry takes. A subgraph's own nodes are left: the node that has it is
  * taken whole, or ONNX Runtime runs it. Each node that is left has a reason, in ONNX Runtime's log
  * and in the report. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,13 +26,49 @@ typedef struct claim_t {
     int32_t *groups, *levels;
 } claim_t;
 
-/* ---- reasons ---- */
+/* ---- the log and the report ---- */
 
 static void log_text(const claim_t *claim, int level, const char *text) {
     ort_status_t *failed =
         claim->provider->api->Logger_LogMessage(claim->logger, level, text, "gantry", 0, "claim");
     if (failed) claim->provider->api->ReleaseStatus(failed);
 }
+
+static void describe_report(char *text, const char *path) {
+    (void)snprintf(text, REASON_BYTES, "Gantry: option report: '%.300s' cannot be written: %s",
+                   path, strerror(errno));
+}
+
+ort_status_t *ort_report_begin(const ort_provider_t *provider, const ort_report_t *report) {
+    char text[REASON_BYTES];
+    FILE *file = report->path ? fopen(report->path, "w") : NULL;
+    if (!report->path) return NULL;
+    if (file) (void)fputs("Gantry takes 0 of 0 nodes\n", file);
+    if (file && fclose(file) == 0) return NULL;
+    describe_report(text, report->path);
+    return ort_fail(provider, ORT_INVALID_ARGUMENT, "%s", text);
+}
+
+static void log_lost_report(const claim_t *claim, const ort_report_t *report) {
+    char text[REASON_BYTES];
+    describe_report(text, report->path);
+    log_text(claim, ORT_LOG_WARNING, text);
+}
+
+static void open_report(claim_t *claim, ort_report_t *report) {
+    if (!report->path) return;
+    claim->report = fopen(report->path, report->has_graph ? "a" : "w");
+    if (!claim->report) log_lost_report(claim, report);
+    report->has_graph = true;
+}
+
+static void close_report(const claim_t *claim, const ort_report_t *report) {
+    if (!claim->report) return;
+    const bool is_lost = ferror(claim->report) != 0;
+    if (fclose(claim->report) != 0 || is_lost) log_lost_report(claim, report);
+}
+
+/* ---- nodes ---- */
 
 static ort_status_t *note_left(claim_t *claim, const ort_node_t *node, const char *reason) {
     const ort_api_t *api = claim->provider->api;
@@ -184,16 +221,16 @@ static ort_status_t *claim_in(claim_t *claim, ort_support_t *support) {
 }
 
 ort_status_t *ort_claim_nodes(const ort_provider_t *provider, const ort_graph_t *graph,
-                              const ort_logger_t *logger, const char *report,
+                              const ort_logger_t *logger, ort_report_t *report,
                               ort_support_t *support) {
     claim_t claim = {.provider = provider, .graph = graph, .logger = logger};
     const ort_node_t *parent = NULL;
     ORT_TRY(provider->api->Graph_GetParentNode(graph, &parent));
     if (parent) return NULL;
     ORT_TRY(provider->api->Graph_GetNumNodes(graph, &claim.count));
-    if (report) claim.report = fopen(report, "a");
+    open_report(&claim, report);
     ort_status_t *failed = claim_in(&claim, support);
-    if (claim.report) (void)fclose(claim.report);
+    close_report(&claim, report);
     free(claim.nodes);
     free(claim.ids);
     free(claim.wanted);

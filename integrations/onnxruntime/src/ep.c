@@ -11,7 +11,8 @@ typedef struct session_t {
     ort_ep_t base; /* must be first */
     ort_provider_t *provider;
     const ort_logger_t *logger;
-    char *device, *report;
+    char *device;
+    ort_report_t report;
 } session_t;
 
 static const char *session_name(const ort_ep_t *self) {
@@ -21,8 +22,8 @@ static const char *session_name(const ort_ep_t *self) {
 
 static ort_status_t *session_claim(ort_ep_t *self, const ort_graph_t *graph,
                                    ort_support_t *support) {
-    const session_t *session = (const session_t *)self;
-    return ort_claim_nodes(session->provider, graph, session->logger, session->report, support);
+    session_t *session = (session_t *)self;
+    return ort_claim_nodes(session->provider, graph, session->logger, &session->report, support);
 }
 
 static void session_forget(ort_ep_t *self, ort_compute_t **computes, size_t count) {
@@ -64,7 +65,7 @@ static ort_status_t *keep_text(const session_t *session, char **place, const cha
 
 static ort_status_t *take_option(session_t *session, const char *name, const char *value) {
     char **place = strcmp(name, "device") == 0   ? &session->device
-                   : strcmp(name, "report") == 0 ? &session->report
+                   : strcmp(name, "report") == 0 ? &session->report.path
                                                  : NULL;
     if (!place)
         return ort_fail(session->provider, ORT_INVALID_ARGUMENT,
@@ -115,6 +116,7 @@ ort_status_t *ort_ep_create(ort_provider_t *provider, const char *device,
     ort_status_t *failed = take_option(session, "device", device);
     if (!failed) failed = read_ep_options(session, options);
     if (!failed) failed = find_ort_device(session);
+    if (!failed) failed = ort_report_begin(provider, &session->report);
     if (failed)
         ort_ep_release(&session->base);
     else
@@ -126,7 +128,7 @@ void ort_ep_release(ort_ep_t *ep) {
     session_t *session = (session_t *)ep;
     if (!session) return;
     free(session->device);
-    free(session->report);
+    free(session->report.path);
     ort_provider_release(session->provider);
     free(session);
 }

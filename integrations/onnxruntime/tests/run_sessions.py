@@ -11,6 +11,7 @@ import argparse
 import gc
 import os
 import sys
+import tempfile
 import threading
 
 sys.path[:0] = [os.path.join(os.path.dirname(__file__), path) for path in ("../python", "../../../tests/onnx")]
@@ -28,7 +29,8 @@ DEVICE = "/CPU:0"
 
 
 def model(nodes, inputs, outputs, initializers=(), dims=("n", 3)):
-    values = [w.value(name, w.tensor_type(1, dims)) for name in inputs]
+    kind = w.part(1, w.number(1, 1)) if dims is None else w.tensor_type(1, dims)
+    values = [w.value(name, kind) for name in inputs]
     return w.model(w.graph(nodes, values, [w.value(name, w.part(1, w.number(1, 1))) for name in outputs], initializers), ir=10)
 
 
@@ -70,6 +72,22 @@ def test_reasons():
                   w.node("Det", ["b"], ["d"], name="det")], ["x"], ["d"], dims=(3, 3))
     lines = gantry.explain(data, DEVICE)
     expect("takes" in lines[-1] and all(line.startswith("Gantry leaves node '") for line in lines[:-1]), f"reasons: {lines}")
+
+
+def test_reports():
+    """A report begins anew with each session, and is there if ONNX Runtime leaves no node to ask about."""
+    folded = model([w.node("Relu", ["k"], ["y"])], [], ["y"], [w.tensor("k", [1], raw=bytes(4))])
+    expect(gantry.explain(folded, DEVICE) == ["Gantry takes 0 of 0 nodes"], "a model that is folded")
+    with tempfile.TemporaryDirectory() as folder:
+        report = os.path.join(folder, "report")
+        for text in ("left by somebody\n", ""):
+            with open(report, "a", encoding="utf-8") as file:
+                file.write(text)
+            gantry.session(chain(), DEVICE, report=report)
+            with open(report, encoding="utf-8") as file:
+                expect(file.read() == "Gantry takes 3 of 3 nodes\n", "a report of one session")
+        for wrong in (folder, os.path.join(folder, "absent", "report"), "", "/dev/full"):
+            expect_error(f"option report: '{wrong}' cannot be written", gantry.session, chain(), DEVICE, report=wrong)
 
 
 def test_groups():
@@ -134,6 +152,8 @@ def test_errors():
     session = gantry.session(reshape, DEVICE)
     expect_error("Gantry: InvalidArgument", session.run, None, {"x": X})
     expect(session.get_providers()[0] == gantry.NAME, "the session stays on Gantry after an error")
+    rankless = gantry.session(model([w.node("Relu", ["x"], ["y"])], ["x"], ["y"], dims=None), DEVICE)
+    expect_error("Gantry: InvalidArgument: input 0 has 9 dimensions", rankless.run, None, {"x": X.reshape((1,) * 7 + X.shape)})
 
 
 def test_memory_limit():
