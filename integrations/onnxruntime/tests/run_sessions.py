@@ -90,6 +90,14 @@ def test_reports():
             expect_error(f"option report: '{wrong}' cannot be written", gantry.session, chain(), DEVICE, report=wrong)
 
 
+def test_session_options():
+    """SessionOptions serve several sessions on one device with the same options."""
+    settings = ort.SessionOptions()
+    sessions = [gantry.session(chain(), DEVICE, settings) for _ in range(2)]
+    expect(np.array_equal(*(each.run(None, {"x": X})[0] for each in sessions)), "two sessions of the same SessionOptions")
+    expect_error("needs SessionOptions of its own", gantry.session, chain(), DEVICE, settings, report="other")
+
+
 def test_groups():
     """Random graphs, some of whose nodes Gantry must leave: strings are in the way."""
     random = np.random.default_rng(5)

@@ -14,10 +14,12 @@ or with ONNX Runtime's own calls:
     session = onnxruntime.InferenceSession("model.onnx", options)
 """
 import os
+import weakref
 
 NAME = "GantryExecutionProvider"
 _LIBRARY = "libgantry_onnxruntime.so"
 _registered = []
+_given = weakref.WeakKeyDictionary()  # of SessionOptions: the device and the options
 
 
 def get_library_path():
@@ -76,14 +78,28 @@ def _find(device):
     return found[names.index(device)]
 
 
+def _give_device(settings, device, options):
+    """Adds the device once: ONNX Runtime takes none away from SessionOptions, and refuses a second one."""
+    found = _find(device)
+    texts = {key: str(value) for key, value in options.items()}
+    wanted = {"chosen": found.ep_metadata.get("gantry_device"), **texts}
+    given = _given.get(settings)
+    if given is None:
+        settings.add_provider_for_devices([found], texts)
+        _given[settings] = wanted
+    elif given != wanted:
+        raise ValueError(f"session_options are for {given}; a session with {wanted} needs SessionOptions of its own")
+
+
 def session(path_or_bytes, device=None, session_options=None, **options):
     """An onnxruntime.InferenceSession on a device of Gantry: "/GPU:1"; None: the first GPU. options: of the provider, such
-    as report="left.txt", a file that gets a line for each node that Gantry leaves to ONNX Runtime."""
+    as report="left.txt", a file that gets a line for each node that Gantry leaves to ONNX Runtime. session_options get the
+    device and the options, and serve other sessions with the same ones only."""
     import onnxruntime
 
     register(cpu=device == "/CPU:0")
     settings = session_options or onnxruntime.SessionOptions()
-    settings.add_provider_for_devices([_find(device)], {key: str(value) for key, value in options.items()})
+    _give_device(settings, device, options)
     # Older versions answer an error of a provider by a session on the CPU, with a line on standard output.
     return onnxruntime.InferenceSession(path_or_bytes, settings, enable_fallback=0)
 
