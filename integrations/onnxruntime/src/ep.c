@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@ typedef struct session_t {
     ort_ep_t base; /* must be first */
     ort_provider_t *provider;
     const ort_logger_t *logger;
-    char *device;
+    char *device, *memory_limit, *placement;
     ort_report_t report;
 } session_t;
 
@@ -64,13 +65,21 @@ static ort_status_t *keep_text(const session_t *session, char **place, const cha
 }
 
 static ort_status_t *take_option(session_t *session, const char *name, const char *value) {
-    char **place = strcmp(name, "device") == 0   ? &session->device
-                   : strcmp(name, "report") == 0 ? &session->report.path
-                                                 : NULL;
+    const struct {
+        const char *name;
+        char **place;
+    } options[] = {{"device", &session->device},
+                   {"report", &session->report.path},
+                   {"memory_limit", &session->memory_limit},
+                   {"placement", &session->placement}};
+    char **place = NULL;
+    for (size_t i = 0; i < sizeof options / sizeof *options; ++i)
+        if (strcmp(name, options[i].name) == 0) place = options[i].place;
     if (!place)
-        return ort_fail(session->provider, ORT_INVALID_ARGUMENT,
-                        "Gantry's provider has no option '%s'; device and report are accepted",
-                        name);
+        return ort_fail(
+            session->provider, ORT_INVALID_ARGUMENT,
+            "Gantry's provider has no option '%s'; device, report, memory_limit and placement are accepted",
+            name);
     return keep_text(session, place, value);
 }
 
@@ -89,6 +98,29 @@ static ort_status_t *read_ep_options(session_t *session, const ort_session_optio
     }
     api->ReleaseKeyValuePairs(pairs);
     return failed;
+}
+
+/* A runtime of the session's own, because those of other sessions have other settings. */
+static ort_status_t *take_own_runtime(session_t *session) {
+    const char *const values[] = {session->memory_limit, session->placement};
+    static const char *const names[] = {"GANTRY_MEMORY_LIMIT", "GANTRY_PLACEMENT"};
+    char texts[2][256];
+    const char *settings[3] = {NULL};
+    ort_provider_t *own;
+    size_t count = 0;
+    for (size_t i = 0; i < 2; ++i) {
+        if (!values[i]) continue;
+        if (snprintf(texts[i], sizeof texts[i], "%s=%s", names[i], values[i]) >= 256)
+            return ort_fail(session->provider, ORT_INVALID_ARGUMENT,
+                            "Gantry: %s: '%s' is too long; at most 200 bytes are accepted",
+                            names[i], values[i]);
+        settings[count++] = texts[i];
+    }
+    if (count == 0) return NULL;
+    ORT_TRY(ort_provider_create(session->provider->api, false, settings, &own));
+    ort_provider_release(session->provider);
+    session->provider = own;
+    return NULL;
 }
 
 /* A device that is not there is refused now: under soft placement a run would go elsewhere. */
@@ -115,8 +147,9 @@ ort_status_t *ort_ep_create(ort_provider_t *provider, const char *device,
     session->logger = logger;
     ort_status_t *failed = take_option(session, "device", device);
     if (!failed) failed = read_ep_options(session, options);
+    if (!failed) failed = take_own_runtime(session);
     if (!failed) failed = find_ort_device(session);
-    if (!failed) failed = ort_report_begin(provider, &session->report);
+    if (!failed) failed = ort_report_begin(session->provider, &session->report);
     if (failed)
         ort_ep_release(&session->base);
     else
@@ -128,6 +161,8 @@ void ort_ep_release(ort_ep_t *ep) {
     session_t *session = (session_t *)ep;
     if (!session) return;
     free(session->device);
+    free(session->memory_limit);
+    free(session->placement);
     free(session->report.path);
     ort_provider_release(session->provider);
     free(session);

@@ -45,6 +45,22 @@ ort_status_t *ort_fail_as(const ort_provider_t *provider, gantry_status_t status
     return ort_fail(provider, code, "Gantry: %s: %s", gantry_status_name(status), text);
 }
 
+ort_status_t *ort_provider_create(const ort_api_t *api, bool offers_cpu,
+                                  const char *const *settings, ort_provider_t **out_provider) {
+    const gantry_runtime_options_t options = {.struct_size = sizeof options, .extra = settings};
+    counted_provider_t *counted = calloc(1, sizeof *counted);
+    if (!counted) return api->CreateStatus(ORT_FAIL, "Gantry: out of host memory");
+    counted->provider =
+        (ort_provider_t){.api = api, .ep_api = api->GetEpApi(), .offers_cpu = offers_cpu};
+    atomic_init(&counted->uses, 1);
+    *out_provider = &counted->provider;
+    const gantry_status_t status = gantry_runtime_create(&options, &counted->provider.runtime);
+    if (status == GANTRY_OK) return NULL;
+    ort_status_t *failed = ort_fail_as(&counted->provider, status, gantry_last_message());
+    ort_provider_release(&counted->provider);
+    return failed;
+}
+
 /* An ONNX Runtime that is too old makes the status by its own table. */
 static ort_status_t *refuse_version(const ort_api_base_t *base) {
     char text[256];
@@ -78,21 +94,13 @@ EXPORTED ort_status_t *CreateEpFactories(const char *name, const ort_api_base_t 
     if (!api) return refuse_version(base);
     if (room < 1)
         return api->CreateStatus(ORT_INVALID_ARGUMENT, "Gantry: there is no room for a factory");
-    counted_provider_t *counted = calloc(1, sizeof *counted);
-    if (!counted) return api->CreateStatus(ORT_FAIL, "Gantry: out of host memory");
-    counted->provider.api = api;
-    counted->provider.ep_api = api->GetEpApi();
-    counted->provider.offers_cpu = asks_for_cpu(name);
-    atomic_init(&counted->uses, 1);
-    const gantry_status_t status = gantry_runtime_create(NULL, &counted->provider.runtime);
-    ort_status_t *failed = NULL;
-    if (status != GANTRY_OK)
-        failed = ort_fail_as(&counted->provider, status, gantry_last_message());
-    else if (!(out_factories[0] = ort_factory_create(&counted->provider)))
-        failed = api->CreateStatus(ORT_FAIL, "Gantry: out of host memory");
-    *out_count = failed ? 0 : 1;
-    ort_provider_release(&counted->provider);
-    return failed;
+    ort_provider_t *provider;
+    ORT_TRY(ort_provider_create(api, asks_for_cpu(name), NULL, &provider));
+    out_factories[0] = ort_factory_create(provider);
+    ort_provider_release(provider);
+    if (!out_factories[0]) return api->CreateStatus(ORT_FAIL, "Gantry: out of host memory");
+    *out_count = 1;
+    return NULL;
 }
 
 EXPORTED ort_status_t *ReleaseEpFactory(ort_factory_t *factory);

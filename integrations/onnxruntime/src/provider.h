@@ -35,6 +35,9 @@ typedef struct ort_provider_t {
     bool offers_cpu;
 } ort_provider_t;
 
+/* settings: texts "NAME=VALUE" for the runtime, as its option extra; NULL: none. */
+ort_status_t *ort_provider_create(const ort_api_t *api, bool offers_cpu,
+                                  const char *const *settings, ort_provider_t **out_provider);
 ort_provider_t *ort_provider_retain(ort_provider_t *provider);
 void ort_provider_release(ort_provider_t *provider);
 
@@ -58,8 +61,12 @@ void ort_factory_release(ort_factory_t *factory);
 /* ---- ep.c ---- */
 /* device: Gantry's name. options: those of the session, of which the provider's are read:
  *
- *     ep.gantryexecutionprovider.device   "/GPU:1", in place of the device that was chosen
- *     ep.gantryexecutionprovider.report   a new file that gets a line for each node that is left */
+ *     ep.gantryexecutionprovider.device         "/GPU:1", in place of the device that was chosen
+ *     ep.gantryexecutionprovider.report         a new file with a line for each node that is left
+ *     ep.gantryexecutionprovider.memory_limit   as GANTRY_MEMORY_LIMIT
+ *     ep.gantryexecutionprovider.placement      as GANTRY_PLACEMENT
+ *
+ * A session with one of the last two has a runtime of its own. */
 ort_status_t *ort_ep_create(ort_provider_t *provider, const char *device,
                             const ort_session_options_t *options, const ort_logger_t *logger,
                             ort_ep_t **out_ep);

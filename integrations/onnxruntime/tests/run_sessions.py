@@ -172,6 +172,20 @@ def test_memory_limit():
     expect_error("ResourceExhausted", session.run, None, {"x": X})
 
 
+def test_settings_of_a_session():
+    """Sessions with a memory limit or a placement mode have a runtime of their own."""
+    sizes = w.tensor("s", [3], 7, np.array([1 << 18, 2, 3], np.int64).tobytes())
+    data = model([w.node("Expand", ["x", "s"], ["y"])], ["x"], ["y"], [sizes])
+    small = gantry.session(data, DEVICE, memory_limit="1M")
+    for options in ({}, {"memory_limit": 60 << 20}, {"placement": "require"}):
+        session = gantry.session(data, DEVICE, **options)
+        expect(session.run(None, {"x": X})[0].shape == (1 << 18, 2, 3), "a session with a wider limit")
+    expect_error("ResourceExhausted", small.run, None, {"x": X})
+    expect_error("accepted are prefer, warn, require", gantry.session, data, DEVICE, placement="soft")
+    for wrong in ("lots", "-1", "9" * 300):
+        expect_error("GANTRY_MEMORY_LIMIT", gantry.session, data, DEVICE, memory_limit=wrong)
+
+
 def test_registrations():
     """Sessions of an ended registration, in any order with those of a second one; SessionOptions with its device."""
     first = [gantry.session(chain(), DEVICE) for _ in range(2)]

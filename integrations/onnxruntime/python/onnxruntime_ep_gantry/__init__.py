@@ -47,7 +47,7 @@ def register(cpu=False):
     if not _registered:
         onnxruntime.register_execution_provider_library(name, get_library_path())
         _registered.append(name)
-    elif cpu and _registered[0] != name:
+    elif cpu and not any(device.ep_metadata.get("gantry_device") == "/CPU:0" for device in devices()):
         raise RuntimeError("Gantry is registered without /CPU:0; call register(cpu=True) before everything else")
 
 
