@@ -22,7 +22,7 @@ static size_t block_bytes(const gantry__onnx_arena_t *arena, size_t needed) {
     return needed > bytes ? needed : bytes;
 }
 
-static bool add_block(gantry__onnx_arena_t *arena, size_t needed, bool *out_bound) {
+static bool arena_add_block(gantry__onnx_arena_t *arena, size_t needed, bool *out_bound) {
     const size_t bytes = block_bytes(arena, needed);
     if (arena->total + bytes > arena->limit) return !(*out_bound = true);
     gantry__onnx_block_t *block = gantry__onnx_alloc(1, sizeof *block + bytes);
@@ -43,7 +43,7 @@ void *gantry__onnx_arena_alloc(gantry__onnx_arena_t *arena, size_t count, size_t
     }
     const size_t bytes = (count * item_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     if (!arena->blocks || bytes > arena->capacity - arena->used) {
-        if (!add_block(arena, bytes, out_bound)) return NULL;
+        if (!arena_add_block(arena, bytes, out_bound)) return NULL;
     }
     void *ptr = (unsigned char *)(arena->blocks + 1) + arena->used;
     arena->used += bytes;

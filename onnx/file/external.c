@@ -30,9 +30,9 @@ static gantry_status_t add_external(gantry__onnx_file_t *file,
     return status;
 }
 
-static gantry_status_t take_tensor(gantry__onnx_file_t *file,
-                                   const gantry__onnx_external_t *external,
-                                   gantry__onnx_tensor_t *tensor) {
+static gantry_status_t external_take_tensor(gantry__onnx_file_t *file,
+                                            const gantry__onnx_external_t *external,
+                                            gantry__onnx_tensor_t *tensor) {
     if (tensor->offset > external->size || tensor->bytes > external->size - tensor->offset)
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "%s: the external data of the tensor '%s' are %" PRIu64
@@ -57,7 +57,7 @@ static gantry_status_t take_each(gantry__onnx_file_t *file, gantry__onnx_reader_
         GANTRY__TRY(add_external(file, tensor));
         GANTRY__TRY(gantry__onnx_set_name(reader, locations, 0, location, number));
     }
-    return take_tensor(file, &file->externals[number], tensor);
+    return external_take_tensor(file, &file->externals[number], tensor);
 }
 
 gantry_status_t gantry__onnx_take_externals(gantry__onnx_file_t *file,

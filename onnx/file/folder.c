@@ -63,8 +63,8 @@ static gantry_status_t fail_to_open(const external_name_t *name, int folder, con
 }
 
 /* Opens one part; takes and closes the folder. A pipe does not make it wait. */
-static gantry_status_t open_part(const external_name_t *name, int folder, bool closes,
-                                 const char *part, bool is_last, int *out_file) {
+static gantry_status_t folder_open_part(const external_name_t *name, int folder, bool closes,
+                                        const char *part, bool is_last, int *out_file) {
     const int links = name->follows_links ? 0 : O_NOFOLLOW;
     const int kind = is_last ? O_NONBLOCK | O_NOCTTY : O_DIRECTORY;
     const int file = openat(folder, part, O_RDONLY | O_CLOEXEC | links | kind);
@@ -76,7 +76,7 @@ static gantry_status_t open_part(const external_name_t *name, int folder, bool c
 }
 
 /* location has no part that is "", "." or "..". */
-static gantry_status_t walk(const external_name_t *name, int folder, int *out_file) {
+static gantry_status_t folder_walk(const external_name_t *name, int folder, int *out_file) {
     char part[GANTRY__ONNX_MOST_NAME_BYTES + 1];
     const char *rest = name->location;
     int at = folder;
@@ -85,7 +85,7 @@ static gantry_status_t walk(const external_name_t *name, int folder, int *out_fi
         const bool is_last = rest[size] == 0;
         memcpy(part, rest, size);
         part[size] = 0;
-        GANTRY__TRY(open_part(name, at, at != folder, part, is_last, &at));
+        GANTRY__TRY(folder_open_part(name, at, at != folder, part, is_last, &at));
         if (is_last) break;
         rest += size + 1;
     }
@@ -111,7 +111,7 @@ gantry_status_t gantry__onnx_open_external(int folder, const char *location, boo
                                            uint64_t *out_size) {
     const external_name_t name = {model, tensor, location, follows_links};
     int file;
-    GANTRY__TRY(walk(&name, folder, &file));
+    GANTRY__TRY(folder_walk(&name, folder, &file));
     const gantry_status_t status = check_external(&name, file, out_size);
     if (status != GANTRY_OK) (void)close(file);
     *out_file = status == GANTRY_OK ? file : -1;

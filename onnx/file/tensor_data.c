@@ -13,8 +13,8 @@
 #include "onnx/graph/sparse.h"
 
 /* Elements of less than a byte, the first in the low bits. */
-static void widen(const gantry__onnx_element_t *element, const uint8_t *packed, uint8_t *out,
-                  size_t count) {
+static void widen_packed_elements(const gantry__onnx_element_t *element, const uint8_t *packed,
+                                  uint8_t *out, size_t count) {
     const uint32_t bits = element->bits, mask = (1u << bits) - 1, sign = 1u << (bits - 1);
     const bool is_signed = element->stored == GANTRY_INT8;
     for (size_t i = 0; i < count; ++i) {
@@ -27,7 +27,7 @@ static void widen(const gantry__onnx_element_t *element, const uint8_t *packed, 
 static void make_elements(const gantry__onnx_element_t *element, const uint8_t *packed,
                           size_t packed_bytes, uint8_t *out, size_t count) {
     if (element->bits < 8)
-        widen(element, packed, out, count);
+        widen_packed_elements(element, packed, out, count);
     else if (element->stored == GANTRY_BOOL)
         for (size_t i = 0; i < count; ++i) out[i] = packed[i] != 0;
     else if (out != packed)

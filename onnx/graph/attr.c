@@ -68,8 +68,8 @@ static gantry_status_t check_attr(const gantry__onnx_build_t *build, attr_messag
 /* ---- values ---- */
 
 /* Copies a list into the model's memory. */
-static gantry_status_t copy_list(gantry__onnx_build_t *build, const void *items, size_t count,
-                                 size_t item_bytes, const void *out_items_ptr) {
+static gantry_status_t attr_copy_list(gantry__onnx_build_t *build, const void *items, size_t count,
+                                      size_t item_bytes, const void *out_items_ptr) {
     void *copy = gantry__onnx_model_alloc(build->reader, count, item_bytes);
     if (!copy) return GANTRY_RESOURCE_EXHAUSTED;
     if (count > 0) memcpy(copy, items, count * item_bytes);
@@ -78,8 +78,9 @@ static gantry_status_t copy_list(gantry__onnx_build_t *build, const void *items,
 }
 
 /* Texts end with a zero. */
-static gantry_status_t copy_texts(gantry__onnx_build_t *build, const gantry__onnx_bytes_t *items,
-                                  size_t count, gantry__onnx_attr_t *attr) {
+static gantry_status_t attr_copy_texts(gantry__onnx_build_t *build,
+                                       const gantry__onnx_bytes_t *items, size_t count,
+                                       gantry__onnx_attr_t *attr) {
     gantry__onnx_bytes_t *texts = gantry__onnx_model_alloc(build->reader, count, sizeof *texts);
     if (!texts) return GANTRY_RESOURCE_EXHAUSTED;
     attr->count = count;
@@ -148,17 +149,18 @@ static gantry_status_t make_value(gantry__onnx_build_t *build, const gantry__onn
                                   attr_message_t *m, gantry__onnx_attr_t *attr) {
     attr->count = 1;
     switch (m->type) {
-        case GANTRY__ONNX_FLOAT: return copy_list(build, &m->f, 1, sizeof m->f, &attr->floats);
-        case GANTRY__ONNX_INT: return copy_list(build, &m->i, 1, sizeof m->i, &attr->ints);
-        case GANTRY__ONNX_STRING: return copy_texts(build, &m->s, 1, attr);
+        case GANTRY__ONNX_FLOAT: return attr_copy_list(build, &m->f, 1, sizeof m->f, &attr->floats);
+        case GANTRY__ONNX_INT: return attr_copy_list(build, &m->i, 1, sizeof m->i, &attr->ints);
+        case GANTRY__ONNX_STRING: return attr_copy_texts(build, &m->s, 1, attr);
         case GANTRY__ONNX_FLOATS:
             attr->count = m->floats.count;
-            return copy_list(build, m->floats.items, attr->count, sizeof(float), &attr->floats);
+            return attr_copy_list(build, m->floats.items, attr->count, sizeof(float),
+                                  &attr->floats);
         case GANTRY__ONNX_INTS:
             attr->count = m->ints.count;
-            return copy_list(build, m->ints.items, attr->count, sizeof(int64_t), &attr->ints);
+            return attr_copy_list(build, m->ints.items, attr->count, sizeof(int64_t), &attr->ints);
         case GANTRY__ONNX_STRING_LIST:
-            return copy_texts(build, m->strings.items, m->strings.count, attr);
+            return attr_copy_texts(build, m->strings.items, m->strings.count, attr);
         case GANTRY__ONNX_GRAPH:
         case GANTRY__ONNX_GRAPHS: return make_graphs(build, frame, m, attr);
         case GANTRY__ONNX_TYPE:
@@ -169,8 +171,8 @@ static gantry_status_t make_value(gantry__onnx_build_t *build, const gantry__onn
 
 /* ---- attributes that refer to one of the function's ---- */
 
-static gantry_status_t check_kind(const gantry__onnx_build_t *build, attr_message_t *m,
-                                  gantry__onnx_attr_kind_t kind) {
+static gantry_status_t attr_check_kind(const gantry__onnx_build_t *build, attr_message_t *m,
+                                       gantry__onnx_attr_kind_t kind) {
     if (m->type == (int64_t)kind) return GANTRY_OK;
     return gantry__onnx_bad(build->reader,
                             "the attribute '%.*s' of kind %s refers to '%.*s' of kind %s; the same "
@@ -194,7 +196,7 @@ static gantry_status_t refer(gantry__onnx_build_t *build, const gantry__onnx_fra
     for (size_t i = 0; i < call->attr_count; ++i) {
         if (!gantry__onnx_is(m->ref_attr_name, call->attrs[i].name)) continue;
         const char *name = attr->name;
-        GANTRY__TRY(check_kind(build, m, call->attrs[i].kind));
+        GANTRY__TRY(attr_check_kind(build, m, call->attrs[i].kind));
         *attr = call->attrs[i];
         attr->name = name;
         return GANTRY_OK;
@@ -203,7 +205,7 @@ static gantry_status_t refer(gantry__onnx_build_t *build, const gantry__onnx_fra
         attr_message_t *given = &call->function->attribute_proto.items[i];
         if (!gantry__onnx_equal(m->ref_attr_name, given->name)) continue;
         GANTRY__TRY(check_attr(build, given));
-        GANTRY__TRY(check_kind(build, m, (gantry__onnx_attr_kind_t)given->type));
+        GANTRY__TRY(attr_check_kind(build, m, (gantry__onnx_attr_kind_t)given->type));
         if (given->ref_attr_name.size == 0) return make_value(build, frame, given, attr);
     }
     *out_given = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a file's bytes to a model: the messages are read, checked and made a graph, and forgotten. */
+/* From a file's bytes to a model: the messages are read, checked, made a graph and forgotten. */
 #include "onnx/graph/build.h"
 
 #include <inttypes.h>
@@ -90,7 +90,7 @@ static gantry_status_t make_texts(gantry__onnx_build_t *build) {
 }
 
 /* The values' list, which grew, becomes the model's. */
-static gantry_status_t take_values(gantry__onnx_build_t *build) {
+static gantry_status_t build_take_values(gantry__onnx_build_t *build) {
     gantry__onnx_value_info_t *values =
         gantry__onnx_model_alloc(build->reader, build->value_count, sizeof *values);
     if (!values) return GANTRY_RESOURCE_EXHAUSTED;
@@ -113,7 +113,7 @@ static gantry_status_t make_model(gantry__onnx_build_t *build) {
     GANTRY__TRY(gantry__onnx_make_graph(build, build->message->graph, NULL, &graph));
     build->model->graph = graph;
     GANTRY__TRY(gantry__onnx_make_captures(build));
-    GANTRY__TRY(take_values(build));
+    GANTRY__TRY(build_take_values(build));
     build->model->work = build->reader->work;
     return GANTRY_OK;
 }

@@ -13,9 +13,9 @@
 /* ---- finding ---- */
 
 /* Finds the number of a name, or gives it one. */
-static gantry_status_t number_of(gantry__onnx_build_t *build, uint32_t scope,
-                                 gantry__onnx_bytes_t name, bool adds, uint32_t fresh,
-                                 uint32_t *out_number, bool *out_found) {
+static gantry_status_t function_number_of(gantry__onnx_build_t *build, uint32_t scope,
+                                          gantry__onnx_bytes_t name, bool adds, uint32_t fresh,
+                                          uint32_t *out_number, bool *out_found) {
     GANTRY__TRY(gantry__onnx_find_name(build->reader, &build->functions, scope, name, out_number,
                                        out_found));
     if (*out_found || !adds) return GANTRY_OK;
@@ -30,12 +30,12 @@ static gantry_status_t find_key(gantry__onnx_build_t *build, gantry__onnx_bytes_
                                 uint32_t index, uint32_t *out_number, bool *out_found) {
     const bool adds = index != UINT32_MAX;
     uint32_t scope;
-    GANTRY__TRY(
-        number_of(build, 0, gantry__onnx_domain(domain), adds, 2 * index + 1, &scope, out_found));
+    GANTRY__TRY(function_number_of(build, 0, gantry__onnx_domain(domain), adds, 2 * index + 1,
+                                   &scope, out_found));
     if (!*out_found && !adds) return GANTRY_OK;
-    GANTRY__TRY(number_of(build, scope, overload, adds, 2 * index + 2, &scope, out_found));
+    GANTRY__TRY(function_number_of(build, scope, overload, adds, 2 * index + 2, &scope, out_found));
     if (!*out_found && !adds) return GANTRY_OK;
-    return number_of(build, scope, name, adds, index, out_number, out_found);
+    return function_number_of(build, scope, name, adds, index, out_number, out_found);
 }
 
 gantry_status_t gantry__onnx_find_function(gantry__onnx_build_t *build,

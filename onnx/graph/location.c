@@ -34,8 +34,9 @@ static bool stays_in_folder(const char *location) {
     }
 }
 
-static gantry_status_t take_entry(gantry__onnx_build_t *build, const gantry__onnx_wire_entry_t *e,
-                                  gantry__onnx_tensor_t *tensor, uint64_t *out_length) {
+static gantry_status_t location_take_entry(gantry__onnx_build_t *build,
+                                           const gantry__onnx_wire_entry_t *e,
+                                           gantry__onnx_tensor_t *tensor, uint64_t *out_length) {
     const bool is_offset = gantry__onnx_is(e->key, "offset");
     if (gantry__onnx_is(e->key, "location"))
         return gantry__onnx_copy_name(build, e->value, "the location of external data",
@@ -62,7 +63,7 @@ gantry_status_t gantry__onnx_make_external(gantry__onnx_build_t *build,
     tensor->location = "";
     tensor->bytes = gantry__onnx_packed_bytes(element, tensor->count);
     for (size_t i = 0; i < message->external_data.count; ++i)
-        GANTRY__TRY(take_entry(build, &message->external_data.items[i], tensor, &length));
+        GANTRY__TRY(location_take_entry(build, &message->external_data.items[i], tensor, &length));
     if (!stays_in_folder(tensor->location))
         return gantry__onnx_bad(build->reader,
                                 "the external data of the tensor '%s' have the location '%s'; a "

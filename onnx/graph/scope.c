@@ -101,9 +101,10 @@ gantry_status_t gantry__onnx_add_hints(gantry__onnx_build_t *build,
 
 /* ---- nodes ---- */
 
-static gantry_status_t make_inputs(gantry__onnx_build_t *build, const gantry__onnx_frame_t *frame,
-                                   const gantry__onnx_wire_node_t *message,
-                                   gantry__onnx_node_t *node) {
+static gantry_status_t scope_make_inputs(gantry__onnx_build_t *build,
+                                         const gantry__onnx_frame_t *frame,
+                                         const gantry__onnx_wire_node_t *message,
+                                         gantry__onnx_node_t *node) {
     size_t count = message->input.count;
     while (count > 0 && message->input.items[count - 1].size == 0) --count;
     gantry__onnx_value_t *inputs = gantry__onnx_model_alloc(build->reader, count, sizeof *inputs);
@@ -119,9 +120,10 @@ static gantry_status_t make_inputs(gantry__onnx_build_t *build, const gantry__on
     return GANTRY_OK;
 }
 
-static gantry_status_t make_outputs(gantry__onnx_build_t *build, const gantry__onnx_frame_t *frame,
-                                    const gantry__onnx_wire_node_t *message,
-                                    gantry__onnx_node_t *node) {
+static gantry_status_t scope_make_outputs(gantry__onnx_build_t *build,
+                                          const gantry__onnx_frame_t *frame,
+                                          const gantry__onnx_wire_node_t *message,
+                                          gantry__onnx_node_t *node) {
     const size_t count = message->output.count;
     gantry__onnx_value_t *outputs = gantry__onnx_model_alloc(build->reader, count, sizeof *outputs);
     if (!outputs) return GANTRY_RESOURCE_EXHAUSTED;
@@ -136,9 +138,9 @@ static gantry_status_t make_outputs(gantry__onnx_build_t *build, const gantry__o
     return GANTRY_OK;
 }
 
-static gantry_status_t name_node(gantry__onnx_build_t *build,
-                                 const gantry__onnx_wire_node_t *message,
-                                 gantry__onnx_node_t *node) {
+static gantry_status_t scope_name_node(gantry__onnx_build_t *build,
+                                       const gantry__onnx_wire_node_t *message,
+                                       gantry__onnx_node_t *node) {
     GANTRY__TRY(gantry__onnx_copy_name(build, message->name, "the name of a node", &node->name));
     GANTRY__TRY(gantry__onnx_copy_name(build, message->op_type, "the op of a node", &node->op));
     GANTRY__TRY(gantry__onnx_copy_name(build, gantry__onnx_domain(message->domain),
@@ -162,16 +164,16 @@ static gantry_status_t push_node(gantry__onnx_build_t *build, gantry__onnx_node_
 static gantry_status_t make_plain_node(gantry__onnx_build_t *build, gantry__onnx_frame_t *frame,
                                        const gantry__onnx_wire_node_t *message, int64_t version) {
     gantry__onnx_node_t node = {.version = version};
-    GANTRY__TRY(name_node(build, message, &node));
-    GANTRY__TRY(make_inputs(build, frame, message, &node));
+    GANTRY__TRY(scope_name_node(build, message, &node));
+    GANTRY__TRY(scope_make_inputs(build, frame, message, &node));
     GANTRY__TRY(gantry__onnx_make_attrs(build, frame, message, &node.attrs, &node.attr_count));
     node.index = (uint32_t)(build->node_count - frame->first_node);
-    GANTRY__TRY(make_outputs(build, frame, message, &node));
+    GANTRY__TRY(scope_make_outputs(build, frame, message, &node));
     return push_node(build, &node);
 }
 
-static gantry_status_t check_node(const gantry__onnx_build_t *build,
-                                  const gantry__onnx_wire_node_t *message, int64_t version) {
+static gantry_status_t scope_check_node(const gantry__onnx_build_t *build,
+                                        const gantry__onnx_wire_node_t *message, int64_t version) {
     const gantry__onnx_bytes_t domain = gantry__onnx_domain(message->domain);
     if (message->op_type.size == 0)
         return gantry__onnx_bad(build->reader, "it has no op; a name of an op is accepted");
@@ -198,7 +200,7 @@ gantry_status_t gantry__onnx_make_node(gantry__onnx_build_t *build, gantry__onnx
     place->version = message->op_type.size > 0 ? version : 0;
     place->index = index;
     GANTRY__TRY(gantry__onnx_work(build->reader, 1));
-    GANTRY__TRY(check_node(build, message, version));
+    GANTRY__TRY(scope_check_node(build, message, version));
     GANTRY__TRY(gantry__onnx_find_function(build, message, &function));
     if (function) return gantry__onnx_expand(build, frame, message, function);
     return make_plain_node(build, frame, message, version);
@@ -206,8 +208,9 @@ gantry_status_t gantry__onnx_make_node(gantry__onnx_build_t *build, gantry__onnx
 
 /* ---- graphs ---- */
 
-static gantry_status_t add_inputs(gantry__onnx_build_t *build, const gantry__onnx_frame_t *frame,
-                                  const gantry__onnx_wire_graph_t *message) {
+static gantry_status_t scope_add_inputs(gantry__onnx_build_t *build,
+                                        const gantry__onnx_frame_t *frame,
+                                        const gantry__onnx_wire_graph_t *message) {
     gantry__onnx_value_t *inputs =
         gantry__onnx_model_alloc(build->reader, message->input.count, sizeof *inputs);
     if (!inputs) return GANTRY_RESOURCE_EXHAUSTED;
@@ -272,8 +275,9 @@ static void drop_constant_inputs(gantry__onnx_build_t *build, gantry__onnx_graph
     graph->input_count = count;
 }
 
-static gantry_status_t add_outputs(gantry__onnx_build_t *build, const gantry__onnx_frame_t *frame,
-                                   const gantry__onnx_wire_graph_t *message) {
+static gantry_status_t scope_add_outputs(gantry__onnx_build_t *build,
+                                         const gantry__onnx_frame_t *frame,
+                                         const gantry__onnx_wire_graph_t *message) {
     gantry__onnx_value_t *outputs =
         gantry__onnx_model_alloc(build->reader, message->output.count, sizeof *outputs);
     if (!outputs) return GANTRY_RESOURCE_EXHAUSTED;
@@ -294,7 +298,8 @@ static gantry_status_t add_outputs(gantry__onnx_build_t *build, const gantry__on
 }
 
 /* Takes the graph's nodes from the stack. */
-static gantry_status_t take_nodes(gantry__onnx_build_t *build, const gantry__onnx_frame_t *frame) {
+static gantry_status_t scope_take_nodes(gantry__onnx_build_t *build,
+                                        const gantry__onnx_frame_t *frame) {
     const size_t count = build->node_count - frame->first_node;
     gantry__onnx_node_t *nodes = gantry__onnx_model_alloc(build->reader, count, sizeof *nodes);
     if (!nodes) return GANTRY_RESOURCE_EXHAUSTED;
@@ -308,16 +313,16 @@ static gantry_status_t take_nodes(gantry__onnx_build_t *build, const gantry__onn
 static gantry_status_t fill_graph(gantry__onnx_build_t *build, gantry__onnx_frame_t *frame,
                                   const gantry__onnx_wire_graph_t *message) {
     const gantry__onnx_place_t place = build->reader->place;
-    GANTRY__TRY(add_inputs(build, frame, message));
+    GANTRY__TRY(scope_add_inputs(build, frame, message));
     GANTRY__TRY(add_initializers(build, frame, message));
     if (!frame->outer && build->model->ir_version < 4) drop_constant_inputs(build, frame->graph);
     for (size_t i = 0; i < message->node.count; ++i)
         GANTRY__TRY(gantry__onnx_make_node(build, frame, &message->node.items[i], i));
     build->reader->place = place;
-    GANTRY__TRY(add_outputs(build, frame, message));
+    GANTRY__TRY(scope_add_outputs(build, frame, message));
     GANTRY__TRY(
         gantry__onnx_add_hints(build, frame, message->value_info.items, message->value_info.count));
-    return take_nodes(build, frame);
+    return scope_take_nodes(build, frame);
 }
 
 gantry_status_t gantry__onnx_make_graph(gantry__onnx_build_t *build,

@@ -42,8 +42,8 @@ static gantry_status_t check_order(gantry__onnx_build_t *build,
     return GANTRY_OK;
 }
 
-static gantry_status_t check_parts(gantry__onnx_build_t *build,
-                                   const gantry__onnx_tensor_t *tensor) {
+static gantry_status_t sparse_check_parts(gantry__onnx_build_t *build,
+                                          const gantry__onnx_tensor_t *tensor) {
     const gantry__onnx_tensor_t *values = tensor->values, *indices = tensor->indices;
     const bool is_grid = indices->rank == 2;
     if (values->rank != 1 || values->data == GANTRY__ONNX_STRINGS)
@@ -83,6 +83,6 @@ gantry_status_t gantry__onnx_make_sparse(gantry__onnx_build_t *build,
     tensor->values = values;
     tensor->indices = indices;
     GANTRY__TRY(gantry__onnx_make_dims(build, message->dims.items, message->dims.count, tensor));
-    GANTRY__TRY(check_parts(build, tensor));
+    GANTRY__TRY(sparse_check_parts(build, tensor));
     return check_order(build, tensor);
 }

@@ -59,7 +59,7 @@ static const gantry_tensor_t *both_seen(gantry_scope_t *scope, const gantry_tens
 }
 
 /* A bool that says which keys a query sees by the order and the lengths; NULL with OK: all. */
-static gantry_status_t find_seen(const gantry__onnx_attention_t *attention,
+static gantry_status_t keys_seen(const gantry__onnx_attention_t *attention,
                                  const gantry_tensor_t **out) {
     gantry__onnx_call_t *call = attention->call;
     const int64_t queries = gantry_tensor_shape(attention->query)->dims[2];
@@ -124,11 +124,11 @@ static gantry_status_t whole_mask(const gantry__onnx_attention_t *attention,
 }
 
 /* The mask together with what the order and the lengths say. */
-static gantry_status_t join_masks(gantry__onnx_attention_t *attention) {
+static gantry_status_t attention_masks(gantry__onnx_attention_t *attention) {
     gantry__onnx_call_t *call = attention->call;
     const gantry_tensor_t *mask = NULL, *seen = NULL;
     GANTRY__TRY(whole_mask(attention, &mask));
-    GANTRY__TRY(find_seen(attention, &seen));
+    GANTRY__TRY(keys_seen(attention, &seen));
     if (mask && seen && gantry_tensor_dtype(mask) == GANTRY_BOOL) {
         mask = gantry_logical_and(call->scope, mask, seen);
     } else if (mask && seen) {
@@ -166,7 +166,7 @@ gantry_status_t gantry__onnx_attend(gantry__onnx_attention_t *attention) {
     if (is_plain)
         GANTRY__TRY(whole_mask(attention, &attention->whole_mask));
     else
-        GANTRY__TRY(join_masks(attention));
+        GANTRY__TRY(attention_masks(attention));
     gantry_scaled_attention_options_t options = {.struct_size = sizeof options,
                                                  .mask = attention->whole_mask,
                                                  .past_key = attention->past_key,
@@ -237,7 +237,7 @@ static gantry_status_t set_scores(gantry__onnx_attention_t *attention) {
     if (mode < 0 || mode > 3)
         return gantry__onnx_invalid(call, "qk_matmul_output_mode is %lld", (long long)mode);
     /* The op took the causal order; the mask has it now. */
-    if (mode >= 2 && is_plain_causal(attention)) GANTRY__TRY(join_masks(attention));
+    if (mode >= 2 && is_plain_causal(attention)) GANTRY__TRY(attention_masks(attention));
     const gantry_tensor_t *scores = multiply_heads(attention);
     if (mode >= 1 && attention->softcap > 0) {
         const gantry_tensor_t *cap =
@@ -253,7 +253,7 @@ static gantry_status_t set_scores(gantry__onnx_attention_t *attention) {
 /* ---- rows ---- */
 
 /* Query, key and value with their heads apart. */
-static gantry_status_t read_heads(gantry__onnx_attention_t *attention) {
+static gantry_status_t attention_heads(gantry__onnx_attention_t *attention) {
     gantry__onnx_call_t *call = attention->call;
     const gantry_tensor_t **parts[3] = {&attention->query, &attention->key, &attention->value};
     const int64_t heads[2] = {gantry__onnx_attr_int(call, "q_num_heads", 0),
@@ -293,7 +293,7 @@ gantry_status_t gantry__onnx_lower_attention(gantry__onnx_call_t *call) {
     if (attention.past_key && attention.lengths)
         return gantry__onnx_invalid(call, "nonpad_kv_seqlen excludes past_key");
     if (attention.past_key) GANTRY__TRY(gantry__onnx_need_shape(call, attention.past_key));
-    GANTRY__TRY(read_heads(&attention));
+    GANTRY__TRY(attention_heads(&attention));
     GANTRY__TRY(gantry__onnx_attend(&attention));
     const bool is_flat = gantry_tensor_shape(gantry__onnx_input(call, 0))->rank == 3;
     const gantry_tensor_t *y = attention.output;

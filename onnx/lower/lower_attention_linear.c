@@ -208,8 +208,9 @@ gantry_status_t gantry__onnx_lower_linear_attention(gantry__onnx_call_t *call) {
 /* ---- CausalConvWithState ---- */
 
 /* The sum of shifted values times the filter's elements. */
-static const gantry_tensor_t *sum_taps(gantry__onnx_call_t *call, const gantry_tensor_t *values,
-                                       const gantry_tensor_t *filter, int64_t length) {
+static const gantry_tensor_t *sum_shifted_taps(gantry__onnx_call_t *call,
+                                               const gantry_tensor_t *values,
+                                               const gantry_tensor_t *filter, int64_t length) {
     gantry_scope_t *scope = call->scope;
     const gantry_shape_t *shape = gantry_tensor_shape(values);
     const gantry_shape_t *taps = gantry_tensor_shape(filter);
@@ -250,7 +251,7 @@ gantry_status_t gantry__onnx_lower_causal_conv(gantry__onnx_call_t *call) {
     const gantry_tensor_t *parts[2] = {
         past ? past : gantry_zeros(scope, gantry_tensor_dtype(x), before), x};
     const gantry_tensor_t *values = gantry_concat(scope, parts, 2, 2);
-    const gantry_tensor_t *y = sum_taps(call, values, filter, shape->dims[2]);
+    const gantry_tensor_t *y = sum_shifted_taps(call, values, filter, shape->dims[2]);
     if (bias)
         y = gantry_add(scope, y, gantry_reshape(scope, bias, GANTRY_SHAPE(shape->dims[1], 1)));
     GANTRY__TRY(gantry__onnx_set(call, 0, is_silu ? gantry_silu(scope, y) : y));

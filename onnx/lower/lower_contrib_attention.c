@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* com.microsoft: MultiHeadAttention, Attention, QAttention and RotaryEmbedding. Masks of these ops add a number
- * that is far below all scores, and do not hide keys. */
+/* com.microsoft: MultiHeadAttention, Attention, QAttention and RotaryEmbedding. Masks of these ops
+ * add a number that is far below all scores, and do not hide keys. */
 #include "onnx/lower/lower_attention.h"
 
 #include <gantry/ops.h>
@@ -15,14 +15,14 @@
 /* ---- masks ---- */
 
 /* 0 where this is true, and the attribute's number elsewhere. */
-static const gantry_tensor_t *hide_others(gantry__onnx_call_t *call, const gantry_tensor_t *seen,
+static const gantry_tensor_t *hide_unseen(gantry__onnx_call_t *call, const gantry_tensor_t *seen,
                                           gantry_dtype_t dtype) {
     const double hidden = (double)gantry__onnx_attr_float(call, "mask_filter_value", HIDDEN_SCORE);
     return gantry_select(call->scope, seen, gantry__onnx_make_scalar(call, dtype, 0),
                          gantry__onnx_make_scalar(call, dtype, hidden));
 }
 
-/* Whether the number of a key is below a count of each element of the batch: [batch, 1, 1, keys]. */
+/* Whether the number of a key is below a count of each batch element: [batch, 1, 1, keys]. */
 static const gantry_tensor_t *within_lengths(gantry__onnx_call_t *call,
                                              const gantry_tensor_t *lengths, int64_t keys) {
     int64_t *places = gantry__onnx_scratch(call, (size_t)keys + 1, sizeof *places);
@@ -35,17 +35,17 @@ static const gantry_tensor_t *within_lengths(gantry__onnx_call_t *call,
                        gantry_reshape(call->scope, lengths, GANTRY_SHAPE(batch, 1, 1, 1)));
 }
 
-/* A mask [batch], the lengths; [batch, keys]; or [batch, queries, keys], as numbers that are added. */
-static gantry_status_t read_mask(gantry__onnx_call_t *call, const gantry_tensor_t *mask,
-                                 int64_t batch, int64_t keys, gantry_dtype_t dtype,
-                                 const gantry_tensor_t **out) {
+/* A mask [batch], the lengths; [batch, keys]; or [batch, queries, keys]: numbers that are added. */
+static gantry_status_t read_contrib_mask(gantry__onnx_call_t *call, const gantry_tensor_t *mask,
+                                         int64_t batch, int64_t keys, gantry_dtype_t dtype,
+                                         const gantry_tensor_t **out) {
     gantry_scope_t *scope = call->scope;
     *out = NULL;
     if (!mask) return GANTRY_OK;
     GANTRY__TRY(gantry__onnx_need_shape(call, mask));
     const gantry_shape_t *shape = gantry_tensor_shape(mask);
     if (shape->rank == 1 && shape->dims[0] == batch) {
-        *out = hide_others(call, within_lengths(call, mask, keys), dtype);
+        *out = hide_unseen(call, within_lengths(call, mask, keys), dtype);
         return gantry_scope_status(scope);
     }
     const gantry_shape_t wide =
@@ -58,13 +58,13 @@ static gantry_status_t read_mask(gantry__onnx_call_t *call, const gantry_tensor_
     const gantry_tensor_t *zero = gantry__onnx_make_scalar(call, gantry_tensor_dtype(mask), 0);
     const gantry_tensor_t *seen =
         gantry_tensor_dtype(mask) == GANTRY_BOOL ? mask : gantry_greater(scope, mask, zero);
-    *out = hide_others(call, gantry_reshape(scope, seen, wide), dtype);
+    *out = hide_unseen(call, gantry_reshape(scope, seen, wide), dtype);
     return gantry_scope_status(scope);
 }
 
 /* Sets the mask: what hides keys and a bias, either of which may be missing. */
-static gantry_status_t set_mask(gantry__onnx_attention_t *attention, const gantry_tensor_t *mask,
-                                const gantry_tensor_t *bias) {
+static gantry_status_t set_contrib_mask(gantry__onnx_attention_t *attention,
+                                        const gantry_tensor_t *mask, const gantry_tensor_t *bias) {
     gantry__onnx_call_t *call = attention->call;
     GANTRY__TRY(gantry__onnx_check_attention(attention));
     const int64_t batch = gantry_tensor_shape(attention->query)->dims[0];
@@ -72,7 +72,8 @@ static gantry_status_t set_mask(gantry__onnx_attention_t *attention, const gantr
         gantry_tensor_shape(attention->key)->dims[2] +
         (attention->past_key ? gantry_tensor_shape(attention->past_key)->dims[2] : 0);
     const gantry_tensor_t *hidden = NULL;
-    GANTRY__TRY(read_mask(call, mask, batch, keys, gantry_tensor_dtype(attention->query), &hidden));
+    GANTRY__TRY(
+        read_contrib_mask(call, mask, batch, keys, gantry_tensor_dtype(attention->query), &hidden));
     attention->mask = hidden ? hidden : bias;
     if (hidden && bias) attention->mask = gantry_add(call->scope, hidden, bias);
     return gantry_scope_status(call->scope);
@@ -174,7 +175,8 @@ gantry_status_t gantry__onnx_lower_multi_head_attention(gantry__onnx_call_t *cal
         .scale = (double)gantry__onnx_attr_float(call, "scale", 0)};
     if (!attention.past_key != !attention.past_value)
         return gantry__onnx_invalid(call, "past_key and past_value must be given together");
-    GANTRY__TRY(set_mask(&attention, gantry__onnx_input(call, 4), gantry__onnx_input(call, 5)));
+    GANTRY__TRY(
+        set_contrib_mask(&attention, gantry__onnx_input(call, 4), gantry__onnx_input(call, 5)));
     return set_attended(&attention);
 }
 
@@ -229,8 +231,8 @@ static gantry_status_t attend_projected(gantry__onnx_call_t *call, const gantry_
         .right = -1,
         .scale = (double)gantry__onnx_attr_float(call, "scale", 0)};
     GANTRY__TRY(gantry_scope_status(scope));
-    GANTRY__TRY(set_mask(&attention, gantry__onnx_input(call, inputs.mask),
-                         gantry__onnx_input(call, inputs.bias)));
+    GANTRY__TRY(set_contrib_mask(&attention, gantry__onnx_input(call, inputs.mask),
+                                 gantry__onnx_input(call, inputs.bias)));
     GANTRY__TRY(gantry__onnx_attend(&attention));
     GANTRY__TRY(gantry__onnx_set(call, 0, gantry__onnx_join_heads(call, attention.output)));
     if (!gantry__onnx_wants(call, 1)) return GANTRY_OK;
@@ -265,8 +267,8 @@ gantry_status_t gantry__onnx_lower_qattention(gantry__onnx_call_t *call) {
 /* ---- RotaryEmbedding ---- */
 
 /* Places [batch, length]: given so, or the first place of all. */
-static gantry_status_t read_places(gantry__onnx_call_t *call, int64_t batch, int64_t length,
-                                   const gantry_tensor_t **out) {
+static gantry_status_t read_rotary_places(gantry__onnx_call_t *call, int64_t batch, int64_t length,
+                                          const gantry_tensor_t **out) {
     const gantry_tensor_t *places = gantry__onnx_input(call, 1);
     *out = places;
     if (gantry_tensor_shape(places)->rank == 2) return GANTRY_OK;
@@ -298,7 +300,8 @@ gantry_status_t gantry__onnx_lower_contrib_rotary(gantry__onnx_call_t *call) {
         .dim = gantry__onnx_attr_int(call, "rotary_embedding_dim", 0)};
     if (shape->rank == 3 && options.num_heads == 0 && turned > 0)
         options.num_heads = shape->dims[2] / turned;
-    GANTRY__TRY(read_places(call, shape->dims[0], shape->dims[shape->rank == 3 ? 1 : 2], &places));
+    GANTRY__TRY(
+        read_rotary_places(call, shape->dims[0], shape->dims[shape->rank == 3 ? 1 : 2], &places));
     return gantry__onnx_give(
         call, gantry_rotary_embedding(call->scope, x, cosines, gantry__onnx_input(call, 3), places,
                                       &options));

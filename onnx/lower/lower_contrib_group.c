@@ -22,7 +22,7 @@ typedef struct group_t {
 } group_t;
 
 /* Refuses what it does not have. */
-static gantry_status_t check_group(gantry__onnx_call_t *call) {
+static gantry_status_t check_group_query(gantry__onnx_call_t *call) {
     static const char *const names[] = {"head_sink",     "k_scale",       "v_scale",
                                         "q_norm_weight", "k_norm_weight", "query_seqlens"};
     for (size_t i = 0; i < 6; ++i)
@@ -70,7 +70,7 @@ static gantry_status_t unpack_group(group_t *group) {
     return gantry_scope_status(call->scope);
 }
 
-/* Lengths and the room. One element of a batch has all of the keys, so that its places are known. */
+/* Lengths and the room. A batch of one element has all keys, so that its places are known. */
 static gantry_status_t read_lengths_of(group_t *group) {
     gantry__onnx_call_t *call = group->call;
     const gantry_tensor_t *past = gantry__onnx_input(call, 3);
@@ -192,7 +192,7 @@ gantry_status_t gantry__onnx_lower_group_query_attention(gantry__onnx_call_t *ca
                      .key_heads = gantry__onnx_attr_int(call, "kv_num_heads", 0)};
     gantry__onnx_attention_t attention = {.call = call, .right = -1};
     const int64_t window = gantry__onnx_attr_int(call, "local_window_size", -1);
-    GANTRY__TRY(check_group(call));
+    GANTRY__TRY(check_group_query(call));
     GANTRY__TRY(unpack_group(&group));
     GANTRY__TRY(read_lengths_of(&group));
     GANTRY__TRY(turn_parts(&group));

@@ -21,8 +21,8 @@ typedef struct branches_t {
 } branches_t;
 
 /* Lowers a branch. Outputs that it takes from outside become its own. */
-static void run_branch(branches_t *branches, size_t which, gantry_scope_t *scope,
-                       const gantry_tensor_t **outputs) {
+static void run_if_branch(branches_t *branches, size_t which, gantry_scope_t *scope,
+                          const gantry_tensor_t **outputs) {
     const gantry_status_t status =
         gantry__onnx_lower_subgraph(branches->call, scope, branches->graphs[which], NULL, outputs);
     if (status != GANTRY_OK) gantry_scope_fail(scope, status, gantry_last_message());
@@ -33,13 +33,13 @@ static void run_branch(branches_t *branches, size_t which, gantry_scope_t *scope
 static void run_then(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                      const gantry_tensor_t **outputs, void *user) {
     (void)inputs;
-    run_branch(user, 0, scope, outputs);
+    run_if_branch(user, 0, scope, outputs);
 }
 
 static void run_else(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                      const gantry_tensor_t **outputs, void *user) {
     (void)inputs;
-    run_branch(user, 1, scope, outputs);
+    run_if_branch(user, 1, scope, outputs);
 }
 
 /* An If whose condition is not known. Where a branch fails, as one does that does not fit the

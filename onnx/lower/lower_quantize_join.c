@@ -4,8 +4,8 @@
  *     (a - a_zero) a_scale  (b - b_zero) b_scale = ((a - a_zero) (b - b_zero)) (a_scale b_scale)
  *
  * The product on the right is one of integers, which is exact and takes a quarter of the time. Its
- * factor is a number, or one for each column of b, so that a_scale is one number. The rounding after
- * it stays with QuantizeLinear, which joins the factor's kernel. */
+ * factor is a number, or one for each column of b, so that a_scale is one number. The rounding
+ * after it stays with QuantizeLinear, which joins the factor's kernel. */
 #include <string.h>
 
 #include <gantry/ops.h>
@@ -67,7 +67,7 @@ static bool has_one_scale(const origin_t *origin) {
 }
 
 /* The bytes of input i, as they are in the file. */
-static const gantry_tensor_t *bytes_of(gantry__onnx_call_t *call, size_t i) {
+static const gantry_tensor_t *bytes_of_input(gantry__onnx_call_t *call, size_t i) {
     const gantry__onnx_node_t *node = find_dequantizer(call, i);
     return node ? tensor_of(call, node, 0) : NULL;
 }
@@ -75,30 +75,30 @@ static const gantry_tensor_t *bytes_of(gantry__onnx_call_t *call, size_t i) {
 static const gantry_tensor_t *make_left(gantry__onnx_call_t *call, gantry_scope_t *scope,
                                         const gantry_tensor_t *input) {
     (void)input;
-    return gantry_identity(scope, bytes_of(call, 0));
+    return gantry_identity(scope, bytes_of_input(call, 0));
 }
 
 static const gantry_tensor_t *make_right(gantry__onnx_call_t *call, gantry_scope_t *scope,
                                          const gantry_tensor_t *input) {
     (void)input;
-    return gantry_identity(scope, bytes_of(call, 1));
+    return gantry_identity(scope, bytes_of_input(call, 1));
 }
 
 static const gantry_tensor_t *make_right_turned(gantry__onnx_call_t *call, gantry_scope_t *scope,
                                                 const gantry_tensor_t *input) {
     (void)input;
-    return gantry_matrix_transpose(scope, bytes_of(call, 1));
+    return gantry_matrix_transpose(scope, bytes_of_input(call, 1));
 }
 
 static const gantry_tensor_t *make_bytes_filter(gantry__onnx_call_t *call, gantry_scope_t *scope,
                                                 const gantry_tensor_t *input) {
     (void)input;
-    return gantry__onnx_turn_filter(call, scope, bytes_of(call, 1));
+    return gantry__onnx_turn_filter(call, scope, bytes_of_input(call, 1));
 }
 
 /* An operand: one of the file is kept as bytes, and its numbers are given back. */
-static const gantry_tensor_t *operand_of(gantry__onnx_call_t *call, size_t i,
-                                         const gantry_tensor_t *x, bool is_turned) {
+static const gantry_tensor_t *integer_operand(gantry__onnx_call_t *call, size_t i,
+                                              const gantry_tensor_t *x, bool is_turned) {
     const gantry__onnx_plan_t *plan = &call->run->constants->plan;
     if (!plan->is_constant[call->node->inputs[i]])
         return is_turned ? gantry_matrix_transpose(call->scope, x) : x;
@@ -118,7 +118,7 @@ static gantry_status_t give_sum(gantry__onnx_call_t *call, const gantry_tensor_t
     return gantry__onnx_give(call, y);
 }
 
-/* Whether scales of the right operand are one for each of its columns, which are along this axis. */
+/* Whether scales of the right operand are one for each column; columns are along this axis. */
 static bool scales_columns(const origin_t *b, int64_t axis) {
     if (has_one_scale(b)) return true;
     return gantry_tensor_shape(b->x)->rank == 2 && b->axis == axis;
@@ -143,8 +143,9 @@ static gantry_status_t join_matmul(gantry__onnx_call_t *call, bool is_gemm, bool
     if (summed < 1 || summed > MOST_SUMMED || !scales_columns(&b, is_turned ? 0 : 1))
         return GANTRY_OK;
     *out_done = true;
-    const gantry_tensor_t *sum = gantry__onnx_integer_product(
-        call, operand_of(call, 0, a.x, false), operand_of(call, 1, b.x, is_turned), a.zero, b.zero);
+    const gantry_tensor_t *sum =
+        gantry__onnx_integer_product(call, integer_operand(call, 0, a.x, false),
+                                     integer_operand(call, 1, b.x, is_turned), a.zero, b.zero);
     return give_sum(call, sum, a.scale, b.scale, is_gemm ? gantry__onnx_input(call, 2) : NULL);
 }
 

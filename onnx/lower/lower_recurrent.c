@@ -97,8 +97,8 @@ static gantry_status_t read_activations(gantry__onnx_recurrent_t *node) {
 }
 
 /* A first state [directions, batch, units], or batch first; of direction i. */
-static const gantry_tensor_t *read_state(const gantry__onnx_recurrent_t *node, size_t input,
-                                         size_t i) {
+static const gantry_tensor_t *read_first_state(const gantry__onnx_recurrent_t *node, size_t input,
+                                               size_t i) {
     static const int32_t order[3] = {1, 0, 2};
     const gantry_tensor_t *state = gantry__onnx_input(node->call, input);
     if (!state) return NULL;
@@ -154,15 +154,16 @@ gantry_status_t gantry__onnx_read_recurrent(gantry__onnx_call_t *call,
     GANTRY__TRY(read_activations(node));
     if (node->batch_first) node->x = gantry_transpose(call->scope, node->x, order);
     for (size_t i = 0; i < node->direction_count; ++i) {
-        node->directions[i].state = read_state(node, initial, i);
-        if (kind == GANTRY__ONNX_LSTM) node->directions[i].cell = read_state(node, initial + 1, i);
+        node->directions[i].state = read_first_state(node, initial, i);
+        if (kind == GANTRY__ONNX_LSTM)
+            node->directions[i].cell = read_first_state(node, initial + 1, i);
     }
     return read_lengths(node, lengths);
 }
 
 /* Part `first` of count units of a vector. */
-static const gantry_tensor_t *cut_units(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                        int64_t first, int64_t count) {
+static const gantry_tensor_t *cut_bias_units(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                             int64_t first, int64_t count) {
     return gantry_slice(scope, x, &first, &count);
 }
 
@@ -170,17 +171,17 @@ static const gantry_tensor_t *cut_units(gantry_scope_t *scope, const gantry_tens
 static void take_bias(const gantry__onnx_recurrent_t *node, gantry_scope_t *scope,
                       const gantry_tensor_t *bias, gantry__onnx_direction_t *direction) {
     const int64_t units = node->units, all = units * gantry__onnx_gate_count(node->kind);
-    const gantry_tensor_t *input = cut_units(scope, bias, 0, all);
-    const gantry_tensor_t *state = cut_units(scope, bias, all, all);
+    const gantry_tensor_t *input = cut_bias_units(scope, bias, 0, all);
+    const gantry_tensor_t *state = cut_bias_units(scope, bias, all, all);
     if (node->kind != GANTRY__ONNX_GRU || !node->linear_before_reset) {
         direction->bias = gantry_add(scope, input, state);
         return;
     }
-    const gantry_tensor_t *parts[2] = {gantry_add(scope, cut_units(scope, input, 0, 2 * units),
-                                                  cut_units(scope, state, 0, 2 * units)),
-                                       cut_units(scope, input, 2 * units, units)};
+    const gantry_tensor_t *parts[2] = {gantry_add(scope, cut_bias_units(scope, input, 0, 2 * units),
+                                                  cut_bias_units(scope, state, 0, 2 * units)),
+                                       cut_bias_units(scope, input, 2 * units, units)};
     direction->bias = gantry_concat(scope, parts, 2, 0);
-    direction->reset_bias = cut_units(scope, state, 2 * units, units);
+    direction->reset_bias = cut_bias_units(scope, state, 2 * units, units);
 }
 
 /* Where a part of this tensor is computed: on the host if it is known. */
@@ -236,10 +237,11 @@ static const gantry_tensor_t *state_or_zeros(const gantry__onnx_recurrent_t *nod
 }
 
 /* A step: changes the states and returns the step's row of Y. step is a scalar of int64. */
-static const gantry_tensor_t *run_step(const recurrent_pass_t *pass, gantry_scope_t *scope,
-                                       const gantry_tensor_t *step, const gantry_tensor_t *product,
-                                       const gantry_tensor_t **state,
-                                       const gantry_tensor_t **cell) {
+static const gantry_tensor_t *run_cell_step(const recurrent_pass_t *pass, gantry_scope_t *scope,
+                                            const gantry_tensor_t *step,
+                                            const gantry_tensor_t *product,
+                                            const gantry_tensor_t **state,
+                                            const gantry_tensor_t **cell) {
     const gantry__onnx_recurrent_t *node = pass->node;
     const gantry_tensor_t *last_state = *state, *last_cell = *cell;
     gantry__onnx_run_cell(node, pass->direction, scope, product, state, cell);
@@ -264,8 +266,8 @@ static gantry_status_t unroll_cells(recurrent_pass_t *pass) {
     for (int64_t i = 0; i < node->steps; ++i) {
         const int64_t step = pass->direction->reversed ? node->steps - 1 - i : i;
         const gantry_tensor_t *product = gantry__onnx_row_of(call->scope, pass->products, step);
-        rows[step] = run_step(pass, call->scope, gantry_scalar_i64(call->host, step), product,
-                              &pass->state, &pass->cell);
+        rows[step] = run_cell_step(pass, call->scope, gantry_scalar_i64(call->host, step), product,
+                                   &pass->state, &pass->cell);
         GANTRY__TRY(gantry_scope_status(call->scope));
     }
     if (!pass->wants_all) return GANTRY_OK;
@@ -294,7 +296,7 @@ static void cells_step(gantry_scope_t *scope, const gantry_tensor_t *const *inpu
     if (pass->direction->reversed)
         step = gantry_sub(scope, gantry_scalar_i64(scope, node->steps - 1), step);
     const gantry_tensor_t *product = gantry_gather(scope, pass->products, step, 0);
-    const gantry_tensor_t *row = run_step(pass, scope, step, product, &state, &cell);
+    const gantry_tensor_t *row = run_cell_step(pass, scope, step, product, &state, &cell);
     outputs[0] = gantry_add(scope, inputs[0], gantry_scalar_i64(scope, 1));
     outputs[1] = state;
     if (has_cell) outputs[2] = cell;
@@ -340,7 +342,7 @@ static const gantry_tensor_t *multiply_inputs(const gantry__onnx_recurrent_t *no
     return gantry_reshape(scope, rows, GANTRY_SHAPE(node->steps, node->batch, gates));
 }
 
-/* The directions' states as [directions, batch, units]; batch first: with the first two exchanged. */
+/* The directions' states: [directions, batch, units], or batch first with these two exchanged. */
 static const gantry_tensor_t *join_states(const gantry__onnx_recurrent_t *node,
                                           const gantry_tensor_t *const *states) {
     gantry_scope_t *scope = node->call->scope;
@@ -352,8 +354,8 @@ static const gantry_tensor_t *join_states(const gantry__onnx_recurrent_t *node,
 }
 
 /* Y, [steps, directions, batch, units]; batch first: [batch, steps, directions, units]. */
-static const gantry_tensor_t *join_steps(const gantry__onnx_recurrent_t *node,
-                                         const gantry_tensor_t *const *all) {
+static const gantry_tensor_t *join_cell_steps(const gantry__onnx_recurrent_t *node,
+                                              const gantry_tensor_t *const *all) {
     static const int32_t order[4] = {2, 0, 1, 3};
     gantry_scope_t *scope = node->call->scope;
     const gantry_tensor_t *parts[2] = {NULL, NULL}, *y = NULL;
@@ -380,7 +382,8 @@ gantry_status_t gantry__onnx_run_recurrent(gantry__onnx_recurrent_t *node) {
         states[i] = pass.state;
         cells[i] = pass.cell;
     }
-    if (gantry__onnx_wants(call, 0)) GANTRY__TRY(gantry__onnx_set(call, 0, join_steps(node, all)));
+    if (gantry__onnx_wants(call, 0))
+        GANTRY__TRY(gantry__onnx_set(call, 0, join_cell_steps(node, all)));
     if (gantry__onnx_wants(call, 1))
         GANTRY__TRY(gantry__onnx_set(call, 1, join_states(node, states)));
     if (node->kind == GANTRY__ONNX_LSTM && gantry__onnx_wants(call, 2))

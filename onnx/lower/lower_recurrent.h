@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LSTM, GRU and RNN: what the rows read of a node, and the cells that the steps call. The product of
- * all steps' inputs with the weights is computed at once; a step adds the product of the state.
+/* LSTM, GRU and RNN: what the rows read of a node, and the cells that the steps call. The product
+ * of all steps' inputs with the weights is computed at once; a step adds that of the state.
  *
  * Owner: scopes of the call have all tensors. Threads: a call belongs to one thread. */
 #ifndef GANTRY_ONNX_LOWER_RECURRENT_H
@@ -50,8 +50,8 @@ typedef struct gantry__onnx_recurrent_t {
     gantry__onnx_direction_t directions[2];
 } gantry__onnx_recurrent_t;
 
-/* Reads direction, activations, clip and sizes, and the inputs X, sequence_lens (input lengths), and
- * initial_h and initial_c (input initial and the next one). weights are set by the caller then. */
+/* Reads direction, activations, clip and sizes, and the inputs X, sequence_lens (input lengths),
+ * and initial_h and initial_c (input initial and the next one). The caller sets the weights. */
 gantry_status_t gantry__onnx_read_recurrent(gantry__onnx_call_t *call,
                                             gantry__onnx_cell_kind_t kind, size_t lengths,
                                             size_t initial, gantry__onnx_recurrent_t *node);

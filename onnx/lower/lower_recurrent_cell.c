@@ -99,7 +99,7 @@ static const gantry__onnx_activation_row_t activation_rows[] = {
 };
 
 /* Whether a name is a text, in any case of its letters. */
-static bool is_name(gantry__onnx_bytes_t name, const char *text) {
+static bool is_activation_name(gantry__onnx_bytes_t name, const char *text) {
     if (name.size != strlen(text)) return false;
     for (size_t i = 0; i < name.size; ++i)
         if ((name.data[i] | 0x20) != (text[i] | 0x20)) return false;
@@ -110,7 +110,7 @@ bool gantry__onnx_find_activation(gantry__onnx_bytes_t name, gantry__onnx_activa
     const size_t count = sizeof activation_rows / sizeof *activation_rows;
     for (size_t i = 0; i < count; ++i) {
         const gantry__onnx_activation_row_t *row = &activation_rows[i];
-        if (!is_name(name, row->name)) continue;
+        if (!is_activation_name(name, row->name)) continue;
         *out = (gantry__onnx_activation_t){row, row->alpha, row->beta};
         return true;
     }
@@ -163,23 +163,23 @@ static const gantry_tensor_t *take_gates(const cell_t *cell, const gantry_tensor
 }
 
 /* x + y, where NULL is 0. */
-static const gantry_tensor_t *add_if(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                     const gantry_tensor_t *y) {
+static const gantry_tensor_t *cell_add(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                       const gantry_tensor_t *y) {
     return !x ? y : !y ? x : gantry_add(scope, x, y);
 }
 
-static const gantry_tensor_t *mul_if(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                     const gantry_tensor_t *y) {
+static const gantry_tensor_t *cell_mul(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                       const gantry_tensor_t *y) {
     return x && y ? gantry_mul(scope, x, y) : NULL;
 }
 
-static const gantry_tensor_t *product_if(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                         const gantry_tensor_t *y) {
+static const gantry_tensor_t *cell_product(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                           const gantry_tensor_t *y) {
     return x ? gantry_matmul(scope, x, y, NULL) : NULL;
 }
 
 /* 1 - x */
-static const gantry_tensor_t *rest_of(const cell_t *cell, const gantry_tensor_t *x) {
+static const gantry_tensor_t *one_less(const cell_t *cell, const gantry_tensor_t *x) {
     return gantry_sub(cell->scope, cell_scalar(cell->node->call, x, 1), x);
 }
 
@@ -188,7 +188,7 @@ static const gantry_tensor_t *lstm_gate(const cell_t *cell, const gantry_tensor_
                                         int64_t gate, const gantry_tensor_t *memory) {
     const gantry_tensor_t *x = take_gates(cell, gates, gate, 1);
     const gantry_tensor_t *peephole = take_gates(cell, cell->direction->peepholes, gate, 1);
-    x = add_if(cell->scope, x, mul_if(cell->scope, memory, peephole));
+    x = cell_add(cell->scope, x, cell_mul(cell->scope, memory, peephole));
     return activate_gate(cell, 0, x);
 }
 
@@ -196,13 +196,14 @@ static void run_lstm(const cell_t *cell, const gantry_tensor_t *product,
                      const gantry_tensor_t **state, const gantry_tensor_t **memory) {
     gantry_scope_t *scope = cell->scope;
     const gantry_tensor_t *gates =
-        add_if(scope, product, product_if(scope, *state, cell->direction->recurrent));
+        cell_add(scope, product, cell_product(scope, *state, cell->direction->recurrent));
     const gantry_tensor_t *in = lstm_gate(cell, gates, 0, *memory);
     const gantry_tensor_t *forget = NULL;
     if (*memory)
-        forget = cell->node->couples_gates ? rest_of(cell, in) : lstm_gate(cell, gates, 2, *memory);
+        forget =
+            cell->node->couples_gates ? one_less(cell, in) : lstm_gate(cell, gates, 2, *memory);
     const gantry_tensor_t *candidate = activate_gate(cell, 1, take_gates(cell, gates, 3, 1));
-    *memory = add_if(scope, mul_if(scope, forget, *memory), gantry_mul(scope, in, candidate));
+    *memory = cell_add(scope, cell_mul(scope, forget, *memory), gantry_mul(scope, in, candidate));
     const gantry_tensor_t *out = lstm_gate(cell, gates, 1, *memory);
     /* ONNX Runtime clips the gates, and not the cell. */
     const gantry_tensor_t *shown =
@@ -225,12 +226,12 @@ static const gantry_tensor_t *gru_hidden(const cell_t *cell, const gantry_tensor
     gantry_scope_t *scope = cell->scope;
     const gantry_tensor_t *x = take_gates(cell, product, 2, 1), *inner = NULL;
     if (cell->node->linear_before_reset)
-        inner = mul_if(scope, reset,
-                       add_if(scope, take_gates(cell, all, 2, 1), cell->direction->reset_bias));
+        inner = cell_mul(scope, reset,
+                         cell_add(scope, take_gates(cell, all, 2, 1), cell->direction->reset_bias));
     else if (state)
         inner =
             gantry_matmul(scope, gantry_mul(scope, reset, state), gru_weights(cell, 2, 1), NULL);
-    return activate_gate(cell, 1, add_if(scope, x, inner));
+    return activate_gate(cell, 1, cell_add(scope, x, inner));
 }
 
 static void run_gru(const cell_t *cell, const gantry_tensor_t *product,
@@ -238,8 +239,8 @@ static void run_gru(const cell_t *cell, const gantry_tensor_t *product,
     gantry_scope_t *scope = cell->scope;
     const gantry_tensor_t *gates = take_gates(cell, product, 0, 2), *all = NULL;
     if (cell->node->linear_before_reset) {
-        all = product_if(scope, *state, cell->direction->recurrent);
-        gates = add_if(scope, gates, take_gates(cell, all, 0, 2));
+        all = cell_product(scope, *state, cell->direction->recurrent);
+        gates = cell_add(scope, gates, take_gates(cell, all, 0, 2));
     } else if (*state) {
         gates =
             gantry_add(scope, gates, gantry_matmul(scope, *state, gru_weights(cell, 0, 2), NULL));
@@ -248,8 +249,8 @@ static void run_gru(const cell_t *cell, const gantry_tensor_t *product,
     const gantry_tensor_t *update = take_gates(cell, gates, 0, 1);
     const gantry_tensor_t *reset = take_gates(cell, gates, 1, 1);
     const gantry_tensor_t *hidden = gru_hidden(cell, product, *state, reset, all);
-    const gantry_tensor_t *fresh = gantry_mul(scope, rest_of(cell, update), hidden);
-    *state = add_if(scope, fresh, mul_if(scope, update, *state));
+    const gantry_tensor_t *fresh = gantry_mul(scope, one_less(cell, update), hidden);
+    *state = cell_add(scope, fresh, cell_mul(scope, update, *state));
 }
 
 void gantry__onnx_run_cell(const gantry__onnx_recurrent_t *node,
@@ -263,7 +264,7 @@ void gantry__onnx_run_cell(const gantry__onnx_recurrent_t *node,
         run_gru(&what, product, state);
     } else {
         const gantry_tensor_t *sum =
-            add_if(scope, product, product_if(scope, *state, direction->recurrent));
+            cell_add(scope, product, cell_product(scope, *state, direction->recurrent));
         *state = activate_gate(&what, 0, sum);
     }
 }

@@ -45,7 +45,7 @@ static void write_parts(const transform_t *transform, double *matrix, int64_t i,
 }
 
 /* The matrix [inputs * parts, outputs * 2], or with outputs columns of real numbers. */
-static const gantry_tensor_t *make_matrix(const transform_t *transform) {
+static const gantry_tensor_t *make_transform_matrix(const transform_t *transform) {
     gantry__onnx_call_t *call = transform->call;
     const int64_t rows = transform->inputs * transform->parts;
     const int64_t columns = transform->outputs * (transform->gives_real ? 1 : 2);
@@ -93,7 +93,7 @@ static const gantry_tensor_t *apply_matrix(const transform_t *transform, const g
     if (dtype != transform->dtype) x = gantry_cast(scope, x, transform->dtype);
     const gantry_tensor_t *flat =
         gantry_reshape(scope, x, GANTRY_SHAPE(gantry_tensor_elements(x) / rows, rows));
-    const gantry_tensor_t *y = gantry_matmul(scope, flat, make_matrix(transform), NULL);
+    const gantry_tensor_t *y = gantry_matmul(scope, flat, make_transform_matrix(transform), NULL);
     shape.dims[shape.rank - 2] = transform->outputs;
     shape.dims[shape.rank - 1] = transform->gives_real ? 1 : 2;
     y = gantry_reshape(scope, y, shape);

@@ -48,8 +48,8 @@ typedef struct loop_body_t {
 /* ---- slices ---- */
 
 /* Inputs of a concatenation in rounds, because one takes a bounded number. */
-static const gantry_tensor_t *join_all(gantry_scope_t *scope, const gantry_tensor_t **parts,
-                                       size_t count, int32_t axis) {
+static const gantry_tensor_t *join_in_rounds(gantry_scope_t *scope, const gantry_tensor_t **parts,
+                                             size_t count, int32_t axis) {
     while (count > 1) {
         size_t joined = 0;
         for (size_t i = 0; i < count; i += MOST_JOINED) {
@@ -69,7 +69,7 @@ const gantry_tensor_t *gantry__onnx_stack(gantry__onnx_call_t *call,
     for (size_t i = 0; i < count; ++i)
         parts[i] =
             gantry_expand_dims(call->scope, slices[reversed ? count - 1 - i : i], (int32_t)axis);
-    return join_all(call->scope, parts, count, (int32_t)axis);
+    return join_in_rounds(call->scope, parts, count, (int32_t)axis);
 }
 
 /* The axis of output i, whose slices have this rank. */
@@ -107,15 +107,16 @@ static const gantry_tensor_t *cut_slice(const gantry__onnx_steps_t *steps, size_
 /* ---- a step ---- */
 
 /* The size of a step's results: the condition of a Loop, carried values and slices. */
-static size_t count_results(const gantry__onnx_steps_t *steps) {
+static size_t count_step_results(const gantry__onnx_steps_t *steps) {
     return steps->is_loop + steps->carried_count + steps->output_count;
 }
 
 /* Lowers the body. values begin with the carried ones; slices of inputs follow them. */
-static gantry_status_t run_body(const gantry__onnx_steps_t *steps, gantry_scope_t *scope,
-                                const gantry_tensor_t *number, const gantry_tensor_t *condition,
-                                const gantry_tensor_t *const *values,
-                                const gantry_tensor_t **results) {
+static gantry_status_t run_step_body(const gantry__onnx_steps_t *steps, gantry_scope_t *scope,
+                                     const gantry_tensor_t *number,
+                                     const gantry_tensor_t *condition,
+                                     const gantry_tensor_t *const *values,
+                                     const gantry_tensor_t **results) {
     const size_t count = steps->body->input_count;
     const gantry_tensor_t **inputs = gantry__onnx_scratch(steps->call, count + 1, sizeof *inputs);
     if (!inputs) return GANTRY_RESOURCE_EXHAUSTED;
@@ -133,7 +134,7 @@ static gantry_status_t run_body(const gantry__onnx_steps_t *steps, gantry_scope_
 static gantry_status_t begin_unrolled(const gantry__onnx_steps_t *steps, unrolled_t *unrolled) {
     gantry__onnx_call_t *call = steps->call;
     unrolled->results =
-        gantry__onnx_scratch(call, count_results(steps) + 1, sizeof *unrolled->results);
+        gantry__onnx_scratch(call, count_step_results(steps) + 1, sizeof *unrolled->results);
     unrolled->slices =
         gantry__onnx_scratch(call, steps->output_count + 1, sizeof *unrolled->slices);
     if (!unrolled->results || !unrolled->slices) return GANTRY_RESOURCE_EXHAUSTED;
@@ -159,7 +160,7 @@ static gantry_status_t grow_slices(const gantry__onnx_steps_t *steps, unrolled_t
 }
 
 /* Takes a step's results over. */
-static gantry_status_t take_results(gantry__onnx_steps_t *steps, unrolled_t *unrolled) {
+static gantry_status_t take_step_results(gantry__onnx_steps_t *steps, unrolled_t *unrolled) {
     gantry__onnx_call_t *call = steps->call;
     size_t at = 0;
     unrolled->all_known = true;
@@ -198,8 +199,8 @@ static gantry_status_t unroll_step(gantry__onnx_steps_t *steps, unrolled_t *unro
     const gantry_tensor_t *condition = unrolled->condition;
     if (!condition) condition = gantry__onnx_make_scalar(call, GANTRY_BOOL, 1);
     GANTRY__TRY(gantry_scope_status(call->scope));
-    GANTRY__TRY(run_body(steps, call->scope, number, condition, values, unrolled->results));
-    return take_results(steps, unrolled);
+    GANTRY__TRY(run_step_body(steps, call->scope, number, condition, values, unrolled->results));
+    return take_step_results(steps, unrolled);
 }
 
 /* Whether the condition is known. */
@@ -208,8 +209,8 @@ static bool knows_condition(const gantry__onnx_steps_t *steps, const unrolled_t 
 }
 
 /* Whether all steps are done: no more are left, or the condition is known to be false. */
-static gantry_status_t has_ended(const gantry__onnx_steps_t *steps, const unrolled_t *unrolled,
-                                 bool *out_ended) {
+static gantry_status_t steps_have_ended(const gantry__onnx_steps_t *steps,
+                                        const unrolled_t *unrolled, bool *out_ended) {
     bool goes_on = true;
     if (unrolled->condition && knows_condition(steps, unrolled))
         GANTRY__TRY(gantry_tensor_read(unrolled->condition, &goes_on, sizeof goes_on));
@@ -255,7 +256,7 @@ static bool condition_is_fixed(const gantry__onnx_steps_t *steps) {
 static gantry_status_t unroll(gantry__onnx_steps_t *steps, unrolled_t *unrolled, bool *out_ended) {
     const bool is_endless = steps->count == INT64_MAX && condition_is_fixed(steps);
     for (;;) {
-        GANTRY__TRY(has_ended(steps, unrolled, out_ended));
+        GANTRY__TRY(steps_have_ended(steps, unrolled, out_ended));
         if (!*out_ended && is_endless && unrolled->done > 0)
             return gantry__onnx_unsupported(steps->call, "a loop without an end");
         if (*out_ended || steps->count < 0 || !unrolls_on(steps, unrolled))
@@ -280,8 +281,8 @@ static gantry_status_t try_body(gantry__onnx_steps_t *steps, unrolled_t *unrolle
         values[steps->carried_count + i] = gantry_squeeze(call->scope, row, &axis, 1);
     }
     GANTRY__TRY(gantry_scope_status(call->scope));
-    return run_body(steps, call->scope, gantry_scalar_i64(call->host, 0),
-                    gantry__onnx_make_scalar(call, GANTRY_BOOL, 1), values, unrolled->results);
+    return run_step_body(steps, call->scope, gantry_scalar_i64(call->host, 0),
+                         gantry__onnx_make_scalar(call, GANTRY_BOOL, 1), values, unrolled->results);
 }
 
 /* Outputs of steps that are all unrolled. */
@@ -366,7 +367,7 @@ static void loop_step(gantry_scope_t *scope, const gantry_tensor_t *const *input
     const size_t count = steps->carried_count + steps->input_count;
     const gantry_tensor_t **values = gantry__onnx_scratch(call, count + 1, sizeof *values);
     const gantry_tensor_t **results =
-        gantry__onnx_scratch(call, count_results(steps) + 1, sizeof *results);
+        gantry__onnx_scratch(call, count_step_results(steps) + 1, sizeof *results);
     loop->status = GANTRY_RESOURCE_EXHAUSTED;
     if (values && results) {
         const gantry_tensor_t *const *carried = inputs + 1 + loop->has_condition;
@@ -375,7 +376,7 @@ static void loop_step(gantry_scope_t *scope, const gantry_tensor_t *const *input
             values[steps->carried_count + i] = take_slice(steps, scope, i, inputs[0]);
         const gantry_tensor_t *condition = loop->has_condition ? inputs[1] : steps->condition;
         if (!condition) condition = gantry__onnx_make_scalar(call, GANTRY_BOOL, 1);
-        loop->status = run_body(steps, scope, inputs[0], condition, values, results);
+        loop->status = run_step_body(steps, scope, inputs[0], condition, values, results);
     }
     if (loop->status == GANTRY_OK)
         set_variables(loop, scope, inputs, results, outputs);
@@ -403,8 +404,8 @@ static gantry_status_t reserve_rows(const loop_body_t *loop, const unrolled_t *u
 }
 
 /* Output i: the unrolled rows, then those of the loop, with the axis at its place. */
-static gantry_status_t join_rows(gantry__onnx_steps_t *steps, const unrolled_t *unrolled, size_t i,
-                                 const gantry_tensor_t *rows) {
+static gantry_status_t join_step_rows(gantry__onnx_steps_t *steps, const unrolled_t *unrolled,
+                                      size_t i, const gantry_tensor_t *rows) {
     gantry__onnx_call_t *call = steps->call;
     const gantry_tensor_t *parts[2] = {
         gantry__onnx_stack(call, unrolled->slices[i], (size_t)unrolled->done, 0, false), rows};
@@ -429,7 +430,7 @@ static gantry_status_t need_steps(gantry__onnx_steps_t *steps) {
 }
 
 /* Runs the steps that are left as a loop of the library. */
-static gantry_status_t run_loop(gantry__onnx_steps_t *steps, unrolled_t *unrolled) {
+static gantry_status_t run_step_loop(gantry__onnx_steps_t *steps, unrolled_t *unrolled) {
     gantry__onnx_call_t *call = steps->call;
     loop_body_t loop = {.steps = steps, .first = unrolled->done};
     loop.has_condition = !condition_is_fixed(steps) || !knows_condition(steps, unrolled);
@@ -460,7 +461,7 @@ static gantry_status_t run_loop(gantry__onnx_steps_t *steps, unrolled_t *unrolle
     at -= steps->carried_count;
     for (size_t i = 0; i < steps->carried_count; ++i) steps->carried[i] = variables[at++];
     for (size_t i = 0; i < steps->output_count; ++i)
-        GANTRY__TRY(join_rows(steps, unrolled, i, variables[at++]));
+        GANTRY__TRY(join_step_rows(steps, unrolled, i, variables[at++]));
     return GANTRY_OK;
 }
 
@@ -470,5 +471,5 @@ gantry_status_t gantry__onnx_run_steps(gantry__onnx_steps_t *steps) {
     GANTRY__TRY(begin_unrolled(steps, &unrolled));
     GANTRY__TRY(unroll(steps, &unrolled, &ended));
     if (ended) return finish_unrolled(steps, &unrolled);
-    return run_loop(steps, &unrolled);
+    return run_step_loop(steps, &unrolled);
 }

@@ -12,7 +12,7 @@
 typedef struct gantry__onnx_steps_t {
     gantry__onnx_call_t *call;
     const gantry__onnx_graph_t *body;
-    /* A Loop: the body begins with the step's number and a condition, and sets a condition first. */
+    /* A Loop: the body begins with the step's number and a condition, and sets one first. */
     bool is_loop;
     size_t carried_count; /* Values that each step gets from the one before. */
     size_t input_count;   /* Inputs of which each step gets a slice. */

@@ -167,8 +167,8 @@ const gantry__onnx_refusal_t *gantry__onnx_plan_refusal(const gantry__onnx_plan_
     return is_there ? &plan->refusals[least] : NULL;
 }
 
-/* Rows of all graphs that are needed. A subgraph is listed after its graph, in the order of nodes, and
- * is needed if its node is: what one reads that nobody needs has no row. */
+/* Rows of all graphs that are needed. A subgraph is listed after its graph, in the order of nodes,
+ * and is needed if its node is: what one reads that nobody needs has no row. */
 static gantry_status_t find_all_rows(gantry__onnx_plan_t *plan) {
     size_t next = 1;
     plan->graphs[0].is_needed = true;

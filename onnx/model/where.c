@@ -48,9 +48,9 @@ static bool copy_device(const char *at, const char *end, char device[64]) {
     return true;
 }
 
-/* Whether the record has the name, is a part of the node, or has joined it. `quoted` begins and ends
- * with a quotation mark. */
-static bool has_name(const char *record, const char *end, const char *quoted) {
+/* Whether the record has the name, is a part of the node, or has joined it. `quoted` begins and
+ * ends with a quotation mark. */
+static bool where_has_name(const char *record, const char *end, const char *quoted) {
     const char *own = record + strlen(RECORD) - 1;
     const size_t bytes = strlen(quoted) - 1;
     if (strncmp(own, quoted, bytes) == 0 && (own[bytes] == '"' || own[bytes] == '/')) return true;
@@ -59,7 +59,7 @@ static bool has_name(const char *record, const char *end, const char *quoted) {
     return part && stop && stop < end && part < stop;
 }
 
-static bool is_constant(const char *record, const char *end) {
+static bool where_is_constant(const char *record, const char *end) {
     const char *kind = strstr(record, "\"kind\":\"constant\"");
     return kind && kind < end;
 }
@@ -73,8 +73,8 @@ bool gantry__onnx_where_find(const onnx_where_t *self, const char *name, char de
     for (const char *next; record; record = next) {
         next = strstr(record + 1, RECORD);
         const char *end = next ? next : record + strlen(record);
-        if (is_constant(record, end) || !copy_device(record, end, other)) continue;
-        if (*name && has_name(record, end, quoted)) {
+        if (where_is_constant(record, end) || !copy_device(record, end, other)) continue;
+        if (*name && where_has_name(record, end, quoted)) {
             (void)snprintf(device, 64, "%s", other);
             return copy_behind(record, end, REASON, reason, 256);
         }

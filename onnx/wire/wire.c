@@ -63,9 +63,9 @@ static gantry_status_t read_varint(const wire_frame_t *frame, gantry__onnx_bytes
         VARINT_BYTES);
 }
 
-static gantry_status_t take_bytes(const wire_frame_t *frame, gantry__onnx_bytes_t *rest,
-                                  const wire_item_t *item, uint64_t size,
-                                  gantry__onnx_bytes_t *out) {
+static gantry_status_t wire_take_bytes(const wire_frame_t *frame, gantry__onnx_bytes_t *rest,
+                                       const wire_item_t *item, uint64_t size,
+                                       gantry__onnx_bytes_t *out) {
     if (size > rest->size)
         return gantry__onnx_bad(
             frame->reader, "at byte %zu, in %s: field %llu has %llu bytes; %zu are left",
@@ -91,11 +91,11 @@ static gantry_status_t next_item(const wire_frame_t *frame, gantry__onnx_bytes_t
                                 (unsigned long long)out->number);
     switch (out->type) {
         case TYPE_VARINT: return read_varint(frame, rest, &out->value);
-        case TYPE_8_BYTES: return take_bytes(frame, rest, out, 8, &out->span);
-        case TYPE_4_BYTES: return take_bytes(frame, rest, out, 4, &out->span);
+        case TYPE_8_BYTES: return wire_take_bytes(frame, rest, out, 8, &out->span);
+        case TYPE_4_BYTES: return wire_take_bytes(frame, rest, out, 4, &out->span);
         case TYPE_LENGTH:
             GANTRY__TRY(read_varint(frame, rest, &size));
-            return take_bytes(frame, rest, out, size, &out->span);
+            return wire_take_bytes(frame, rest, out, size, &out->span);
         default:
             return gantry__onnx_bad(frame->reader,
                                     "at byte %zu, in %s: field %llu has the wire type %u; 0, 1, 2 "
@@ -178,7 +178,7 @@ static bool stays_in_place(const wire_frame_t *frame, size_t i) {
 }
 
 /* Gives each list its memory. */
-static gantry_status_t make_lists(wire_frame_t *frame) {
+static gantry_status_t wire_make_lists(wire_frame_t *frame) {
     for (size_t i = 0; i < frame->message->field_count; ++i) {
         const gantry__onnx_field_t *field = &frame->message->fields[i];
         wire_list_t list = {0};
@@ -302,7 +302,7 @@ static gantry_status_t each_field(wire_frame_t *frame, const gantry__onnx_part_t
     return GANTRY_OK;
 }
 
-static gantry_status_t read_parts(wire_frame_t *frame) {
+static gantry_status_t wire_read_parts(wire_frame_t *frame) {
     for (size_t i = 0; i < frame->message->field_count; ++i) {
         const gantry__onnx_field_t *field = &frame->message->fields[i];
         if (!frame->first[i]) continue;
@@ -325,9 +325,9 @@ static gantry_status_t read_nested(gantry__onnx_reader_t *reader,
                                 "%s; %d are accepted",
                                 depth, message->name, GANTRY__ONNX_MOST_NESTED_MESSAGES);
     GANTRY__TRY(each_field(&frame, parts, count_field));
-    GANTRY__TRY(make_lists(&frame));
+    GANTRY__TRY(wire_make_lists(&frame));
     GANTRY__TRY(each_field(&frame, parts, store_field));
-    return read_parts(&frame);
+    return wire_read_parts(&frame);
 }
 
 gantry_status_t gantry__onnx_read_message(gantry__onnx_reader_t *reader,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A file like those of ONNX models, with bytes or fields changed at random, is read or
+/* Promise (fuzz_onnx.*): A file like those of ONNX models, with bytes changed at random, is read or
  * refused; what is read holds together.
+ * Promise (fuzz_onnx_graph.*): So is one of which fields are changed.
  *
  *     fuzz_onnx       --seeds PATTERN [--runs N | --seconds N] [--seed N]     changes bytes
  *     fuzz_onnx_graph ...                                                    changes fields

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Promise (models.py): Models of published wheels load, and give the outputs of ONNX Runtime.
+"""Models of published wheels load, and give the outputs of ONNX Runtime.
 
     models.py FOLDER GANTRY [--device cpu:0] [--only TEXT] [--seconds 0] [--threads 1]
 

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A model of the onnx package's tests gives their outputs, or is refused with a reason
- * that tests/onnx/refused.txt lists.
- * Promise: Random nodes that move, choose, pool and multiply, of operator sets 7 to 28, give the
+/* Promise (onnx.sample.*): A model of the onnx package's tests gives their outputs, or is refused
+ * with a reason that tests/onnx/refused.txt lists.
+ * Promise (onnx.versions.*): Ops keep the meaning of their version, and folded convolutions their
+ * values.
+ * Promise (onnx.contrib.*): Ops of com.microsoft, quantised, recurrent and attention ones, branches
+ * and loops give the outputs of ONNX Runtime or of a formula.
+ * Promise (onnx.moves.*): Random nodes that move, choose, pool and multiply, of operator sets 7 to 28, give the
  * outputs of ONNX Runtime, and sizes beyond all bounds are refused.
  *
  *     node_tests FOLDER [--device cpu:0] [--only TEXT] [--refused FILE] [--quiet]

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: The provider works through the calls of ONNX Runtime, and releases all that it makes.
+/* Promise (onnxruntime.*): The provider works through the calls of ONNX Runtime, and releases all
+ * that it makes.
  * Promise: An ONNX Runtime that is too old gets a status that names both versions.
  *
  *     stand_in LIBRARY

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Promise (size_libgantry): The stripped library stays below its bound.
+# Promise (size_onnx): So does the library of models.
 #
 # cmake -DSTRIP=strip -DLIBRARY=libgantry.so -DCOPY=file -DBYTES=most -P check_size.cmake: the library without debug
 # symbols must be smaller than BYTES.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Promise (run_sessions.py): Sessions of ONNX Runtime on Gantry's devices run in threads, beside each other, with reasons for
-nodes that are left, and an error of Gantry is raised as it is and does not fall back to the CPU.
+"""Sessions of ONNX Runtime on Gantry's devices: in threads, several at one time, with reasons for nodes that are left,
+and with errors of Gantry that are raised as they are and do not fall back to the CPU.
 
     run_sessions.py LIBRARY [--device /CPU:0]
 

@@ -5,8 +5,8 @@
  * Promise: A net of 16 units like those of ShuffleNet takes at most four transposes a call on
  * CUDA's stand-in, with the bits that it has without the layout pass.
  * Promise: Two convolutions with bias and Relu take no transpose there, of images of at most 4
- * channels and of every type whose products are Gantry's own, with the same bits; the explanation
- * says where a library's kernel keeps one. */
+ * channels and of every type whose products are Gantry's own, with the same bits.
+ * Promise: The explanation says where the kernel of a library keeps a transpose. */
 #define _XOPEN_SOURCE 700
 #include "cuda_fixture.h"
 #include "planes_case.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The weights of a saved function are read right from any place of its file: from its
- * first 64 KiB, which are read at once, from what follows, and across; and in any order, neighbours
- * by one read. */
+ * first 64 KiB, which are read at once, from what follows, and across.
+ * Promise: They are read in any order, neighbours by one read. */
 #define _XOPEN_SOURCE 700
 
 #include "function_fixture.h"

@@ -3,9 +3,9 @@
  * without on a real driver (PoCL as GPU:0).
  * Promise: Nets of 16 units like those of ShuffleNet, of both versions, take at most four
  * transposes a call on PoCL, with the bits that they have without the layout pass.
- * Promise: Two convolutions with bias and Relu take at most one transpose a call there, of floating
- * type, with the bits that they have without the layout pass.
- * Promise: An eager convolution writes channels first there, with the bits of one whose channels are
+ * Promise: Two convolutions with bias and Relu, of floating type, take at most one transpose a call
+ * there, with the bits that they have without the layout pass.
+ * Promise: An eager convolution writes channels first there, with the bits of one that has them
  * last.
  * Promise: A pool of images whose channels come first has the bits of the pool of the transposed
  * images there.

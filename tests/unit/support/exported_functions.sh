@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Promise (exported_functions): The library exports exactly the functions that its headers declare.
 # Promise (exported_functions.train): libgantry_train exports exactly the functions that its headers declare.
+# Promise (exported_functions.onnx): libgantry_onnx exports exactly the functions that its headers declare.
 #
 # exported_functions.sh NM LIBRARY NULL_CALLS LEAST: test_null_calls calls exactly the functions that the library exports, which are LEAST or
 # more.
