@@ -39,30 +39,29 @@ static void describe_report(char *text, const char *path) {
                    path, strerror(errno));
 }
 
-ort_status_t *ort_report_begin(const ort_provider_t *provider, const ort_report_t *report) {
+ort_status_t *ort_report_begin(const ort_provider_t *provider, const char *report) {
     char text[REASON_BYTES];
-    FILE *file = report->path ? fopen(report->path, "w") : NULL;
-    if (!report->path) return NULL;
+    FILE *file = fopen(report, "w");
     if (file) (void)fputs("Gantry takes 0 of 0 nodes\n", file);
     if (file && fclose(file) == 0) return NULL;
-    describe_report(text, report->path);
+    describe_report(text, report);
     return ort_fail(provider, ORT_INVALID_ARGUMENT, "%s", text);
 }
 
-static void log_lost_report(const claim_t *claim, const ort_report_t *report) {
+static void log_lost_report(const claim_t *claim, const char *report) {
     char text[REASON_BYTES];
-    describe_report(text, report->path);
+    describe_report(text, report);
     log_text(claim, ORT_LOG_WARNING, text);
 }
 
-static void open_report(claim_t *claim, ort_report_t *report) {
-    if (!report->path) return;
-    claim->report = fopen(report->path, report->has_graph ? "a" : "w");
-    if (!claim->report) log_lost_report(claim, report);
-    report->has_graph = true;
+/* ONNX Runtime asks again about a graph in which it put model functions in place: the last answer
+ * holds. */
+static void open_report(claim_t *claim, const char *report) {
+    claim->report = report ? fopen(report, "w") : NULL;
+    if (report && !claim->report) log_lost_report(claim, report);
 }
 
-static void close_report(const claim_t *claim, const ort_report_t *report) {
+static void close_report(const claim_t *claim, const char *report) {
     if (!claim->report) return;
     const bool is_lost = ferror(claim->report) != 0;
     if (fclose(claim->report) != 0 || is_lost) log_lost_report(claim, report);
@@ -221,7 +220,7 @@ static ort_status_t *claim_in(claim_t *claim, ort_support_t *support) {
 }
 
 ort_status_t *ort_claim_nodes(const ort_provider_t *provider, const ort_graph_t *graph,
-                              const ort_logger_t *logger, ort_report_t *report,
+                              const ort_logger_t *logger, const char *report,
                               ort_support_t *support) {
     claim_t claim = {.provider = provider, .graph = graph, .logger = logger};
     const ort_node_t *parent = NULL;

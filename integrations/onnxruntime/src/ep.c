@@ -12,8 +12,7 @@ typedef struct session_t {
     ort_ep_t base; /* must be first */
     ort_provider_t *provider;
     const ort_logger_t *logger;
-    char *device, *memory_limit, *placement;
-    ort_report_t report;
+    char *device, *report, *memory_limit, *placement;
 } session_t;
 
 static const char *session_name(const ort_ep_t *self) {
@@ -23,8 +22,8 @@ static const char *session_name(const ort_ep_t *self) {
 
 static ort_status_t *session_claim(ort_ep_t *self, const ort_graph_t *graph,
                                    ort_support_t *support) {
-    session_t *session = (session_t *)self;
-    return ort_claim_nodes(session->provider, graph, session->logger, &session->report, support);
+    const session_t *session = (const session_t *)self;
+    return ort_claim_nodes(session->provider, graph, session->logger, session->report, support);
 }
 
 static void session_forget(ort_ep_t *self, ort_compute_t **computes, size_t count) {
@@ -69,17 +68,17 @@ static ort_status_t *take_option(session_t *session, const char *name, const cha
         const char *name;
         char **place;
     } options[] = {{"device", &session->device},
-                   {"report", &session->report.path},
+                   {"report", &session->report},
                    {"memory_limit", &session->memory_limit},
                    {"placement", &session->placement}};
     char **place = NULL;
     for (size_t i = 0; i < sizeof options / sizeof *options; ++i)
         if (strcmp(name, options[i].name) == 0) place = options[i].place;
     if (!place)
-        return ort_fail(
-            session->provider, ORT_INVALID_ARGUMENT,
-            "Gantry's provider has no option '%s'; device, report, memory_limit and placement are accepted",
-            name);
+        return ort_fail(session->provider, ORT_INVALID_ARGUMENT,
+                        "Gantry's provider has no option '%s'; device, report, memory_limit and "
+                        "placement are accepted",
+                        name);
     return keep_text(session, place, value);
 }
 
@@ -149,7 +148,7 @@ ort_status_t *ort_ep_create(ort_provider_t *provider, const char *device,
     if (!failed) failed = read_ep_options(session, options);
     if (!failed) failed = take_own_runtime(session);
     if (!failed) failed = find_ort_device(session);
-    if (!failed) failed = ort_report_begin(session->provider, &session->report);
+    if (!failed && session->report) failed = ort_report_begin(session->provider, session->report);
     if (failed)
         ort_ep_release(&session->base);
     else
@@ -163,7 +162,7 @@ void ort_ep_release(ort_ep_t *ep) {
     free(session->device);
     free(session->memory_limit);
     free(session->placement);
-    free(session->report.path);
+    free(session->report);
     ort_provider_release(session->provider);
     free(session);
 }

@@ -102,19 +102,14 @@ ort_status_t *ort_check_nodes(const ort_provider_t *provider, const ort_graph_t 
                               bool *out_has);
 
 /* ---- claim.c ---- */
-/* A report: its file, and whether it has the lines of a graph. path NULL: none is wanted. */
-typedef struct ort_report_t {
-    char *path;
-    bool has_graph;
-} ort_report_t;
-
-/* Makes the file anew, with a line that no node is taken, which holds if ONNX Runtime asks about
- * no graph: it folds constants first. InvalidArgument if the file cannot be written. */
-ort_status_t *ort_report_begin(const ort_provider_t *provider, const ort_report_t *report);
-/* Tells ONNX Runtime the groups of nodes of a graph. A report that cannot be written is a line of
- * the log, because ONNX Runtime answers a failure here by a session on its CPU. */
+/* Makes the file of a report anew, with a line that no node is taken, which holds if ONNX Runtime
+ * asks about no graph: it folds constants first. InvalidArgument if the file cannot be written. */
+ort_status_t *ort_report_begin(const ort_provider_t *provider, const char *report);
+/* Tells ONNX Runtime the groups of nodes of a graph. report: NULL, or a file that gets lines. One
+ * that cannot be written is a line of the log, because ONNX Runtime answers a failure here by a
+ * session on its CPU. */
 ort_status_t *ort_claim_nodes(const ort_provider_t *provider, const ort_graph_t *graph,
-                              const ort_logger_t *logger, ort_report_t *report,
+                              const ort_logger_t *logger, const char *report,
                               ort_support_t *support);
 
 /* ---- partition.c ---- */

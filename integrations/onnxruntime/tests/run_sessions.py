@@ -78,6 +78,10 @@ def test_reports():
     """A report begins anew with each session, and is there if ONNX Runtime leaves no node to ask about."""
     folded = model([w.node("Relu", ["k"], ["y"])], [], ["y"], [w.tensor("k", [1], raw=bytes(4))])
     expect(gantry.explain(folded, DEVICE) == ["Gantry takes 0 of 0 nodes"], "a model that is folded")
+    twice = w.function("Twice", "own", ["a"], ["b"], [w.node("Add", ["a", "a"], ["b"])])
+    called = w.model(w.graph([w.node("Twice", ["x"], ["y"], domain="own")], [w.value("x", w.tensor_type(1, (2, 3)))],
+                             [w.value("y", w.tensor_type(1, (2, 3)))]), opsets=[w.opset(17), w.opset(1, "own")], functions=[twice])
+    expect(gantry.explain(called, DEVICE) == ["Gantry takes 1 of 1 nodes"], "a model function, which ONNX Runtime puts in place")
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "report")
         for text in ("left by somebody\n", ""):
