@@ -528,24 +528,6 @@ static void runs_a_session(ort_factory_t *factory, const ort_ep_device_t *device
     factory->ReleaseEp(factory, ep);
 }
 
-static void serves_a_session(void) {
-    const ort_hardware_t cpu = {ORT_DEVICE_CPU};
-    const ort_hardware_t *hardware[] = {&cpu};
-    ort_ep_device_t *devices[8];
-    ort_factory_t *factory;
-    size_t count;
-    MUST(!create("gantry.cpu", &base, NULL, &factory, 4, &count) && count == 1);
-    MUST(!factory->GetSupportedDevices(factory, hardware, 1, devices, 8, &count) && count >= 1);
-    MUST(strcmp(find_pair(&devices[count - 1]->metadata, "gantry_device"), "/CPU:0") == 0);
-    for (size_t i = 0; i < count; ++i) {
-        log_lines = 0;
-        runs_a_session(factory, devices[i]);
-        free(devices[i]);
-    }
-    MUST(!release(factory));
-    MUST(live == 0);
-}
-
 /* Writes over memory that was freed, of all sizes that a factory may have. */
 static void churn_memory(void) {
     void *blocks[64][8];
@@ -556,41 +538,55 @@ static void churn_memory(void) {
         for (size_t k = 0; k < 8; ++k) free(blocks[i][k]);
 }
 
-/* A registration with its last device, /CPU:0. */
-static ort_factory_t *begin_registration(ort_ep_device_t **out_device) {
+/* A registration with its devices, of which the last one is /CPU:0. */
+static ort_factory_t *begin_registration(ort_ep_device_t *devices[8], size_t *out_count) {
     const ort_hardware_t cpu = {ORT_DEVICE_CPU};
     const ort_hardware_t *hardware[] = {&cpu};
-    ort_ep_device_t *devices[8];
     ort_factory_t *factory;
     size_t count;
     MUST(!create("gantry.cpu", &base, NULL, &factory, 4, &count) && count == 1);
-    MUST(!factory->GetSupportedDevices(factory, hardware, 1, devices, 8, &count) && count >= 1);
-    for (size_t i = 0; i + 1 < count; ++i) free(devices[i]);
-    *out_device = devices[count - 1];
+    MUST(!factory->GetSupportedDevices(factory, hardware, 1, devices, 8, out_count));
+    MUST(*out_count >= 1);
     return factory;
 }
 
-static void outlives_the_registration(void) {
-    ort_ep_device_t *devices[2];
-    ort_factory_t *first = begin_registration(&devices[0]), *second;
-    ort_ep_t *eps[4];
-    for (size_t i = 0; i < 3; ++i) MUST(!begin_session(first, devices[0], &eps[i]));
-    first->ReleaseEp(first, eps[0]);
-    MUST(!release(first));
-    free(devices[0]);
+static void end_registration(ort_factory_t *factory, ort_ep_device_t **devices, size_t count) {
+    MUST(!release(factory));
+    for (size_t i = 0; i < count; ++i) free(devices[i]);
     churn_memory();
-    second = begin_registration(&devices[1]);
+}
+
+static void serves_a_session(void) {
+    ort_ep_device_t *devices[8];
+    size_t count;
+    ort_factory_t *factory = begin_registration(devices, &count);
+    MUST(strcmp(find_pair(&devices[count - 1]->metadata, "gantry_device"), "/CPU:0") == 0);
+    for (size_t i = 0; i < count; ++i) {
+        log_lines = 0;
+        runs_a_session(factory, devices[i]);
+    }
+    end_registration(factory, devices, count);
+    MUST(live == 0);
+}
+
+static void outlives_the_registration(void) {
+    ort_ep_device_t *devices[8];
+    size_t count;
+    ort_factory_t *first = begin_registration(devices, &count), *second;
+    ort_ep_t *eps[4];
+    for (size_t i = 0; i < 3; ++i) MUST(!begin_session(first, devices[count - 1], &eps[i]));
+    first->ReleaseEp(first, eps[0]);
+    end_registration(first, devices, count);
+    second = begin_registration(devices, &count);
     session_option = "ep.gantryexecutionprovider.placement", session_value = "require";
-    MUST(!begin_session(second, devices[1], &eps[3]));
+    MUST(!begin_session(second, devices[count - 1], &eps[3]));
     session_option = NULL;
     ort_status_t *status = begin_session(first, NULL, &eps[0]);
     MUST(status && strstr(last_text, "registration"));
     drop_status(status);
     for (size_t i = 1; i < 4; ++i) runs_a_group(eps[i]);
     first->ReleaseEp(first, eps[2]);
-    MUST(!release(second));
-    free(devices[1]);
-    churn_memory();
+    end_registration(second, devices, count);
     second->ReleaseEp(second, eps[3]);
     runs_a_group(eps[1]);
     first->ReleaseEp(first, eps[1]);
