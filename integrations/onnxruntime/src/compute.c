@@ -19,8 +19,7 @@ typedef struct fused_t {
 
 /* ---- a run ---- */
 
-/* Types of ONNX by number. */
-static gantry_dtype_t dtype_of(int type) {
+gantry_dtype_t ort_dtype_of(int type) {
     static const gantry_dtype_t dtypes[] = {
         [1] = GANTRY_FLOAT32,  [2] = GANTRY_UINT8,    [3] = GANTRY_INT8,    [4] = GANTRY_UINT16,
         [5] = GANTRY_INT16,    [6] = GANTRY_INT32,    [7] = GANTRY_INT64,   [9] = GANTRY_BOOL,
@@ -46,7 +45,7 @@ static ort_status_t *read_ort_shape(const fused_t *fused, const ort_value_t *val
     if (!failed) failed = api->GetDimensions(info, out_shape->dims, rank);
     api->ReleaseTensorTypeAndShapeInfo(info);
     out_shape->rank = (int32_t)rank;
-    *out_dtype = dtype_of(type);
+    *out_dtype = ort_dtype_of(type);
     return failed;
 }
 
@@ -74,12 +73,19 @@ static ort_status_t *give_output(const fused_t *fused, ort_kernel_context_t *con
                                  const gantry_tensor_t *tensor) {
     const ort_api_t *api = fused->provider->api;
     const gantry_shape_t *shape = gantry_tensor_shape(tensor);
+    const size_t bytes = gantry_tensor_bytes(tensor);
     ort_value_t *value = NULL;
+    size_t room;
     void *data;
     ORT_TRY(api->KernelContext_GetOutput(context, i, shape->dims, (size_t)shape->rank, &value));
-    if (gantry_tensor_bytes(tensor) == 0 || !value) return NULL;
+    if (bytes == 0 || !value) return NULL;
+    ORT_TRY(api->GetTensorSizeInBytes(value, &room));
+    if (room != bytes) /* ONNX Runtime makes it of the type that it has inferred */
+        return ort_fail(fused->provider, ORT_RUNTIME_EXCEPTION,
+                        "Gantry: output %zu has %zu bytes of %s; ONNX Runtime has room for %zu", i,
+                        bytes, gantry_dtype_name(gantry_tensor_dtype(tensor)), room);
     ORT_TRY(api->GetTensorMutableData(value, &data));
-    const gantry_status_t status = gantry_tensor_read(tensor, data, gantry_tensor_bytes(tensor));
+    const gantry_status_t status = gantry_tensor_read(tensor, data, bytes);
     if (status == GANTRY_OK) return NULL;
     return ort_fail_as(fused->provider, status, gantry_last_message());
 }

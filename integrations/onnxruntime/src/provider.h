@@ -107,6 +107,9 @@ int32_t ort_partition(size_t count, const bool *wanted, const size_t *first,
                       const size_t *producers, int32_t *out_groups, int32_t *levels);
 
 /* ---- compute.c ---- */
+/* Gantry's type of an element type that the provider takes, ONNX's number; GANTRY_DTYPE_NONE: it
+ * takes none of these tensors. */
+gantry_dtype_t ort_dtype_of(int type);
 ort_status_t *ort_compute_create(ort_provider_t *provider, const char *device,
                                  const ort_graph_t *graph, const ort_node_t *fused,
                                  ort_compute_t **out_compute);
