@@ -40,7 +40,7 @@ typedef ort_status_t *(*values_fn)(const ort_node_t *node, const ort_value_info_
 static ort_status_t *refuse_ort_values(const ort_provider_t *provider, const ort_node_t *node,
                                        size_t count, values_fn get_values, const char **out_why) {
     const ort_value_info_t **values = calloc(count + 1, sizeof *values);
-    if (!values) return ort_fail(provider, ORT_FAIL, "out of host memory");
+    if (!values) return ort_out_of_memory(provider);
     ort_status_t *failed = get_values(node, values, count);
     for (size_t i = 0; i < count && !failed && !*out_why; ++i)
         failed = refuse_ort_value(provider, values[i], out_why);
@@ -99,7 +99,7 @@ static ort_status_t *make_tried(const ort_provider_t *provider, const ort_graph_
     size_t count;
     ORT_TRY(count_outputs_of(provider, &part, &count));
     const ort_value_info_t **outputs = calloc(count + 1, sizeof *outputs);
-    if (!outputs) return ort_fail(provider, ORT_FAIL, "Gantry: out of host memory");
+    if (!outputs) return ort_out_of_memory(provider);
     ort_status_t *failed = write_tried(provider, &part, outputs, bytes);
     free(outputs);
     return failed;

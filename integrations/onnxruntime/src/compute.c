@@ -113,7 +113,7 @@ static ort_status_t *fused_run(ort_compute_t *self, void *state, ort_kernel_cont
     gantry_scope_t *scope = gantry_scope_begin(fused->provider->runtime, fused->device);
     ort_status_t *failed = NULL;
     if (!values || !scope)
-        failed = ort_fail(fused->provider, ORT_FAIL, "Gantry: out of host memory");
+        failed = ort_out_of_memory(fused->provider);
     else
         failed = run_in_scope(fused, scope, context, values, values + fused->input_count);
     if (scope) (void)gantry_scope_end(scope);
@@ -167,7 +167,7 @@ static ort_status_t *compile_fused(fused_t *fused, const ort_graph_t *graph,
     const ort_node_t **nodes = calloc(node_count + 1, sizeof *nodes);
     ort_status_t *failed = values && nodes
                                ? put_fused(fused, graph, node, values, nodes, node_count)
-                               : ort_fail(fused->provider, ORT_FAIL, "Gantry: out of host memory");
+                               : ort_out_of_memory(fused->provider);
     free(values);
     free(nodes);
     if (failed) return failed;
@@ -183,16 +183,15 @@ ort_status_t *ort_compute_create(ort_provider_t *provider, const char *device,
                                  ort_compute_t **out_compute) {
     fused_t *fused = calloc(1, sizeof *fused);
     *out_compute = NULL;
-    if (!fused) return ort_fail(provider, ORT_FAIL, "Gantry: out of host memory");
+    if (!fused) return ort_out_of_memory(provider);
     fused->base = (ort_compute_t){.version = ORT_VERSION,
                                   .CreateState = fused_begin,
                                   .Compute = fused_run,
                                   .ReleaseState = fused_end};
     fused->provider = ort_provider_retain(provider);
     fused->device = strdup(device);
-    ort_status_t *failed = fused->device
-                               ? compile_fused(fused, graph, node)
-                               : ort_fail(provider, ORT_FAIL, "Gantry: out of host memory");
+    ort_status_t *failed =
+        fused->device ? compile_fused(fused, graph, node) : ort_out_of_memory(provider);
     if (failed)
         ort_compute_release(&fused->base);
     else

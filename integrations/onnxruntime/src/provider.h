@@ -41,6 +41,7 @@ void ort_provider_release(ort_provider_t *provider);
 /* A status with a text; the code follows from Gantry's. */
 ort_status_t *ort_fail(const ort_provider_t *provider, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+ort_status_t *ort_out_of_memory(const ort_provider_t *provider);
 /* The status of Gantry with the thread's last message. */
 ort_status_t *ort_fail_as(const ort_provider_t *provider, gantry_status_t status, const char *text);
 
@@ -95,7 +96,7 @@ ort_status_t *ort_check_nodes(const ort_provider_t *provider, const ort_graph_t 
                               bool *out_has);
 
 /* ---- claim.c ---- */
-/* Tells ONNX Runtime the groups of nodes of a graph. report: NULL, or a file that gets lines. */
+/* Gives ONNX Runtime the groups of nodes of a graph. report: NULL, or a file that gets lines. */
 ort_status_t *ort_claim_nodes(const ort_provider_t *provider, const ort_graph_t *graph,
                               const ort_logger_t *logger, const char *report,
                               ort_support_t *support);
