@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,6 +100,18 @@ static ort_status_t *try_ort_device(const session_t *session) {
     return failed;
 }
 
+/* Now, because ONNX Runtime makes a session on its CPU if the claim of nodes fails. */
+static ort_status_t *try_report(const session_t *session) {
+    if (!session->report) return NULL;
+    FILE *file = fopen(session->report, "a");
+    if (!file)
+        return ort_fail(session->provider, ORT_INVALID_ARGUMENT,
+                        "Gantry: the report '%s' cannot be opened: %s", session->report,
+                        strerror(errno));
+    (void)fclose(file);
+    return NULL;
+}
+
 ort_status_t *ort_ep_create(ort_provider_t *provider, const char *device,
                             const ort_session_options_t *options, const ort_logger_t *logger,
                             ort_ep_t **out_ep) {
@@ -114,6 +128,7 @@ ort_status_t *ort_ep_create(ort_provider_t *provider, const char *device,
     ort_status_t *failed = take_option(session, "device", device);
     if (!failed) failed = read_ep_options(session, options);
     if (!failed) failed = try_ort_device(session);
+    if (!failed) failed = try_report(session);
     if (failed)
         ort_ep_release(&session->base);
     else

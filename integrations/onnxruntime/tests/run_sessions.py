@@ -144,6 +144,7 @@ def expect_error(text, call, *arguments, **options):
 
 def test_errors():
     expect_error("no option 'colour'", gantry.session, chain(), DEVICE, colour="red")
+    expect_error("the report '/dev/null/left' cannot be opened", gantry.session, chain(), DEVICE, report="/dev/null/left")
     reshape = model([w.node("Reshape", ["x", "s"], ["y"], name="bad")], ["x"], ["y"],
                     [w.tensor("s", [1], 7, np.array([7], np.int64).tobytes())])
     session = gantry.session(reshape, DEVICE)
