@@ -607,6 +607,9 @@ def trap_cases():
     refusal("grid_mode", "GridSample", 20, [numbers([1, 1, 2, 2]), numbers([1, 1, 1, 2])], mode="area")
     refusal("nms_boxes", "NonMaxSuppression", 11, [numbers([1, 2, 3]), numbers([1, 1, 2])], types=(INT64,))
     refusal("roi_batch", "RoiAlign", 16, [numbers([1, 1, 4, 4]), numbers([1, 4]), ints([2])])
+    for name, mode, to in (("shrinks", "nearest", [0.6, 0.6]), ("both", "nearest", [1.5, 0.7]), ("linear", "linear", [0.6, 1.5])):
+        wide = np.arange(21, dtype=np.float32).reshape(1, 1, 3, 7)
+        case(f"resize_10_{name}", "Resize", 10, [wide, np.float32([1, 1, *to])], constants=(1,), mode=mode)
     refusal("col2im_blocks", "Col2Im", 18, [numbers([1, 5, 4]), ints([4, 4]), ints([2, 2])], constants=(1, 2))
 
 
