@@ -597,6 +597,10 @@ def refused_cases():
             [None] * 4 + [floats(2)], domain=MICROSOFT, num_heads=2, kv_num_heads=2)
     forever = loop_node(["last"], [helper.make_node("Neg", ["s"], ["s_next"])], ["s"], [], m="", cond="")
     add_graph("refused_endless", [forever], 16, {"s_0": x}, {"last": FLOAT}, want=[x])
+    refusal("past_value", "GroupQueryAttention", 17, [floats(1, 1, 16)] * 3 + [floats(1, 2, 3, 8), None, np.array([3], np.int32), np.array([4], np.int32)], 3,
+            constants=(6,), domain=MICROSOFT, num_heads=2, kv_num_heads=2)
+    refusal("past_state", "CausalConvWithState", 27, [floats(1, 2, 4), floats(2, 1, 3), None, floats(1, 2, 3)], 2)
+    refusal("dft_huge", "DFT", 17, [floats(1, 5, 2), np.int64(2**62)], constants=(1,))
     refusal("beam", "BeamSearch", 17, [np.zeros((1, 1), np.int32)], domain=MICROSOFT)
 
 
