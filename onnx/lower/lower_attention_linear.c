@@ -248,6 +248,11 @@ gantry_status_t gantry__onnx_lower_causal_conv(gantry__onnx_call_t *call) {
         return gantry__onnx_unsupported(call, "a filter of %lld elements; %d are the most",
                                         (long long)taps->dims[2], MOST_CAUSAL_TAPS);
     const gantry_shape_t before = GANTRY_SHAPE(shape->dims[0], shape->dims[1], taps->dims[2] - 1);
+    if (past) GANTRY__TRY(gantry__onnx_need_shape(call, past));
+    if (past && !gantry_shape_equal(gantry_tensor_shape(past), &before))
+        return gantry__onnx_invalid(call, "past_state must have the shape [%lld, %lld, %lld]",
+                                    (long long)before.dims[0], (long long)before.dims[1],
+                                    (long long)before.dims[2]);
     const gantry_tensor_t *parts[2] = {
         past ? past : gantry_zeros(scope, gantry_tensor_dtype(x), before), x};
     const gantry_tensor_t *values = gantry_concat(scope, parts, 2, 2);

@@ -74,6 +74,8 @@ static gantry_status_t unpack_group(group_t *group) {
 static gantry_status_t read_lengths_of(group_t *group) {
     gantry__onnx_call_t *call = group->call;
     const gantry_tensor_t *past = gantry__onnx_input(call, 3);
+    if (!past != !gantry__onnx_input(call, 4))
+        return gantry__onnx_invalid(call, "past_key and past_value must be given together");
     for (size_t i = 3; i < 5; ++i) {
         const gantry_tensor_t *cache = gantry__onnx_input(call, i);
         if (cache) GANTRY__TRY(gantry__onnx_need_shape(call, cache));

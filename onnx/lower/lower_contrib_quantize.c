@@ -7,6 +7,7 @@
 
 #include "onnx/lower/lower_quantize.h"
 #include "onnx/lower/move.h"
+#include "onnx/lower/parts.h"
 
 /* ---- ops on numbers ---- */
 
@@ -84,12 +85,9 @@ static const gantry_tensor_t *softmax_from(gantry__onnx_call_t *call, const gant
         const gantry_tensor_t *flat = gantry_reshape(scope, x, GANTRY_SHAPE(rows, columns));
         return gantry_reshape(scope, gantry_softmax(scope, flat), *shape);
     }
-    int32_t order[GANTRY_MAX_RANK];
-    for (int32_t i = 0; i < shape->rank; ++i) order[i] = i;
-    order[axis] = shape->rank - 1;
-    order[shape->rank - 1] = axis;
-    const gantry_tensor_t *turned = gantry_transpose(scope, x, order);
-    return gantry_transpose(scope, gantry_softmax(scope, turned), order);
+    const int32_t last = shape->rank - 1;
+    x = gantry_softmax(scope, gantry__onnx_exchange(call, x, axis, last));
+    return gantry__onnx_exchange(call, x, axis, last);
 }
 
 gantry_status_t gantry__onnx_lower_qlinear_softmax(gantry__onnx_call_t *call) {

@@ -80,7 +80,7 @@ gantry_status_t gantry__onnx_lower_compress(gantry__onnx_call_t *call) {
 gantry_status_t gantry__onnx_lower_top_k(gantry__onnx_call_t *call) {
     tensor *x = gantry__onnx_input(call, 0), *results[2] = {NULL};
     const gantry_shape_t *shape = gantry_tensor_shape(x);
-    int64_t axis, k = gantry__onnx_attr_int(call, "k", 0);
+    int64_t axis, k = gantry__onnx_attr_int(call, "k", -1);
     size_t count = 2;
     GANTRY__TRY(gantry__onnx_axis(call, gantry__onnx_attr_int(call, "axis", -1),
                                   (uint32_t)shape->rank, &axis));

@@ -7,8 +7,10 @@
  *
  * Slices are compared in pairs: less[i, j] is decided by the first element in which slices i and j
  * differ. A slice is new if no slice before it equals it, and its rank is the number of new slices
- * that are less. This takes n * n * m elements of memory for n slices of m elements. */
+ * that are less. This takes n * n * m elements of memory for n slices of m elements. NaN equals
+ * itself here, and is larger than all numbers. */
 #include "onnx/lower/move.h"
+#include "onnx/lower/parts.h"
 
 typedef const gantry_tensor_t tensor;
 
@@ -62,17 +64,32 @@ typedef struct slice_pairs_t {
     tensor *equal, *less;
 } slice_pairs_t;
 
+/* Whether y is NaN and x is not. */
+static tensor *is_only_second_nan(gantry_scope_t *scope, tensor *x, tensor *y) {
+    return gantry_logical_and(scope, gantry_is_nan(scope, y),
+                              gantry_logical_not(scope, gantry_is_nan(scope, x)));
+}
+
 static slice_pairs_t compare_slices(gantry__onnx_call_t *call, tensor *rows, int64_t n, int64_t m) {
     gantry_scope_t *scope = call->scope;
     const gantry_shape_t all = GANTRY_SHAPE(n, n, m);
     tensor *of_i = gantry_broadcast_to(scope, gantry_expand_dims(scope, rows, 1), all),
            *of_j = gantry_broadcast_to(scope, gantry_expand_dims(scope, rows, 0), all);
+    const bool has_nan = gantry__onnx_is_floating(gantry_tensor_dtype(rows));
     tensor *differs = gantry_not_equal(scope, of_i, of_j);
+    if (has_nan)
+        differs = gantry_logical_and(
+            scope, differs,
+            gantry_logical_not(scope, gantry_logical_and(scope, gantry_is_nan(scope, of_i),
+                                                         gantry_is_nan(scope, of_j))));
     const gantry_reduce_options_t last = {
         .struct_size = sizeof last, .axes = (const int32_t[]){2}, .axis_count = 1};
     tensor *column = gantry_expand_dims(scope, gantry_argmax(scope, differs, 2), 2);
-    tensor *in_column = gantry_less(scope, gantry_gather_elements(scope, of_i, column, 2),
-                                    gantry_gather_elements(scope, of_j, column, 2));
+    tensor *at_i = gantry_gather_elements(scope, of_i, column, 2),
+           *at_j = gantry_gather_elements(scope, of_j, column, 2);
+    tensor *in_column = gantry_less(scope, at_i, at_j);
+    if (has_nan)
+        in_column = gantry_logical_or(scope, in_column, is_only_second_nan(scope, at_i, at_j));
     return (slice_pairs_t){.equal = gantry_logical_not(scope, gantry_any(scope, differs, &last)),
                            .less = gantry_reshape(scope, in_column, GANTRY_SHAPE(n, n))};
 }

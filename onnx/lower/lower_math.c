@@ -103,19 +103,6 @@ gantry_status_t gantry__onnx_lower_mean(gantry__onnx_call_t *call) {
     return gantry__onnx_give(call, sum);
 }
 
-gantry_status_t gantry__onnx_lower_abs(gantry__onnx_call_t *call) {
-    const gantry_tensor_t *x = gantry__onnx_input(call, 0);
-    if (!gantry__onnx_is_unsigned(gantry_tensor_dtype(x))) x = gantry__onnx_op1(call, "Abs", x);
-    return gantry__onnx_give(call, x);
-}
-
-gantry_status_t gantry__onnx_lower_sign(gantry__onnx_call_t *call) {
-    const gantry_tensor_t *x = gantry__onnx_input(call, 0);
-    return gantry__onnx_give(call, gantry__onnx_is_unsigned(gantry_tensor_dtype(x))
-                                       ? gantry__onnx_op_number(call, "Minimum", x, 1)
-                                       : gantry__onnx_op1(call, "Sign", x));
-}
-
 /* Input 0; a float8 as float32, since no op compares it. */
 static const gantry_tensor_t *widened_input(gantry__onnx_call_t *call) {
     const gantry_tensor_t *x = gantry__onnx_input(call, 0);

@@ -2,6 +2,7 @@
 /* Products of matrices, and determinants of small ones. */
 #include "onnx/lower/lower_quantize.h"
 #include "onnx/lower/move.h"
+#include "onnx/lower/parts.h"
 
 typedef const gantry_tensor_t tensor;
 
@@ -84,19 +85,6 @@ static gantry_status_t check_factors(gantry__onnx_call_t *call, gantry_dtype_t d
     return GANTRY_OK;
 }
 
-/* The third operand broadcasts to the product, not the product to it. */
-static gantry_status_t check_added(gantry__onnx_call_t *call, tensor *y, tensor *c) {
-    const gantry_shape_t *to = gantry_tensor_shape(y), *from = gantry_tensor_shape(c);
-    bool fits = from->rank <= to->rank;
-    for (int32_t i = 1; fits && i <= from->rank; ++i) {
-        const int64_t size = from->dims[from->rank - i], wanted = to->dims[to->rank - i];
-        fits = size == 1 || size == wanted || size < 0 || wanted < 0;
-    }
-    if (fits) return GANTRY_OK;
-    return gantry__onnx_invalid(call, "C, of %d dimensions, does not broadcast to [%lld, %lld]",
-                                (int)from->rank, (long long)to->dims[0], (long long)to->dims[1]);
-}
-
 /* Adds the third operand, as a bias if it is one for each column. */
 static tensor *add_to_product(gantry__onnx_call_t *call, tensor *y, tensor *c, int64_t columns) {
     const gantry_shape_t *shape = gantry_tensor_shape(c);
@@ -132,7 +120,7 @@ gantry_status_t gantry__onnx_lower_gemm(gantry__onnx_call_t *call) {
                          gantry_matmul(call->scope, with_type(call, a, computed),
                                        with_type(call, b, computed), &options),
                          "alpha");
-    if (y && c) GANTRY__TRY(check_added(call, y, c));
+    GANTRY__TRY(gantry__onnx_need_fit(call, "C", c, y));
     if (y && c && gantry__onnx_attr_float(call, "beta", 1) != 0)
         y = add_to_product(call, y, with_type(call, c, computed), columns);
     return gantry__onnx_give(call, with_type(call, y, dtype));

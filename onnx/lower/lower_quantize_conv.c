@@ -87,10 +87,11 @@ gantry_status_t gantry__onnx_convolve_integers(gantry__onnx_call_t *call, const 
     if (given->rank != rank)
         return gantry__onnx_invalid(call, "a filter of rank %d for values of rank %d", given->rank,
                                     rank);
+    GANTRY__TRY(gantry__onnx_need_shape(call, gantry__onnx_input(call, filter_input)));
     const int64_t group = gantry__onnx_attr_int(call, "group", 1);
     const int64_t channels = gantry_tensor_shape(x)->dims[1];
-    if (group < 1 || (channels >= 0 && given->dims[1] >= 0 &&
-                      (channels % group != 0 || channels / group != given->dims[1])))
+    if (group < 1 ||
+        (channels >= 0 && (channels % group != 0 || channels / group != given->dims[1])))
         return gantry__onnx_invalid(call, "%lld channels, but %lld groups of filters of %lld",
                                     (long long)channels, (long long)group,
                                     (long long)given->dims[1]);

@@ -11,6 +11,7 @@
 #include <gantry/ops.h>
 
 #include "onnx/lower/lower_quantize.h"
+#include "onnx/lower/parts.h"
 #include "onnx/lower/run.h"
 
 /* Sums of so many products of bytes are below 2^31. */
@@ -114,6 +115,7 @@ static gantry_status_t give_sum(gantry__onnx_call_t *call, const gantry_tensor_t
     const gantry_tensor_t *factor = gantry__onnx_product_factor(call, a_scale, b_scale, one);
     const gantry_tensor_t *y = gantry_cast(call->scope, sum, GANTRY_FLOAT32);
     y = gantry_mul(call->scope, y, factor);
+    GANTRY__TRY(gantry__onnx_need_fit(call, "the bias", bias, y));
     if (bias) y = gantry_add(call->scope, y, bias);
     return gantry__onnx_give(call, y);
 }

@@ -32,12 +32,10 @@ static const reduce_rule_t *reduce_rule_of(const char *op) {
     return rule;
 }
 
-/* The op if there is one; an unsigned number is its absolute value. */
+/* The op, if there is one. */
 static const gantry_tensor_t *reduce_step(gantry__onnx_call_t *call, const char *op,
                                           const gantry_tensor_t *x) {
-    if (!op || !x) return x;
-    if (strcmp(op, "Abs") == 0 && gantry__onnx_is_unsigned(gantry_tensor_dtype(x))) return x;
-    return gantry__onnx_op1(call, op, x);
+    return op ? gantry__onnx_op1(call, op, x) : x;
 }
 
 /* The axes of the call; all if it has none, unless noop_with_empty_axes says none. */

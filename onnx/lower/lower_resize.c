@@ -37,7 +37,7 @@ static gantry_status_t resize_word(gantry__onnx_call_t *call, const char *name,
     return GANTRY_OK;
 }
 
-/* Version 10, and Upsample: places without halves, rounded down. */
+/* Version 10, and Upsample: places without halves. */
 static gantry_status_t read_old_words(gantry__onnx_call_t *call, resize_t *resize) {
     GANTRY__TRY(resize_word(call, "mode", "nearest", resize->mode));
     memcpy(resize->place, "ASYMMETRIC", sizeof "ASYMMETRIC");
@@ -169,7 +169,7 @@ static tensor *floats_of(gantry__onnx_call_t *call, const double *numbers, size_
                            count * sizeof *floats);
 }
 
-static gantry_status_t call_resize(gantry__onnx_call_t *call, tensor *x, const resize_t *resize) {
+static tensor *call_resize(gantry__onnx_call_t *call, tensor *x, const resize_t *resize) {
     const gantry_attr_value_t attrs[] = {
         GANTRY__ONNX_TEXT_OF("mode", resize->mode),
         GANTRY__ONNX_TEXT_OF("coordinate_transformation", resize->place),
@@ -180,14 +180,37 @@ static gantry_status_t call_resize(gantry__onnx_call_t *call, tensor *x, const r
         GANTRY__ONNX_BOOL_OF("exclude_outside", resize->excludes),
         GANTRY__ONNX_BOOL_OF("antialias", resize->antialiases),
         GANTRY__ONNX_INTS_OF("axes", resize->axes, (int64_t)resize->count)};
-    if (resize->count == 0) return gantry__onnx_give(call, x);
+    if (resize->count == 0) return x;
     tensor *const inputs[] = {x,
                               gantry__onnx_make_ints(call, GANTRY_INT64, resize->sizes,
                                                      resize->sizes ? resize->count : 0),
                               floats_of(call, resize->scales, resize->sizes ? 0 : resize->count),
                               floats_of(call, resize->roi, resize->roi ? resize->roi_count : 0)};
-    return gantry__onnx_give(call, gantry__onnx_op(call, "Resize", inputs, resize->roi ? 4 : 3,
-                                                   attrs, sizeof attrs / sizeof *attrs));
+    return gantry__onnx_op(call, "Resize", inputs, resize->roi ? 4 : 3, attrs,
+                           sizeof attrs / sizeof *attrs);
+}
+
+/* Version 10, and Upsample. The nearest place is rounded up along dimensions that shrink, and down
+ * along others, as ONNX Runtime does: ONNX leaves it open. */
+static gantry_status_t give_old_resize(gantry__onnx_call_t *call, resize_t *resize) {
+    tensor *x = gantry__onnx_input(call, 0);
+    double scales[GANTRY_MAX_RANK];
+    GANTRY__TRY(leave_out_same(call, gantry_tensor_shape(x), resize));
+    if (strcmp(resize->mode, "NEAREST") != 0)
+        return gantry__onnx_give(call, call_resize(call, x, resize));
+    for (int32_t shrinks = 0; shrinks < 2; ++shrinks) {
+        resize_t part = *resize;
+        part.count = 0;
+        part.scales = scales;
+        if (shrinks) memcpy(part.nearest, "CEIL", sizeof "CEIL");
+        for (size_t i = 0; i < resize->count; ++i) {
+            if ((resize->scales[i] < 1) != (shrinks != 0)) continue;
+            scales[part.count] = resize->scales[i];
+            part.axes[part.count++] = resize->axes[i];
+        }
+        x = call_resize(call, x, &part);
+    }
+    return gantry__onnx_give(call, x);
 }
 
 gantry_status_t gantry__onnx_lower_resize(gantry__onnx_call_t *call) {
@@ -207,9 +230,10 @@ gantry_status_t gantry__onnx_lower_resize(gantry__onnx_call_t *call) {
         if (scale_count != resize.count)
             return gantry__onnx_invalid(call, "%zu scales for %zu dimensions", scale_count,
                                         resize.count);
+        return give_old_resize(call, &resize);
     }
     GANTRY__TRY(leave_out_same(call, shape, &resize));
-    return call_resize(call, x, &resize);
+    return gantry__onnx_give(call, call_resize(call, x, &resize));
 }
 
 gantry_status_t gantry__onnx_lower_upsample(gantry__onnx_call_t *call) {
@@ -227,6 +251,5 @@ gantry_status_t gantry__onnx_lower_upsample(gantry__onnx_call_t *call) {
     GANTRY__TRY(gantry__onnx_need_shape(call, x));
     GANTRY__TRY(read_old_words(call, &resize));
     resize.scales = scales;
-    GANTRY__TRY(leave_out_same(call, shape, &resize));
-    return call_resize(call, x, &resize);
+    return give_old_resize(call, &resize);
 }

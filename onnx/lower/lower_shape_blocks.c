@@ -131,7 +131,7 @@ gantry_status_t gantry__onnx_lower_reverse_sequence(gantry__onnx_call_t *call) {
     const gantry_shape_t *shape = gantry_tensor_shape(x);
     const int64_t batch_axis = gantry__onnx_attr_int(call, "batch_axis", 1),
                   time_axis = gantry__onnx_attr_int(call, "time_axis", 0);
-    if (batch_axis + time_axis != 1 || batch_axis * time_axis != 0 || shape->rank < 2)
+    if (batch_axis < 0 || batch_axis > 1 || time_axis != 1 - batch_axis || shape->rank < 2)
         return gantry__onnx_invalid(
             call, "batch_axis %lld and time_axis %lld of %d dimensions; one is 0, the other 1",
             (long long)batch_axis, (long long)time_axis, (int)shape->rank);

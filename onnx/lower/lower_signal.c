@@ -70,11 +70,11 @@ static const gantry_tensor_t *make_transform_matrix(const transform_t *transform
 
 /* Lengths are from 1 on, and the matrix is not too large. */
 static gantry_status_t check_transform(const transform_t *transform) {
-    const int64_t rows = transform->inputs * transform->parts;
     if (transform->length < 1 || transform->inputs < 1)
         return gantry__onnx_invalid(transform->call, "a transform of length %lld",
                                     (long long)transform->length);
-    if (transform->length > INT32_MAX / 4 || rows > MOST_MATRIX_ELEMENTS / (2 * transform->outputs))
+    if (transform->length > INT32_MAX / 4 ||
+        transform->inputs * transform->parts > MOST_MATRIX_ELEMENTS / (2 * transform->outputs))
         return gantry__onnx_unsupported(transform->call,
                                         "a transform of length %lld, whose matrix would have more "
                                         "than %lld elements",

@@ -47,8 +47,10 @@ static gantry_status_t read_cuts(gantry__onnx_call_t *call, tensor *x, unconv_t 
         const int64_t whole =
             (window->size[i] - 1) * window->strides[i] + gantry__onnx_window_reach(window, i);
         const int64_t more = added ? added[i - first] : 0;
-        if (more < 0 || (wanted && wanted[i - first] < 0))
-            return gantry__onnx_invalid(call, "a negative output_padding or output_shape");
+        if (more < 0 || more > INT32_MAX || (wanted && wanted[i - first] < 0))
+            return gantry__onnx_invalid(
+                call,
+                "output_padding or output_shape has a negative size, or one that is too large");
         if (wanted || is_same) {
             const int64_t size = wanted ? wanted[i - first] : window->size[i] * window->strides[i];
             const int64_t over = whole + more - size, cut = over > 0 ? over : 0;
@@ -249,8 +251,11 @@ gantry_status_t gantry__onnx_lower_max_unpool(gantry__onnx_call_t *call) {
     if (wanted && count != (size_t)shape.rank)
         return gantry__onnx_invalid(call, "output_shape has %zu sizes for %d dimensions", count,
                                     (int)shape.rank);
-    for (int32_t i = 0; wanted && i < shape.rank; ++i)
+    for (int32_t i = 0; wanted && i < shape.rank; ++i) {
+        if (wanted[i] < 0)
+            return gantry__onnx_invalid(call, "output_shape has %lld", (long long)wanted[i]);
         paddings[2 * i + 1] = wanted[i] - shape.dims[i];
+    }
     const int64_t places = gantry_shape_elements(&shape), from = gantry_tensor_elements(x);
     if (places < 0) return gantry__onnx_invalid(call, "pads cut more than the result has");
     tensor *y = gantry_tensor_scatter_update(

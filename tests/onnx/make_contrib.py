@@ -597,6 +597,13 @@ def refused_cases():
             [None] * 4 + [floats(2)], domain=MICROSOFT, num_heads=2, kv_num_heads=2)
     forever = loop_node(["last"], [helper.make_node("Neg", ["s"], ["s_next"])], ["s"], [], m="", cond="")
     add_graph("refused_endless", [forever], 16, {"s_0": x}, {"last": FLOAT}, want=[x])
+    refusal("past_value", "GroupQueryAttention", 17, [floats(1, 1, 16)] * 3 + [floats(1, 2, 3, 8), None, np.array([3], np.int32), np.array([4], np.int32)], 3,
+            constants=(6,), domain=MICROSOFT, num_heads=2, kv_num_heads=2)
+    refusal("past_state", "CausalConvWithState", 27, [floats(1, 2, 4), floats(2, 1, 3), None, floats(1, 2, 3)], 2)
+    refusal("dft_huge", "DFT", 17, [floats(1, 5, 2), np.int64(2**62)], constants=(1,))
+    joined = [helper.make_node("DequantizeLinear", ["a", "s"], ["a_d"]), helper.make_node("DequantizeLinear", ["b", "s"], ["b_d"]),
+              helper.make_node("Gemm", ["a_d", "b_d", "c"], ["y"])]
+    add_graph("refused_joined_wide", joined, 17, {"a": whole(1, 3), "b": whole(3, 2), "s": np.float32(0.5), "c": floats(4, 2)}, {"y": FLOAT}, want=[x])
     refusal("beam", "BeamSearch", 17, [np.zeros((1, 1), np.int32)], domain=MICROSOFT)
 
 

@@ -607,6 +607,15 @@ def trap_cases():
     refusal("grid_mode", "GridSample", 20, [numbers([1, 1, 2, 2]), numbers([1, 1, 1, 2])], mode="area")
     refusal("nms_boxes", "NonMaxSuppression", 11, [numbers([1, 2, 3]), numbers([1, 1, 2])], types=(INT64,))
     refusal("roi_batch", "RoiAlign", 16, [numbers([1, 1, 4, 4]), numbers([1, 4]), ints([2])])
+    for name, mode, to in (("shrinks", "nearest", [0.6, 0.6]), ("both", "nearest", [1.5, 0.7]), ("linear", "linear", [0.6, 1.5])):
+        wide = np.arange(21, dtype=np.float32).reshape(1, 1, 3, 7)
+        case(f"resize_10_{name}", "Resize", 10, [wide, np.float32([1, 1, *to])], constants=(1,), mode=mode)
+    nan = np.float32([[1, 2], [np.nan, 0], [1, 2], [0, 5]])
+    case("unique_nan", "Unique", 11, [nan], outputs=4, types=(FLOAT, INT64, INT64, INT64), by="reference", axis=0)
+    refusal("top_k_without", "TopK", 9, [x], outputs=2, types=(FLOAT, INT64))
+    refusal("reverse_axes", "ReverseSequence", 10, [x, ints([1, 2])], batch_axis=2**63 - 1, time_axis=2**63 - 1)
+    refusal("output_padding", "ConvTranspose", 11, [numbers([1, 1, 2, 2]), numbers([1, 1, 1, 1])], output_padding=[2**63 - 1, 0])
+    refusal("unpool_negative", "MaxUnpool", 11, [numbers([1, 1, 1, 1]), ints([[[[0]]]]), ints([1, 1, -(2**63), 2])], constants=(2,), kernel_shape=[2, 2])
     refusal("col2im_blocks", "Col2Im", 18, [numbers([1, 5, 4]), ints([4, 4]), ints([2, 2])], constants=(1, 2))
 
 

@@ -57,7 +57,7 @@ static ort_status_t *session_is_concurrent(ort_ep_t *self, bool *out_is) {
 
 static ort_status_t *keep_text(const session_t *session, char **place, const char *text) {
     char *copy = strdup(text);
-    if (!copy) return ort_fail(session->provider, ORT_FAIL, "Gantry: out of host memory");
+    if (!copy) return ort_out_of_memory(session->provider);
     free(*place);
     *place = copy;
     return NULL;
@@ -135,7 +135,7 @@ ort_status_t *ort_ep_create(ort_provider_t *provider, const char *device,
                             const ort_session_options_t *options, const ort_logger_t *logger,
                             ort_ep_t **out_ep) {
     session_t *session = calloc(1, sizeof *session);
-    if (!session) return ort_fail(provider, ORT_FAIL, "Gantry: out of host memory");
+    if (!session) return ort_out_of_memory(provider);
     session->base = (ort_ep_t){.version = ORT_VERSION,
                                .GetName = session_name,
                                .GetCapability = session_claim,

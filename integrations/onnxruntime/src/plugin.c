@@ -36,6 +36,10 @@ ort_status_t *ort_fail(const ort_provider_t *provider, int code, const char *for
     return provider->api->CreateStatus(code, text);
 }
 
+ort_status_t *ort_out_of_memory(const ort_provider_t *provider) {
+    return provider->api->CreateStatus(ORT_FAIL, "Gantry: out of host memory");
+}
+
 ort_status_t *ort_fail_as(const ort_provider_t *provider, gantry_status_t status,
                           const char *text) {
     const int code = status == GANTRY_INVALID_ARGUMENT || status == GANTRY_NOT_FOUND
@@ -73,9 +77,9 @@ static ort_status_t *refuse_version(const ort_api_base_t *base) {
     return old ? old->CreateStatus(ORT_NOT_IMPLEMENTED, text) : NULL;
 }
 
-/* The CPU is offered only if somebody asks for it: selection by a policy would prefer it to ONNX
+/* The CPU is offered only on request: selection by a policy would prefer it to ONNX
  * Runtime's own provider, which nobody wants on a machine without a card. */
-static bool asks_for_cpu(const char *name) {
+static bool wants_cpu(const char *name) {
     const char *variable = getenv("GANTRY_ORT_CPU");
     const size_t size = strlen(name);
     return (variable && strcmp(variable, "1") == 0) ||
@@ -95,7 +99,7 @@ EXPORTED ort_status_t *CreateEpFactories(const char *name, const ort_api_base_t 
     if (room < 1)
         return api->CreateStatus(ORT_INVALID_ARGUMENT, "Gantry: there is no room for a factory");
     ort_provider_t *provider;
-    ORT_TRY(ort_provider_create(api, asks_for_cpu(name), NULL, &provider));
+    ORT_TRY(ort_provider_create(api, wants_cpu(name), NULL, &provider));
     out_factories[0] = ort_factory_create(provider);
     ort_provider_release(provider);
     if (!out_factories[0]) return api->CreateStatus(ORT_FAIL, "Gantry: out of host memory");

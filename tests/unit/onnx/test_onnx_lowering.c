@@ -3,7 +3,8 @@
  * weights stay bytes.
  * Promise: An If whose condition depends on elements is one node with two branches, of which a run
  * takes one; where one branch does not fit the inputs, the condition's value decides.
- * Promise: An LSTM of one step is two products and one fused pass, and one of many steps a loop. */
+ * Promise: An LSTM of one step is two products and one fused pass, and one of many steps a loop.
+ * Promise: An output that a lowering does not compute is refused where another node reads it. */
 #define _GNU_SOURCE
 
 #include "onnx_fixture.h"
@@ -145,6 +146,33 @@ TEST(an_lstm_of_many_steps_is_a_loop) {
     char text[16384];
     trace_lstm(60, text, sizeof text);
     assert_non_null(strstr(text, "While"));
+}
+
+/* ---- outputs that are not computed ---- */
+
+/* y = x - mean, of which com.microsoft's op has the name only. A constant one must not be computed
+ * again and again. */
+static void expect_no_mean(bool is_constant) {
+    onnx_wire_t graph = {0}, attrs = {0};
+    const float ones[] = {1, 1, 1, 1};
+    onnx_put_text(&attrs, 7, "com.microsoft"); /* the node's domain */
+    onnx_put_node(&graph, "SkipSimplifiedLayerNormalization", is_constant ? "c c s" : "x c s",
+                  "normal mean", &attrs);
+    onnx_put_node(&graph, "Neg", "mean", "less", NULL);
+    onnx_put_node(&graph, "Add", "x less", "y", NULL);
+    onnx_put_floats(&graph, "c", (const int64_t[]){1, 4}, 2, ones);
+    onnx_put_floats(&graph, "s", (const int64_t[]){4}, 1, ones);
+    onnx_put_value(&graph, ONNX_INPUT, "x", ONNX_FLOAT, "1,4");
+    onnx_put_value(&graph, ONNX_OUTPUT, "y", ONNX_FLOAT, NULL);
+    onnx_loaded_t m = onnx_begin(&graph);
+    tensor *x = onnx_floats(m.scope, GANTRY_SHAPE(1, 4), ones);
+    onnx_expect_failure(&m, &x, 1, GANTRY_UNIMPLEMENTED, "node 'normal'", "output 1 is used");
+    onnx_end(&m);
+}
+
+TEST(an_output_that_is_not_computed_is_refused_where_it_is_used) {
+    expect_no_mean(false);
+    expect_no_mean(true);
 }
 
 int main(void) { return test_main_with(onnx_open, onnx_close, NULL, NULL); }
