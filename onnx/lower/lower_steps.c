@@ -232,32 +232,45 @@ static bool unrolls_on(const gantry__onnx_steps_t *steps, const unrolled_t *unro
     return (uint64_t)done < MOST_UNROLLED_NODES / nodes;
 }
 
-/* Whether the body's condition is the one that it gets, or a constant: a value that no step
- * changes. */
-static bool condition_is_fixed(const gantry__onnx_steps_t *steps) {
-    if (!steps->is_loop) return true;
+/* What sets the condition that a step hands on. */
+typedef enum condition_source_t {
+    CONDITION_OF_STEPS,   /* The steps, which may change it. */
+    CONDITION_OF_OUTSIDE, /* A constant or a value from outside: the same after each step. */
+    CONDITION_HANDED_ON   /* The condition that the step gets. */
+} condition_source_t;
+
+static condition_source_t find_condition_source(const gantry__onnx_steps_t *steps) {
+    if (!steps->is_loop) return CONDITION_HANDED_ON;
     gantry__onnx_value_t value = steps->body->outputs[0];
     for (size_t i = steps->body->node_count; i-- > 0;) {
         const gantry__onnx_node_t *node = &steps->body->nodes[i];
         for (size_t k = 0; k < node->output_count; ++k) {
             if (node->outputs[k] != value) continue;
-            if (strcmp(node->op, "Constant") == 0) return true;
-            if (strcmp(node->op, "Identity") != 0) return false;
+            if (strcmp(node->op, "Constant") == 0) return CONDITION_OF_OUTSIDE;
+            if (strcmp(node->op, "Identity") != 0) return CONDITION_OF_STEPS;
             value = node->inputs[0];
         }
     }
     /* No node of the body makes it: an input, or a value from outside. */
-    for (size_t i = 2; i < steps->body->input_count; ++i)
-        if (steps->body->inputs[i] == value) return false;
-    return steps->body->inputs[0] != value;
+    for (size_t i = 0; i < steps->body->input_count; ++i)
+        if (steps->body->inputs[i] == value)
+            return i == 1 ? CONDITION_HANDED_ON : CONDITION_OF_STEPS;
+    return CONDITION_OF_OUTSIDE;
+}
+
+/* Whether the condition is known to stay as it is. One from outside shows after the first step. */
+static bool condition_is_settled(const gantry__onnx_steps_t *steps, const unrolled_t *unrolled) {
+    const condition_source_t source = find_condition_source(steps);
+    return knows_condition(steps, unrolled) &&
+           (source == CONDITION_HANDED_ON || (source == CONDITION_OF_OUTSIDE && unrolled->done));
 }
 
 /* Unrolls steps; *out_ended: all of them. */
 static gantry_status_t unroll(gantry__onnx_steps_t *steps, unrolled_t *unrolled, bool *out_ended) {
-    const bool is_endless = steps->count == INT64_MAX && condition_is_fixed(steps);
     for (;;) {
         GANTRY__TRY(steps_have_ended(steps, unrolled, out_ended));
-        if (!*out_ended && is_endless && unrolled->done > 0)
+        if (!*out_ended && steps->count == INT64_MAX && unrolled->done > 0 &&
+            condition_is_settled(steps, unrolled))
             return gantry__onnx_unsupported(steps->call, "a loop without an end");
         if (*out_ended || steps->count < 0 || !unrolls_on(steps, unrolled))
             return gantry_scope_status(steps->call->scope);
@@ -433,7 +446,7 @@ static gantry_status_t need_steps(gantry__onnx_steps_t *steps) {
 static gantry_status_t run_step_loop(gantry__onnx_steps_t *steps, unrolled_t *unrolled) {
     gantry__onnx_call_t *call = steps->call;
     loop_body_t loop = {.steps = steps, .first = unrolled->done};
-    loop.has_condition = !condition_is_fixed(steps) || !knows_condition(steps, unrolled);
+    loop.has_condition = !condition_is_settled(steps, unrolled);
     loop.sets_outputs = steps->output_count > 0;
     const bool has_end = steps->count >= 0 && steps->count != INT64_MAX;
     if (!has_end && !steps->most && !loop.has_condition)

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Promise: A Loop ends at its first false condition, also one whose own condition is left out, in a
+ * trace and op by op. */
+#define _GNU_SOURCE
+
+#include "onnx_fixture.h"
+
+/* y = a + 1 in each step. The body hands on the value `condition`; with `rows` it has an output of
+ * the values before the steps, too. M is an input or `steps`. */
+static onnx_wire_t looping(const char *inputs, const char *condition, int64_t steps, bool rows) {
+    onnx_wire_t graph = {0}, body = {0}, attrs = {0};
+    const bool no = false;
+    onnx_put_value(&body, ONNX_INPUT, "i", ONNX_INT64, "");
+    onnx_put_value(&body, ONNX_INPUT, "c_in", ONNX_BOOL, "");
+    onnx_put_value(&body, ONNX_INPUT, "a_in", ONNX_FLOAT, "2");
+    onnx_put_node(&body, "Identity", condition, "c_out", NULL);
+    onnx_put_node(&body, "Add", "a_in one", "a_out", NULL);
+    onnx_put_value(&body, ONNX_OUTPUT, "c_out", ONNX_BOOL, "");
+    onnx_put_value(&body, ONNX_OUTPUT, "a_out", ONNX_FLOAT, "2");
+    if (rows) onnx_put_node(&body, "Identity", "a_in", "row", NULL);
+    if (rows) onnx_put_value(&body, ONNX_OUTPUT, "row", ONNX_FLOAT, "2");
+    onnx_put_attr_graph(&attrs, "body", &body);
+    onnx_put_floats(&graph, "one", (const int64_t[]){1}, 1, (const float[]){1});
+    onnx_put_tensor(&graph, ONNX_TENSOR, "no", ONNX_BOOL, NULL, 0, &no, 1);
+    onnx_put_node(&graph, "Loop", inputs, rows ? "last y" : "y", &attrs);
+    onnx_put_value(&graph, ONNX_INPUT, "a", ONNX_FLOAT, "2");
+    if (steps < 0) onnx_put_value(&graph, ONNX_INPUT, "M", ONNX_INT64, "");
+    if (steps >= 0)
+        onnx_put_tensor(&graph, ONNX_TENSOR, "M", ONNX_INT64, NULL, 0, &steps, sizeof steps);
+    onnx_put_value(&graph, ONNX_OUTPUT, "y", ONNX_FLOAT, NULL);
+    return graph;
+}
+
+/* ---- conditions ---- */
+
+/* Runs three steps at most on zeros; y is `want`. */
+static void expect_steps(onnx_wire_t graph, bool is_eager, size_t inputs, float want) {
+    const gantry_onnx_options_t options = {
+        .struct_size = sizeof options,
+        .function = &(const gantry_function_options_t){
+            .struct_size = sizeof(gantry_function_options_t), .runs_eagerly = is_eager}};
+    onnx_loaded_t m = onnx_begin_with(&graph, &options, "/CPU:0");
+    tensor *given[] = {onnx_floats(m.scope, GANTRY_SHAPE(2), (const float[]){0, 0}),
+                       gantry_scalar_i64(m.scope, 3)};
+    onnx_expect_floats(onnx_run(&m, given, inputs), GANTRY_SHAPE(2), (const float[]){want, want});
+    onnx_end(&m);
+}
+
+TEST(a_loop_without_a_condition_ends_where_its_body_says) {
+    for (int is_eager = 0; is_eager < 2; ++is_eager) {
+        expect_steps(looping("M - a", "no", -1, false), is_eager, 2, 1);
+        expect_steps(looping("M - a", "no", 3, false), is_eager, 1, 1);
+        expect_steps(looping("- - a", "no", 3, false), is_eager, 1, 1);
+        expect_steps(looping("M - a", "c_in", -1, false), is_eager, 2, 3);
+        expect_steps(looping("M - a", "c_in", 3, false), is_eager, 1, 3);
+        expect_steps(looping("M no a", "c_in", -1, false), is_eager, 2, 0);
+    }
+}
+
+int main(void) { return test_main_with(onnx_open, onnx_close, NULL, NULL); }
