@@ -159,13 +159,21 @@ static gantry_status_t grow_slices(const gantry__onnx_steps_t *steps, unrolled_t
     return GANTRY_OK;
 }
 
+gantry_status_t gantry__onnx_take_condition(gantry__onnx_call_t *call, const gantry_tensor_t *given,
+                                            const gantry_tensor_t **out_condition) {
+    gantry_scope_t *scope = gantry__onnx_is_known(call, given) ? call->host : call->scope;
+    *out_condition = gantry_reshape(scope, given, GANTRY_SCALAR);
+    return *out_condition ? GANTRY_OK : gantry_scope_status(scope);
+}
+
 /* Takes a step's results over. */
 static gantry_status_t take_step_results(gantry__onnx_steps_t *steps, unrolled_t *unrolled) {
     gantry__onnx_call_t *call = steps->call;
     size_t at = 0;
     unrolled->all_known = true;
     if (steps->is_loop) {
-        unrolled->condition = gantry_reshape(call->scope, unrolled->results[at++], GANTRY_SCALAR);
+        GANTRY__TRY(
+            gantry__onnx_take_condition(call, unrolled->results[at++], &unrolled->condition));
         unrolled->all_known = gantry__onnx_is_known(call, unrolled->condition);
     }
     unrolled->changes_shapes = false;

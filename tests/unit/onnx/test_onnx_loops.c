@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A Loop ends at its first false condition, also one whose own condition is left out, in a
- * trace and op by op. */
+ * trace and op by op.
+ * Promise: A Loop of a known number of steps whose body hands its condition on is part of the trace,
+ * with outputs of one row for each step. */
 #define _GNU_SOURCE
 
 #include "onnx_fixture.h"
@@ -9,7 +11,7 @@
  * the values before the steps, too. M is an input or `steps`. */
 static onnx_wire_t looping(const char *inputs, const char *condition, int64_t steps, bool rows) {
     onnx_wire_t graph = {0}, body = {0}, attrs = {0};
-    const bool no = false;
+    const bool no = false, yes = true;
     onnx_put_value(&body, ONNX_INPUT, "i", ONNX_INT64, "");
     onnx_put_value(&body, ONNX_INPUT, "c_in", ONNX_BOOL, "");
     onnx_put_value(&body, ONNX_INPUT, "a_in", ONNX_FLOAT, "2");
@@ -22,12 +24,14 @@ static onnx_wire_t looping(const char *inputs, const char *condition, int64_t st
     onnx_put_attr_graph(&attrs, "body", &body);
     onnx_put_floats(&graph, "one", (const int64_t[]){1}, 1, (const float[]){1});
     onnx_put_tensor(&graph, ONNX_TENSOR, "no", ONNX_BOOL, NULL, 0, &no, 1);
+    onnx_put_tensor(&graph, ONNX_TENSOR, "yes", ONNX_BOOL, NULL, 0, &yes, 1);
     onnx_put_node(&graph, "Loop", inputs, rows ? "last y" : "y", &attrs);
     onnx_put_value(&graph, ONNX_INPUT, "a", ONNX_FLOAT, "2");
     if (steps < 0) onnx_put_value(&graph, ONNX_INPUT, "M", ONNX_INT64, "");
     if (steps >= 0)
         onnx_put_tensor(&graph, ONNX_TENSOR, "M", ONNX_INT64, NULL, 0, &steps, sizeof steps);
     onnx_put_value(&graph, ONNX_OUTPUT, "y", ONNX_FLOAT, NULL);
+    if (rows) onnx_put_value(&graph, ONNX_OUTPUT, "last", ONNX_FLOAT, NULL);
     return graph;
 }
 
@@ -54,6 +58,37 @@ TEST(a_loop_without_a_condition_ends_where_its_body_says) {
         expect_steps(looping("M - a", "c_in", -1, false), is_eager, 2, 3);
         expect_steps(looping("M - a", "c_in", 3, false), is_eager, 1, 3);
         expect_steps(looping("M no a", "c_in", -1, false), is_eager, 2, 0);
+    }
+}
+
+/* ---- rows ---- */
+
+/* The text of the model after a run of `steps` steps on zeros, whose rows are 0, 1, 2, ... */
+static void expect_rows(const char *inputs, int64_t steps, char *text, size_t bytes) {
+    onnx_wire_t graph = looping(inputs, "c_in", steps, true);
+    float rows[80], got[80];
+    for (int i = 0; i < 80; ++i) rows[i] = (float)(i / 2);
+    onnx_loaded_t m = onnx_begin(&graph);
+    tensor *a = onnx_floats(m.scope, GANTRY_SHAPE(2), (const float[]){0, 0});
+    tensor *y = onnx_run(&m, &a, 1);
+    assert_true(gantry_shape_equal(gantry_tensor_shape(y), &GANTRY_SHAPE(steps, 2)));
+    assert_int_equal(gantry_tensor_read(y, got, gantry_tensor_bytes(y)), GANTRY_OK);
+    assert_memory_equal(got, rows, gantry_tensor_bytes(y));
+    assert_int_equal(gantry_onnx_model_explain(m.model, GANTRY_EXPLAIN_TEXT, text, bytes, NULL),
+                     GANTRY_OK);
+    onnx_end(&m);
+}
+
+TEST(a_loop_of_known_steps_with_rows_is_traced) {
+    static const char *const inputs[] = {"M - a", "M yes a"};
+    char text[65536];
+    for (size_t i = 0; i < 2; ++i) {
+        expect_rows(inputs[i], 3, text, sizeof text);
+        assert_null(strstr(text, "op by op"));
+        assert_null(strstr(text, "While"));
+        expect_rows(inputs[i], 40, text, sizeof text); /* more than are unrolled */
+        assert_null(strstr(text, "op by op"));
+        assert_non_null(strstr(text, "While"));
     }
 }
 
