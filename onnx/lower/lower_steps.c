@@ -306,28 +306,70 @@ static gantry_status_t try_body(gantry__onnx_steps_t *steps, unrolled_t *unrolle
                          gantry__onnx_make_scalar(call, GANTRY_BOOL, 1), values, unrolled->results);
 }
 
+/* The slices of outputs without rows as the file declares them, because the body does not run on
+ * the values that the loop begins with. Otherwise the body's failure stays. */
+static gantry_status_t declare_slices(const gantry__onnx_steps_t *steps, unrolled_t *unrolled,
+                                      gantry_status_t status) {
+    gantry__onnx_call_t *call = steps->call;
+    const size_t first = steps->is_loop + steps->carried_count;
+    const gantry__onnx_value_info_t *values = call->run->constants->plan.model->values;
+    if (status == GANTRY_RESOURCE_EXHAUSTED || call->run->needs_node) return status;
+    for (size_t i = 0; i < steps->output_count; ++i) {
+        const gantry__onnx_type_t *type = &values[steps->body->outputs[first + i]].type;
+        if (type->kind != GANTRY__ONNX_TENSOR || type->rank < 0 || type->rank > GANTRY_MAX_RANK ||
+            gantry__onnx_stored_dtype(type->element) == GANTRY_DTYPE_NONE)
+            return status;
+    }
+    gantry_scope_clear(call->host);
+    gantry_scope_clear(call->scope);
+    call->run->is_reported = false;
+    for (size_t i = 0; i < steps->output_count; ++i) {
+        const gantry__onnx_type_t *type = &values[steps->body->outputs[first + i]].type;
+        gantry_shape_t shape = {.rank = type->rank};
+        for (int32_t k = 0; k < shape.rank; ++k)
+            shape.dims[k] = type->dims[k].size < 0 ? 0 : type->dims[k].size;
+        unrolled->results[first + i] =
+            gantry_zeros(call->scope, gantry__onnx_stored_dtype(type->element), shape);
+    }
+    return gantry_scope_status(call->scope);
+}
+
+/* Output i of a loop without steps. */
+static gantry_status_t give_no_rows(gantry__onnx_steps_t *steps, const unrolled_t *unrolled,
+                                    size_t i) {
+    const gantry_tensor_t *slice = unrolled->results[steps->is_loop + steps->carried_count + i];
+    gantry_shape_t shape = *gantry_tensor_shape(slice);
+    int64_t axis = 0;
+    GANTRY__TRY(output_axis(steps, i, shape.rank, &axis));
+    for (int32_t k = shape.rank; k > axis; --k) shape.dims[k] = shape.dims[k - 1];
+    shape.dims[axis] = 0;
+    ++shape.rank;
+    steps->outputs[i] = gantry_zeros(steps->call->scope, gantry_tensor_dtype(slice), shape);
+    return GANTRY_OK;
+}
+
+/* Outputs of a loop without steps. */
+static gantry_status_t finish_without_steps(gantry__onnx_steps_t *steps, unrolled_t *unrolled) {
+    gantry__onnx_run_t *run = steps->call->run;
+    const size_t first_node = run->first_node;
+    const gantry_status_t status = try_body(steps, unrolled);
+    run->first_node = first_node;
+    if (status != GANTRY_OK) GANTRY__TRY(declare_slices(steps, unrolled, status));
+    for (size_t i = 0; i < steps->output_count; ++i) GANTRY__TRY(give_no_rows(steps, unrolled, i));
+    return gantry_scope_status(steps->call->scope);
+}
+
 /* Outputs of steps that are all unrolled. */
 static gantry_status_t finish_unrolled(gantry__onnx_steps_t *steps, unrolled_t *unrolled) {
     gantry__onnx_call_t *call = steps->call;
-    if (unrolled->done == 0 && steps->output_count) GANTRY__TRY(try_body(steps, unrolled));
+    if (unrolled->done == 0 && steps->output_count) return finish_without_steps(steps, unrolled);
     for (size_t i = 0; i < steps->output_count; ++i) {
         const gantry_tensor_t *const *slices = unrolled->slices[i];
-        const gantry_tensor_t *first =
-            unrolled->done ? slices[0]
-                           : unrolled->results[steps->is_loop + steps->carried_count + i];
-        gantry_shape_t shape = *gantry_tensor_shape(first);
+        const bool reversed = steps->output_reversed && steps->output_reversed[i];
         int64_t axis = 0;
-        GANTRY__TRY(output_axis(steps, i, shape.rank, &axis));
-        if (unrolled->done) {
-            const bool reversed = steps->output_reversed && steps->output_reversed[i];
-            steps->outputs[i] =
-                gantry__onnx_stack(call, slices, (size_t)unrolled->done, axis, reversed);
-            continue;
-        }
-        for (int32_t k = shape.rank; k > axis; --k) shape.dims[k] = shape.dims[k - 1];
-        shape.dims[axis] = 0;
-        ++shape.rank;
-        steps->outputs[i] = gantry_zeros(call->scope, gantry_tensor_dtype(first), shape);
+        GANTRY__TRY(output_axis(steps, i, gantry_tensor_shape(slices[0])->rank, &axis));
+        steps->outputs[i] =
+            gantry__onnx_stack(call, slices, (size_t)unrolled->done, axis, reversed);
     }
     return gantry_scope_status(call->scope);
 }

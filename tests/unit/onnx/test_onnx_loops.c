@@ -2,7 +2,9 @@
 /* Promise: A Loop ends at its first false condition, also one whose own condition is left out, in a
  * trace and op by op.
  * Promise: A Loop of a known number of steps whose body hands its condition on is part of the trace,
- * with outputs of one row for each step. */
+ * with outputs of one row for each step.
+ * Promise: A Loop of no steps whose body does not run on what it begins with has outputs of the
+ * types and shapes that the file declares. */
 #define _GNU_SOURCE
 
 #include "onnx_fixture.h"
@@ -90,6 +92,48 @@ TEST(a_loop_of_known_steps_with_rows_is_traced) {
         assert_null(strstr(text, "op by op"));
         assert_non_null(strstr(text, "While"));
     }
+}
+
+/* One row of x in each step; x may have none. declared: the row's dimensions; NULL: not declared. */
+static onnx_loaded_t begin_rows_of_input(const char *declared, bool is_eager) {
+    onnx_wire_t graph = {0}, body = {0}, attrs = {0};
+    const gantry_onnx_options_t options = {
+        .struct_size = sizeof options,
+        .function = &(const gantry_function_options_t){
+            .struct_size = sizeof(gantry_function_options_t), .runs_eagerly = is_eager}};
+    onnx_put_value(&body, ONNX_INPUT, "i", ONNX_INT64, "");
+    onnx_put_value(&body, ONNX_INPUT, "c_in", ONNX_BOOL, "");
+    onnx_put_node(&body, "Gather", "x i", "row", NULL);
+    onnx_put_value(&body, ONNX_OUTPUT, "c_in", ONNX_BOOL, "");
+    onnx_put_value(&body, ONNX_OUTPUT, "row", ONNX_FLOAT, declared);
+    onnx_put_attr_graph(&attrs, "body", &body);
+    onnx_put_ints(&graph, "first", (const int64_t[]){0}, 1);
+    onnx_put_node(&graph, "Shape", "x", "shape", NULL);
+    onnx_put_node(&graph, "Gather", "shape first", "M", NULL);
+    onnx_put_node(&graph, "Loop", "M -", "y", &attrs);
+    onnx_put_node(&graph, "Neg", "y", "z", NULL);
+    onnx_put_value(&graph, ONNX_INPUT, "x", ONNX_FLOAT, "n,2");
+    onnx_put_value(&graph, ONNX_OUTPUT, "z", ONNX_FLOAT, NULL);
+    return onnx_begin_with(&graph, &options, "/CPU:0");
+}
+
+TEST(a_loop_of_no_steps_has_the_declared_rows) {
+    for (int is_eager = 0; is_eager < 2; ++is_eager) {
+        onnx_loaded_t m = begin_rows_of_input("2", is_eager);
+        tensor *x = gantry_zeros(m.scope, GANTRY_FLOAT32, GANTRY_SHAPE(0, 2));
+        onnx_expect_floats(onnx_run(&m, &x, 1), GANTRY_SHAPE(0, 2), NULL);
+        x = onnx_floats(m.scope, GANTRY_SHAPE(1, 2), (const float[]){-3, 4});
+        onnx_expect_floats(onnx_run(&m, &x, 1), GANTRY_SHAPE(1, 2), (const float[]){3, -4});
+        onnx_end(&m);
+        m = begin_rows_of_input("?", is_eager);
+        x = gantry_zeros(m.scope, GANTRY_FLOAT32, GANTRY_SHAPE(0, 2));
+        onnx_expect_floats(onnx_run(&m, &x, 1), GANTRY_SHAPE(0, 0), NULL);
+        onnx_end(&m);
+    }
+    onnx_loaded_t m = begin_rows_of_input(NULL, false);
+    tensor *x = gantry_zeros(m.scope, GANTRY_FLOAT32, GANTRY_SHAPE(0, 2));
+    onnx_expect_failure(&m, &x, 1, GANTRY_INVALID_ARGUMENT, "Gather", "index 0");
+    onnx_end(&m);
 }
 
 int main(void) { return test_main_with(onnx_open, onnx_close, NULL, NULL); }
