@@ -92,8 +92,9 @@ static void model_print_info(const model_call_t *call, const gantry_onnx_info_t 
     (void)printf(": ");
     function_print_text(info->graph_name);
     (void)printf("\n");
-    (void)snprintf(text, sizeof text, "%.60s %.30s, IR %" PRId64, info->producer,
-                   info->producer_version, info->ir_version);
+    (void)snprintf(text, sizeof text, "%.60s%s%.30s, IR %" PRId64,
+                   *info->producer ? info->producer : "a program without a name",
+                   *info->producer_version ? " " : "", info->producer_version, info->ir_version);
     model_print_row("made by", "", text);
     model_print_opsets(call, info);
     model_print_values(call, "inputs", gantry_onnx_model_input_count(call->model),
