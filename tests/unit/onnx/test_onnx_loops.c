@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A Loop ends at its first false condition, also one whose own condition is left out, in a
  * trace and op by op.
- * Promise: A Loop of a known number of steps whose body hands its condition on is part of the trace,
- * with outputs of one row for each step.
+ * Promise: A Loop of a known number of steps whose body hands its condition on is part of the
+ * trace, with outputs of one row for each step.
  * Promise: A Loop of no steps whose body does not run on what it begins with has outputs of the
  * types and shapes that the file declares. */
 #define _GNU_SOURCE
@@ -94,7 +94,7 @@ TEST(a_loop_of_known_steps_with_rows_is_traced) {
     }
 }
 
-/* One row of x in each step; x may have none. declared: the row's dimensions; NULL: not declared. */
+/* One row of x in each step; x may have none. declared: the row's dimensions; NULL: none. */
 static onnx_loaded_t begin_rows_of_input(const char *declared, bool is_eager) {
     onnx_wire_t graph = {0}, body = {0}, attrs = {0};
     const gantry_onnx_options_t options = {
