@@ -13,6 +13,7 @@ import numpy as np
 
 import op_cases
 import peer_bodies
+import peer_models
 import peer_networks
 import peer_training
 
@@ -32,6 +33,7 @@ class Case:
     tolerance: float = 1e-5  # of the largest absolute value of a result; 0: equal
     shows_ulp: bool = False  # the largest error against float64 is stated
     fields: object = None  # results -> results in a form that does not depend on a peer's order
+    differs: object = None  # a right result and a peer's -> None or what is wrong; None: by tolerance
     is_training: bool = False  # inputs and results are NumPy arrays on the host; a call changes what the next one gives
 
     least: tuple = (0.5, 0.5)  # ratios to the fastest peer that Gantry's CPU backend and its /GPU:0 are to reach
@@ -49,6 +51,8 @@ def compare(case, want, got):
     got = case.fields(got) if case.fields else got
     if len(got) != len(want):
         return f"{len(got)} results, not {len(want)}", None
+    if case.differs:
+        return next(filter(None, map(case.differs, want, got)), None), None
     for g, w in zip(got, want):
         if g.shape != w.shape:
             return f"shape {list(g.shape)}, not {list(w.shape)}", None
@@ -295,6 +299,11 @@ def op_case(op):
 
 def ops(shrink):
     return [op_case(op) for op in op_cases.all_ops(shrink)]
+
+
+def models(shrink):
+    """shrink: has no effect, because the inputs of models are given"""
+    return peer_models.model_cases(Case)
 
 
 def all_cases(shrink):

@@ -16,6 +16,7 @@ import numpy as np
 
 import peer_training
 from gantry_ctypes import Gantry, ReduceOptions, Shape, WindowOptions
+from gantry_onnx_ctypes import Model
 from gantry_train_ctypes import Trainer
 
 LACKS = {}
@@ -233,6 +234,10 @@ def case_train(inputs, labels, *weights, network):
     return peer_training.Training(
         gantry_model_fit=lambda: Trainer(gantry, device, network, inputs, labels, weights).epoch
     )
+
+
+def case_model(*inputs, path):
+    return Model(gantry, path, inputs)
 
 
 def case_function(a, name):

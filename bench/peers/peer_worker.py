@@ -10,6 +10,7 @@ of it spins in another's time.
 
 With "first" as a last argument it adds two vectors of four numbers, and ends. With "peak" and the name of a training
 case it trains some epochs by PEERS_WAY, prints the MiB that are resident at most beyond the idle process, and ends.
+With "first_run" and the name of a model's case it prints seconds and MiB of the load and the first run, and ends.
 """
 
 import ctypes
@@ -50,7 +51,7 @@ class Worker:
         version = self.peer.open_peer(self.threads)
         import peer_cases
 
-        makers = (peer_cases.all_cases, peer_cases.ops)
+        makers = (peer_cases.all_cases, peer_cases.ops, peer_cases.models)
         self.cases = {case.name: case for make in makers for case in make(self.shrink)}
         self.compare = peer_cases.compare
         return {"version": version}
@@ -128,20 +129,37 @@ def resident_mib(field):
         return next(int(line.split()[1]) for line in file if line.startswith(field)) / 1024
 
 
-def measure_peak(worker, name):
-    """of a case's training, beyond the process that has the library open and the data made"""
-    worker.open({})
-    case = worker.cases[name]
-    arrays = case.inputs()
+def idle_mib():
+    """from now on VmHWM is the most beyond it"""
     gc.collect()
     with open("/proc/self/clear_refs", "w") as file:
         file.write("5")  # the peak is what is resident now
-    idle = resident_mib("VmRSS")
+    return resident_mib("VmRSS")
+
+
+def measure_peak(worker, name):
+    """of a case's training, beyond the process that has the library open and the data made"""
+    case = worker.cases[name]
+    arrays = case.inputs()
+    idle = idle_mib()
     training = getattr(worker.peer, "case_" + case.kind)(*arrays, **case.params)
     training()
     for _ in range(PEAK_EPOCHS):
         training.epoch()
-    return resident_mib("VmHWM") - idle
+    return {"peak_mib": resident_mib("VmHWM") - idle}
+
+
+def measure_first_run(worker, name):
+    """of a model: seconds of the load, and of it and the first run; the most memory up to the end of each"""
+    case = worker.cases[name]
+    inputs = [worker.peer.put(array) for array in case.inputs()]
+    idle, begin = idle_mib(), time.perf_counter()
+    call = getattr(worker.peer, "case_" + case.kind)(*inputs, **case.params)
+    load = time.perf_counter() - begin
+    load_mib, begin = resident_mib("VmHWM") - idle, time.perf_counter()
+    worker.peer.fetch(call())
+    seconds = load + time.perf_counter() - begin
+    return {"load": load, "first": seconds, "load_mib": load_mib, "first_mib": resident_mib("VmHWM") - idle}
 
 
 def main():
@@ -154,8 +172,10 @@ def main():
         use_first(name, threads)
         return
     worker = Worker(name, threads, shrink)
-    if sys.argv[4:5] == ["peak"]:
-        print(json.dumps({"peak_mib": measure_peak(worker, sys.argv[5])}), file=answers, flush=True)
+    measure = {"peak": measure_peak, "first_run": measure_first_run}.get(next(iter(sys.argv[4:]), None))
+    if measure:
+        worker.open({})
+        print(json.dumps(measure(worker, sys.argv[5])), file=answers, flush=True)
         return
     for line in sys.stdin:
         command = json.loads(line)

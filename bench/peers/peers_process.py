@@ -98,13 +98,13 @@ class Process:
             raise PeerError(f"its first use ended with {child.returncode}; see {self.log}")
         return seconds, usage.ru_maxrss / 1024
 
-    def peak(self, case, way, limit_s):
-        """A fresh process that trains -> MiB resident at most beyond the idle process"""
+    def fresh(self, what, case, way, limit_s):
+        """A fresh process that does what ("peak", "first_run") with the case -> what it found"""
         environment = {**self.environment, **({"PEERS_WAY": way} if way else {})}
         with open(self.log, "a") as log:
             try:
                 done = subprocess.run(
-                    [*self.arguments, "peak", case],
+                    [*self.arguments, what, case],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
                     stderr=log,
@@ -112,10 +112,10 @@ class Process:
                     timeout=limit_s,
                 )
             except subprocess.TimeoutExpired:
-                raise PeerError(f"no peak of memory within {limit_s} s") from None
+                raise PeerError(f"no {what} within {limit_s} s") from None
         if done.returncode != 0:
-            raise PeerError(f"its training ended with {done.returncode}; see {self.log}")
-        return json.loads(done.stdout)["peak_mib"]
+            raise PeerError(f"its {what} ended with {done.returncode}; see {self.log}")
+        return json.loads(done.stdout)
 
     def _lost(self):
         code = self.child.wait()

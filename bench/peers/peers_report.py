@@ -9,6 +9,7 @@ import statistics
 
 GANTRY = ("gantry_cpu", "gantry_gpu")
 WORST = 10
+FIRST_RUN = ("load", "first", "load_mib", "first_mib")
 
 
 def figure(case, seconds):
@@ -23,6 +24,7 @@ class Row:
 
     def __init__(self, case):
         self.case, self.rounds, self.best, self.reasons, self.ulp, self.ways, self.peaks = case, {}, {}, {}, {}, {}, {}
+        self.first_runs = {}  # of a model, for each peer what each process found
 
     def add(self, peer, times):
         self.rounds.setdefault(peer, []).append(statistics.median(times))
@@ -41,6 +43,9 @@ class Row:
             return None
         return statistics.median(f / g for f, g in zip(self.rounds[fastest], self.rounds[peer]))
 
+    def first_run(self, peer, what):
+        return statistics.median(found[what] for found in self.first_runs[peer])
+
     def is_missed(self, peer):
         least = self.case["least"][GANTRY.index(peer)]
         return least is not None and self.ratio(peer) is not None and self.ratio(peer) < least
@@ -53,6 +58,7 @@ class Row:
                 "figure": figure(self.case, self.median(p)),
                 **({"worst_ulp": self.ulp[p]} if self.ulp.get(p) is not None else {}),
                 **({"way": self.ways[p]} if self.ways.get(p) else {}),
+                **({what: self.first_run(p, what) for what in FIRST_RUN} if p in self.first_runs else {}),
                 **({"peak_mib": round(self.peaks[p], 1)} if p in self.peaks else {}),
             }
             for p in self.rounds
@@ -165,6 +171,27 @@ def print_peaks(rows):
         print(f"  {row.case['name']}:", ", ".join(f"{p} {mib:.0f}" for p, mib in row.peaks.items()))
 
 
+def print_models(rows):
+    """Gantry's time and memory as parts of ONNX Runtime's"""
+    rows = [row for row in rows if len(row.first_runs) == 2]
+    if not rows:
+        return
+    first = max(len(row.case["name"]) for row in rows)
+    columns = ("run", "load", "first", "load MiB", "of", "first MiB", "of")
+    print(f"\nmodels, of ONNX Runtime's:\n{'':{first}}", *(f"{name:>9}" for name in columns))
+    parts = {"run": [], "load": [], "first": []}
+    for row in rows:
+        ours, theirs = ({w: row.first_run(p, w) for w in FIRST_RUN} for p in ("gantry_cpu", "onnxruntime"))
+        found = (1 / row.ratio("gantry_cpu"), ours["load"] / theirs["load"], ours["first"] / theirs["first"])
+        for kept, part in zip(parts.values(), found):
+            kept.append(part)
+        mib = (side[what] for what in FIRST_RUN[2:] for side in (ours, theirs))
+        print(f"{row.case['name']:{first}}", *(f"{part:9.2f}" for part in found), *(f"{size:9.1f}" for size in mib))
+    for name, summary in (("geometric mean", statistics.geometric_mean), ("worst", max)):
+        print(f"{name:{first}}", *(f"{summary(kept):9.2f}" for kept in parts.values()))
+    print("load: a model or session is made; first: that and the first run; MiB: most resident beyond the idle process")
+
+
 def print_worst(rows):
     ratios = sorted(
         (row.ratio(p), row.case["name"], p, row.fastest_peer())
@@ -211,6 +238,7 @@ def print_report(rows, about, versions, starts):
     print_ulp(rows, peers)
     print_ways(rows)
     print_peaks(rows)
+    print_models(rows)
     print_worst(rows)
     print_starts(starts)
     print_reasons(rows)

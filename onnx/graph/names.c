@@ -69,7 +69,7 @@ gantry_status_t gantry__onnx_find_name(gantry__onnx_reader_t *reader,
 static gantry_status_t grow_names(gantry__onnx_reader_t *reader, gantry__onnx_names_t *names) {
     gantry__onnx_names_t wider = {.count = names->count,
                                   .capacity = names->capacity ? 2 * names->capacity : 64};
-    uint64_t work;
+    uint64_t work = 0;
     GANTRY__TRY(gantry__onnx_charge(reader, wider.capacity * sizeof *wider.entries));
     wider.entries = gantry__onnx_alloc(wider.capacity, sizeof *wider.entries);
     if (!wider.entries) return GANTRY_RESOURCE_EXHAUSTED;
@@ -80,7 +80,7 @@ static gantry_status_t grow_names(gantry__onnx_reader_t *reader, gantry__onnx_na
     }
     gantry__onnx_free(names->entries);
     *names = wider;
-    return GANTRY_OK;
+    return gantry__onnx_work(reader, work);
 }
 
 gantry_status_t gantry__onnx_set_name(gantry__onnx_reader_t *reader, gantry__onnx_names_t *names,

@@ -167,7 +167,11 @@ static gantry_status_t run_take_outputs(gantry__onnx_run_t *run, const gantry__o
     for (size_t i = 0; i < call->output_count; ++i) {
         const gantry__onnx_value_t value = call->node->outputs[i];
         tensor *x = call->outputs[i];
-        if (value == GANTRY__ONNX_NO_VALUE || !x) continue;
+        if (value == GANTRY__ONNX_NO_VALUE) continue;
+        if (!x && gantry__onnx_wants(call, i) && !gantry__onnx_run_list(run, value))
+            return gantry__fail(GANTRY_UNIMPLEMENTED,
+                                "output %zu is used; this library does not compute it", i);
+        if (!x) continue;
         if (run->is_constant_node) {
             gantry_tensor_t *settled;
             GANTRY__TRY(gantry__onnx_constants_settle(run->constants, call->scope, x, &settled));

@@ -10,7 +10,8 @@
 #include <gantry/function.h>
 
 typedef struct onnx_where_t {
-    char *json; /* NULL: there is no trace. */
+    char *json; /* A text for each node of the function; NULL: there is no trace. */
+    char *end;
 } onnx_where_t;
 
 void gantry__onnx_where_init(onnx_where_t *self, gantry_function_t *function);

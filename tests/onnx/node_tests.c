@@ -5,8 +5,8 @@
  * values.
  * Promise (onnx.contrib.*): Ops of com.microsoft, quantised, recurrent and attention ones, branches
  * and loops give the outputs of ONNX Runtime or of a formula.
- * Promise (onnx.moves.*): Random nodes that move, choose, pool and multiply, of operator sets 7 to 28, give the
- * outputs of ONNX Runtime, and sizes beyond all bounds are refused.
+ * Promise (onnx.moves.*): Random nodes that move, choose, pool and multiply, of operator sets 7 to
+ * 28, give the outputs of ONNX Runtime, and sizes beyond all bounds are refused.
  *
  *     node_tests FOLDER [--device cpu:0] [--only TEXT] [--refused FILE] [--quiet]
  *

@@ -167,16 +167,20 @@ struct ort_graph_t {
 };
 
 static const ort_value_t weight_data = {{1, 1, {3, 0}}, {1, 2, 3}};
-static ort_node_t nodes[4];
+static ort_node_t nodes[5];
 static ort_value_info_t values[] = {
     {"x", {1, 2, {-1, 3}}, NULL, NULL},      {"w", {1, 1, {3, 0}}, &weight_data, NULL},
     {"a", {1, 2, {-1, 3}}, NULL, &nodes[0]}, {"b", {1, 2, {-1, 3}}, NULL, &nodes[1]},
-    {"y", {1, 2, {-1, 3}}, NULL, &nodes[2]}, {"z", {8, 2, {-1, 3}}, NULL, &nodes[3]}};
-static ort_node_t nodes[4] = {{10, "relu", "Relu", 1, 1, {&values[0]}, {&values[2]}},
+    {"y", {1, 2, {-1, 3}}, NULL, &nodes[2]}, {"z", {8, 2, {-1, 3}}, NULL, &nodes[3]},
+    {"q", {1, 2, {-1, 3}}, NULL, &nodes[4]}};
+static ort_node_t nodes[5] = {{10, "relu", "Relu", 1, 1, {&values[0]}, {&values[2]}},
                               {11, "add", "Add", 2, 1, {&values[2], &values[1]}, {&values[3]}},
                               {12, "neg", "Neg", 1, 1, {&values[3]}, {&values[4]}},
-                              {13, "text", "Cast", 1, 1, {&values[4]}, {&values[5]}}};
+                              {13, "text", "Cast", 1, 1, {&values[4]}, {&values[5]}},
+                              {14, "odd", "NoSuchOp", 1, 1, {&values[0]}, {&values[6]}}};
 static const ort_graph_t whole = {4, {&nodes[0], &nodes[1], &nodes[2], &nodes[3]}};
+/* The last node does not read the one that Gantry lacks. */
+static const ort_graph_t forked = {4, {&nodes[0], &nodes[4], &nodes[1], &nodes[2]}};
 static const ort_graph_t group = {3, {&nodes[0], &nodes[1], &nodes[2]}};
 static const ort_node_t fused = {20, "fused", "Gantry", 1, 1, {&values[0]}, {&values[4]}};
 
@@ -494,6 +498,9 @@ static void runs_a_session(ort_factory_t *factory, const ort_ep_device_t *device
     MUST(strcmp(ep->GetName(ep), factory->GetName(factory)) == 0);
     MUST(!ep->GetCapability(ep, &whole, &support));
     MUST(support.groups == 1 && support.nodes == 3 && log_lines == 1);
+    support = (ort_support_t){0};
+    MUST(!ep->GetCapability(ep, &forked, &support));
+    MUST(support.groups == 1 && support.nodes == 3);
     runs_a_group(ep);
     factory->ReleaseEp(factory, ep);
 }

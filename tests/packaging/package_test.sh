@@ -5,7 +5,7 @@
 # Promise (package_subproject): FetchContent and add_subdirectory set nothing of the parent's; a static library links by
 # find_package and pkg-config; chosen backends link statically.
 # Promise (package_subproject): No two objects of the static libraries define one name.
-# Promise (package_subproject): A library that is built with one instruction set runs every op and is smaller than 2.5
+# Promise (package_subproject): A library that is built with one instruction set runs every op and is smaller than 3
 # MiB.
 #
 # package_test.sh MODE SOURCE_DIR BUILD_DIR: uses an installed Gantry, or one built within another project, from

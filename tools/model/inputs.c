@@ -56,7 +56,7 @@ bool model_read_dims(model_call_t *call) {
     return true;
 }
 
-/* Calls `use` for each dimension of an input that has a name. */
+/* Whether a dimension of an input has this name; names gets those that there are. */
 static bool model_has_dim(const model_call_t *call, const char *wanted, char *names,
                           size_t names_size) {
     bool found = false;

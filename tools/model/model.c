@@ -2,7 +2,6 @@
 /* gantry model: what an ONNX model is, what it computes, how fast, and where. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "command/command.h"
 #include "common/tool.h"
@@ -26,12 +25,6 @@ static int model_act(const model_call_t *call) {
     return actions[at].act(call);
 }
 
-static double model_seconds(void) {
-    struct timespec now;
-    (void)timespec_get(&now, TIME_UTC);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static int model_load_and_act(model_call_t *call) {
     const bool describes =
         strcmp(call->action, "info") == 0 || strcmp(call->action, "explain") == 0;
@@ -39,11 +32,11 @@ static int model_load_and_act(model_call_t *call) {
         .struct_size = sizeof options,
         .follows_links = gantry_command_has(call->values, "follow-links"),
         .keeps_refused = describes};
-    const double begin = model_seconds();
+    const double begin = model_now();
     gantry_json_t json;
     if (gantry_onnx_model_load(call->runtime, call->path, &options, &call->model) != GANTRY_OK)
         return gantry_tool_fail_last();
-    call->load_seconds = model_seconds() - begin;
+    call->load_seconds = model_now() - begin;
     gantry_json_init(&json, stdout);
     if (gantry_command_has(call->values, "json")) call->json = &json;
     int code = model_check_dims(call);

@@ -72,6 +72,11 @@ int model_bench(const model_call_t *call);
 int model_explain(const model_call_t *call);
 int model_convert(const model_call_t *call);
 
+/* ---- time.c ---- */
+
+/* Seconds of a clock that nobody sets. */
+double model_now(void);
+
 /* ---- compare.c ---- */
 
 /* Runs the model on a second device and prints how far its outputs differ from those. */

@@ -15,7 +15,7 @@ typedef struct model_times_t {
     size_t runs;
 } model_times_t;
 
-static double model_now(void) {
+double model_now(void) {
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;

@@ -195,7 +195,7 @@ static void put_attr_data(ort_bytes_t *out, int type, const char *data, size_t s
     }
 }
 
-/* The first call only asks for the size. */
+/* A value that is longer than a few bytes is read again, with its size. */
 static ort_status_t *write_attr_data(const ort_provider_t *provider, const ort_attr_t *attr,
                                      int type, ort_bytes_t *out) {
     size_t size = 0;
@@ -208,7 +208,7 @@ static ort_status_t *write_attr_data(const ort_provider_t *provider, const ort_a
     if (size <= sizeof few) return failed;
     provider->api->ReleaseStatus(failed);
     char *data = calloc(size + 1, 1);
-    if (!data) return ort_fail(provider, ORT_FAIL, "out of host memory");
+    if (!data) return ort_out_of_memory(provider);
     failed = provider->api->ReadOpAttr(attr, type, data, size, &size);
     if (!failed) put_attr_data(out, type, data, size);
     free(data);
@@ -253,7 +253,7 @@ static ort_status_t *write_attr(const ort_provider_t *provider, const ort_attr_t
 static ort_status_t *new_addresses(const ort_provider_t *provider, size_t count, void *out_list) {
     void *list = calloc(count + 1, sizeof(void *));
     memcpy(out_list, &list, sizeof list);
-    return list ? NULL : ort_fail(provider, ORT_FAIL, "out of host memory");
+    return list ? NULL : ort_out_of_memory(provider);
 }
 
 static ort_status_t *write_attrs(const ort_provider_t *provider, const ort_node_t *node,
@@ -390,8 +390,7 @@ static bool grow_set(name_set_t *set) {
 /* Adds a name; *out_is_new false: it was there. */
 static ort_status_t *name_is_new(const ort_provider_t *provider, name_set_t *set, const char *name,
                                  bool *out_is_new) {
-    if (2 * (set->count + 1) > set->room && !grow_set(set))
-        return ort_fail(provider, ORT_FAIL, "out of host memory");
+    if (2 * (set->count + 1) > set->room && !grow_set(set)) return ort_out_of_memory(provider);
     const size_t i = name_place(set, name);
     *out_is_new = !set->names[i];
     if (*out_is_new) {
@@ -567,5 +566,5 @@ ort_status_t *ort_write_model(const ort_provider_t *provider, const ort_part_t *
     put_int(out, 1, IR_VERSION);
     ORT_TRY(write_opsets(provider, part->graph, out));
     ORT_TRY(put_graph_of(provider, part, 7, 0, out));
-    return out->is_full ? ort_fail(provider, ORT_FAIL, "out of host memory") : NULL;
+    return out->is_full ? ort_out_of_memory(provider) : NULL;
 }

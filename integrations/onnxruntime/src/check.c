@@ -10,14 +10,6 @@
 /* Larger initializers are inputs of the model that is tried. */
 #define MOST_TRIED_BYTES 4096
 
-/* Element types of which tensors are taken: ONNX's numbers. */
-static bool type_is_taken(int type) {
-    static const uint32_t taken = 1u << 1 | 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5 | 1u << 6 |
-                                  1u << 7 | 1u << 9 | 1u << 10 | 1u << 11 | 1u << 12 | 1u << 13 |
-                                  1u << 16;
-    return type >= 0 && type < 32 && (taken >> type & 1u) != 0;
-}
-
 /* *out_why: NULL if the value is taken. */
 static ort_status_t *refuse_ort_value(const ort_provider_t *provider, const ort_value_info_t *value,
                                       const char **out_why) {
@@ -36,8 +28,9 @@ static ort_status_t *refuse_ort_value(const ort_provider_t *provider, const ort_
     }
     ORT_TRY(api->GetTensorElementType(info, &element));
     ORT_TRY(api->GetDimensionsCount(info, &rank));
-    if (!type_is_taken(element)) *out_why = "a tensor has an element type that Gantry lacks";
-    if (rank > 8) *out_why = "a tensor has more than 8 dimensions";
+    if (ort_dtype_of(element) == GANTRY_DTYPE_NONE)
+        *out_why = "a tensor has an element type that Gantry lacks";
+    if (rank > GANTRY_MAX_RANK) *out_why = "a tensor has more dimensions than Gantry's have";
     return NULL;
 }
 
@@ -47,7 +40,7 @@ typedef ort_status_t *(*values_fn)(const ort_node_t *node, const ort_value_info_
 static ort_status_t *refuse_ort_values(const ort_provider_t *provider, const ort_node_t *node,
                                        size_t count, values_fn get_values, const char **out_why) {
     const ort_value_info_t **values = calloc(count + 1, sizeof *values);
-    if (!values) return ort_fail(provider, ORT_FAIL, "out of host memory");
+    if (!values) return ort_out_of_memory(provider);
     ort_status_t *failed = get_values(node, values, count);
     for (size_t i = 0; i < count && !failed && !*out_why; ++i)
         failed = refuse_ort_value(provider, values[i], out_why);
@@ -71,25 +64,57 @@ static ort_status_t *refuse_types(const ort_provider_t *provider, const ort_node
     return NULL;
 }
 
-/* A model of these nodes, whose outputs are those of the last one. */
-static ort_status_t *write_tried(const ort_provider_t *provider, const ort_graph_t *graph,
-                                 const ort_node_t *const *nodes, size_t node_count,
-                                 ort_bytes_t *bytes) {
-    const ort_node_t *last = nodes[node_count - 1];
+/* Writes a model of these nodes whose outputs are those of all of them, so that each is needed. */
+static ort_status_t *write_tried(const ort_provider_t *provider, ort_part_t *part,
+                                 const ort_value_info_t **outputs, ort_bytes_t *bytes) {
+    const ort_api_t *api = provider->api;
+    part->outputs = outputs;
+    for (size_t i = 0; i < part->node_count; ++i) {
+        size_t count;
+        ORT_TRY(api->Node_GetNumOutputs(part->nodes[i], &count));
+        ORT_TRY(api->Node_GetOutputs(part->nodes[i], outputs + part->output_count, count));
+        part->output_count += count;
+    }
+    return ort_write_model(provider, part, bytes);
+}
+
+static ort_status_t *count_outputs_of(const ort_provider_t *provider, const ort_part_t *part,
+                                      size_t *out_count) {
+    *out_count = 0;
+    for (size_t i = 0; i < part->node_count; ++i) {
+        size_t count;
+        ORT_TRY(provider->api->Node_GetNumOutputs(part->nodes[i], &count));
+        *out_count += count;
+    }
+    return NULL;
+}
+
+static ort_status_t *make_tried(const ort_provider_t *provider, const ort_graph_t *graph,
+                                const ort_node_t *const *nodes, size_t node_count,
+                                ort_bytes_t *bytes) {
+    ort_part_t part = {.graph = graph,
+                       .nodes = nodes,
+                       .node_count = node_count,
+                       .most_weight_bytes = MOST_TRIED_BYTES};
     size_t count;
-    ORT_TRY(provider->api->Node_GetNumOutputs(last, &count));
+    ORT_TRY(count_outputs_of(provider, &part, &count));
     const ort_value_info_t **outputs = calloc(count + 1, sizeof *outputs);
-    if (!outputs) return ort_fail(provider, ORT_FAIL, "Gantry: out of host memory");
-    const ort_part_t part = {.graph = graph,
-                             .nodes = nodes,
-                             .node_count = node_count,
-                             .outputs = outputs,
-                             .output_count = count,
-                             .most_weight_bytes = MOST_TRIED_BYTES};
-    ort_status_t *failed = provider->api->Node_GetOutputs(last, outputs, count);
-    if (!failed) failed = ort_write_model(provider, &part, bytes);
+    if (!outputs) return ort_out_of_memory(provider);
+    ort_status_t *failed = write_tried(provider, &part, outputs, bytes);
     free(outputs);
     return failed;
+}
+
+/* Whether a loaded model has all its ops. A refused node of a subgraph does not fail its loading:
+ * the branch may not be taken. ONNX Runtime has the op, so the whole node is left to it. */
+static bool has_all_ops(const gantry_onnx_model_t *model, char *text, size_t size) {
+    gantry_onnx_op_t op = {.struct_size = sizeof op};
+    for (size_t i = 0; gantry_onnx_model_get_op(model, i, &op) == GANTRY_OK; ++i) {
+        if (!op.reason) continue;
+        (void)snprintf(text, size, "%s of a subgraph: %s", op.op, op.reason);
+        return false;
+    }
+    return true;
 }
 
 /* Whether libgantry_onnx takes a model of these nodes; else text gets the reason. */
@@ -98,14 +123,15 @@ static bool try_nodes(const ort_provider_t *provider, const ort_graph_t *graph,
     gantry_onnx_model_t *model = NULL;
     ort_bytes_t bytes = {0};
     bool is_taken = false;
-    ort_status_t *failed = write_tried(provider, graph, nodes, count, &bytes);
+    ort_status_t *failed = make_tried(provider, graph, nodes, count, &bytes);
     if (failed) {
         (void)snprintf(text, size, "%s", provider->api->GetErrorMessage(failed));
         provider->api->ReleaseStatus(failed);
+    } else if (gantry_onnx_model_load_bytes(provider->runtime, "ONNX Runtime", bytes.data,
+                                            bytes.size, NULL, &model) != GANTRY_OK) {
+        (void)snprintf(text, size, "%s", gantry_last_message());
     } else {
-        is_taken = gantry_onnx_model_load_bytes(provider->runtime, "ONNX Runtime", bytes.data,
-                                                bytes.size, NULL, &model) == GANTRY_OK;
-        if (!is_taken) (void)snprintf(text, size, "%s", gantry_last_message());
+        is_taken = has_all_ops(model, text, size);
         gantry_onnx_model_release(model);
     }
     free(bytes.data);

@@ -72,7 +72,7 @@ static ort_status_t *number_nodes(claim_t *claim) {
         if (id >= claim->most_id) claim->most_id = id + 1;
     }
     claim->ids = calloc(claim->most_id + 1, sizeof *claim->ids);
-    if (!claim->ids) return ort_fail(claim->provider, ORT_FAIL, "Gantry: out of host memory");
+    if (!claim->ids) return ort_out_of_memory(claim->provider);
     for (size_t i = 0; i < claim->count; ++i) {
         ORT_TRY(api->Node_GetId(claim->nodes[i], &id));
         claim->ids[id] = i + 1;
@@ -103,9 +103,7 @@ static ort_status_t *add_producer(claim_t *claim, const ort_value_info_t *value,
     if (!producer) return NULL;
     ORT_TRY(api->Node_GetId(producer, &id));
     if (id >= claim->most_id || claim->ids[id] == 0 || claim->ids[id] > to) return NULL;
-    return add_edge(claim, claim->ids[id] - 1)
-               ? NULL
-               : ort_fail(claim->provider, ORT_FAIL, "Gantry: out of host memory");
+    return add_edge(claim, claim->ids[id] - 1) ? NULL : ort_out_of_memory(claim->provider);
 }
 
 static ort_status_t *add_edges_of(claim_t *claim, size_t i, bool implicit) {
@@ -115,7 +113,7 @@ static ort_status_t *add_edges_of(claim_t *claim, size_t i, bool implicit) {
     ORT_TRY(implicit ? api->Node_GetNumImplicitInputs(node, &count)
                      : api->Node_GetNumInputs(node, &count));
     const ort_value_info_t **values = calloc(count + 1, sizeof *values);
-    if (!values) return ort_fail(claim->provider, ORT_FAIL, "Gantry: out of host memory");
+    if (!values) return ort_out_of_memory(claim->provider);
     ort_status_t *failed = implicit ? api->Node_GetImplicitInputs(node, values, count)
                                     : api->Node_GetInputs(node, values, count);
     for (size_t k = 0; k < count && !failed; ++k) failed = add_producer(claim, values[k], i);
@@ -150,8 +148,7 @@ static ort_status_t *fuse_groups(const claim_t *claim, ort_support_t *support) {
     const int32_t groups = ort_partition(claim->count, claim->wanted, claim->first, claim->edges,
                                          claim->groups, claim->levels);
     const ort_node_t **members = calloc(claim->count + 1, sizeof *members);
-    ort_status_t *failed =
-        members ? NULL : ort_fail(claim->provider, ORT_FAIL, "Gantry: out of host memory");
+    ort_status_t *failed = members ? NULL : ort_out_of_memory(claim->provider);
     for (int32_t group = 0; group < groups && !failed; ++group)
         failed = fuse_group(claim, group, members, support);
     free(members);
@@ -174,7 +171,7 @@ static ort_status_t *claim_in(claim_t *claim, ort_support_t *support) {
     claim->groups = calloc(count + 1, sizeof *claim->groups);
     claim->levels = calloc(count + 1, sizeof *claim->levels);
     if (!claim->nodes || !claim->wanted || !claim->first || !claim->groups || !claim->levels)
-        return ort_fail(claim->provider, ORT_FAIL, "Gantry: out of host memory");
+        return ort_out_of_memory(claim->provider);
     ORT_TRY(claim->provider->api->Graph_GetNodes(claim->graph, claim->nodes, count));
     ORT_TRY(check_all(claim));
     ORT_TRY(add_all_edges(claim));

@@ -19,8 +19,7 @@ typedef struct fused_t {
 
 /* ---- a run ---- */
 
-/* Types of ONNX by number. */
-static gantry_dtype_t dtype_of(int type) {
+gantry_dtype_t ort_dtype_of(int type) {
     static const gantry_dtype_t dtypes[] = {
         [1] = GANTRY_FLOAT32,  [2] = GANTRY_UINT8,    [3] = GANTRY_INT8,    [4] = GANTRY_UINT16,
         [5] = GANTRY_INT16,    [6] = GANTRY_INT32,    [7] = GANTRY_INT64,   [9] = GANTRY_BOOL,
@@ -46,7 +45,7 @@ static ort_status_t *read_ort_shape(const fused_t *fused, const ort_value_t *val
     if (!failed) failed = api->GetDimensions(info, out_shape->dims, rank);
     api->ReleaseTensorTypeAndShapeInfo(info);
     out_shape->rank = (int32_t)rank;
-    *out_dtype = dtype_of(type);
+    *out_dtype = ort_dtype_of(type);
     return failed;
 }
 
@@ -74,12 +73,19 @@ static ort_status_t *give_output(const fused_t *fused, ort_kernel_context_t *con
                                  const gantry_tensor_t *tensor) {
     const ort_api_t *api = fused->provider->api;
     const gantry_shape_t *shape = gantry_tensor_shape(tensor);
+    const size_t bytes = gantry_tensor_bytes(tensor);
     ort_value_t *value = NULL;
+    size_t room;
     void *data;
     ORT_TRY(api->KernelContext_GetOutput(context, i, shape->dims, (size_t)shape->rank, &value));
-    if (gantry_tensor_bytes(tensor) == 0 || !value) return NULL;
+    if (bytes == 0 || !value) return NULL;
+    ORT_TRY(api->GetTensorSizeInBytes(value, &room));
+    if (room != bytes) /* ONNX Runtime makes it of the type that it has inferred */
+        return ort_fail(fused->provider, ORT_RUNTIME_EXCEPTION,
+                        "Gantry: output %zu has %zu bytes of %s; ONNX Runtime has room for %zu", i,
+                        bytes, gantry_dtype_name(gantry_tensor_dtype(tensor)), room);
     ORT_TRY(api->GetTensorMutableData(value, &data));
-    const gantry_status_t status = gantry_tensor_read(tensor, data, gantry_tensor_bytes(tensor));
+    const gantry_status_t status = gantry_tensor_read(tensor, data, bytes);
     if (status == GANTRY_OK) return NULL;
     return ort_fail_as(fused->provider, status, gantry_last_message());
 }
@@ -107,7 +113,7 @@ static ort_status_t *fused_run(ort_compute_t *self, void *state, ort_kernel_cont
     gantry_scope_t *scope = gantry_scope_begin(fused->provider->runtime, fused->device);
     ort_status_t *failed = NULL;
     if (!values || !scope)
-        failed = ort_fail(fused->provider, ORT_FAIL, "Gantry: out of host memory");
+        failed = ort_out_of_memory(fused->provider);
     else
         failed = run_in_scope(fused, scope, context, values, values + fused->input_count);
     if (scope) (void)gantry_scope_end(scope);
@@ -161,7 +167,7 @@ static ort_status_t *compile_fused(fused_t *fused, const ort_graph_t *graph,
     const ort_node_t **nodes = calloc(node_count + 1, sizeof *nodes);
     ort_status_t *failed = values && nodes
                                ? put_fused(fused, graph, node, values, nodes, node_count)
-                               : ort_fail(fused->provider, ORT_FAIL, "Gantry: out of host memory");
+                               : ort_out_of_memory(fused->provider);
     free(values);
     free(nodes);
     if (failed) return failed;
@@ -177,16 +183,15 @@ ort_status_t *ort_compute_create(ort_provider_t *provider, const char *device,
                                  ort_compute_t **out_compute) {
     fused_t *fused = calloc(1, sizeof *fused);
     *out_compute = NULL;
-    if (!fused) return ort_fail(provider, ORT_FAIL, "Gantry: out of host memory");
+    if (!fused) return ort_out_of_memory(provider);
     fused->base = (ort_compute_t){.version = ORT_VERSION,
                                   .CreateState = fused_begin,
                                   .Compute = fused_run,
                                   .ReleaseState = fused_end};
     fused->provider = ort_provider_retain(provider);
     fused->device = strdup(device);
-    ort_status_t *failed = fused->device
-                               ? compile_fused(fused, graph, node)
-                               : ort_fail(provider, ORT_FAIL, "Gantry: out of host memory");
+    ort_status_t *failed =
+        fused->device ? compile_fused(fused, graph, node) : ort_out_of_memory(provider);
     if (failed)
         ort_compute_release(&fused->base);
     else

@@ -36,6 +36,10 @@ ort_status_t *ort_fail(const ort_provider_t *provider, int code, const char *for
     return provider->api->CreateStatus(code, text);
 }
 
+ort_status_t *ort_out_of_memory(const ort_provider_t *provider) {
+    return provider->api->CreateStatus(ORT_FAIL, "Gantry: out of host memory");
+}
+
 ort_status_t *ort_fail_as(const ort_provider_t *provider, gantry_status_t status,
                           const char *text) {
     const int code = status == GANTRY_INVALID_ARGUMENT ? ORT_INVALID_ARGUMENT
@@ -56,9 +60,9 @@ static ort_status_t *refuse_version(const ort_api_base_t *base) {
     return old ? old->CreateStatus(ORT_NOT_IMPLEMENTED, text) : NULL;
 }
 
-/* The CPU is offered only if somebody asks for it: selection by a policy would prefer it to ONNX
+/* The CPU is offered only on request: selection by a policy would prefer it to ONNX
  * Runtime's own provider, which nobody wants on a machine without a card. */
-static bool asks_for_cpu(const char *name) {
+static bool wants_cpu(const char *name) {
     const char *variable = getenv("GANTRY_ORT_CPU");
     const size_t size = strlen(name);
     return (variable && strcmp(variable, "1") == 0) ||
@@ -80,14 +84,14 @@ EXPORTED ort_status_t *CreateEpFactories(const char *name, const ort_api_base_t 
     if (!counted) return api->CreateStatus(ORT_FAIL, "out of host memory");
     counted->provider.api = api;
     counted->provider.ep_api = api->GetEpApi();
-    counted->provider.offers_cpu = asks_for_cpu(name);
+    counted->provider.offers_cpu = wants_cpu(name);
     atomic_init(&counted->uses, 1);
     const gantry_status_t status = gantry_runtime_create(NULL, &counted->provider.runtime);
     ort_status_t *failed = NULL;
     if (status != GANTRY_OK)
         failed = ort_fail_as(&counted->provider, status, gantry_last_message());
     else if (!(out_factories[0] = ort_factory_create(&counted->provider)))
-        failed = api->CreateStatus(ORT_FAIL, "out of host memory");
+        failed = ort_out_of_memory(&counted->provider);
     *out_count = failed ? 0 : 1;
     ort_provider_release(&counted->provider);
     return failed;

@@ -41,6 +41,7 @@ void ort_provider_release(ort_provider_t *provider);
 /* A status with a text; the code follows from Gantry's. */
 ort_status_t *ort_fail(const ort_provider_t *provider, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+ort_status_t *ort_out_of_memory(const ort_provider_t *provider);
 /* The status of Gantry with the thread's last message. */
 ort_status_t *ort_fail_as(const ort_provider_t *provider, gantry_status_t status, const char *text);
 
@@ -95,7 +96,7 @@ ort_status_t *ort_check_nodes(const ort_provider_t *provider, const ort_graph_t 
                               bool *out_has);
 
 /* ---- claim.c ---- */
-/* Tells ONNX Runtime the groups of nodes of a graph. report: NULL, or a file that gets lines. */
+/* Gives ONNX Runtime the groups of nodes of a graph. report: NULL, or a file that gets lines. */
 ort_status_t *ort_claim_nodes(const ort_provider_t *provider, const ort_graph_t *graph,
                               const ort_logger_t *logger, const char *report,
                               ort_support_t *support);
@@ -107,6 +108,9 @@ int32_t ort_partition(size_t count, const bool *wanted, const size_t *first,
                       const size_t *producers, int32_t *out_groups, int32_t *levels);
 
 /* ---- compute.c ---- */
+/* Gantry's type of an element type that the provider takes, ONNX's number; GANTRY_DTYPE_NONE: it
+ * takes none of these tensors. */
+gantry_dtype_t ort_dtype_of(int type);
 ort_status_t *ort_compute_create(ort_provider_t *provider, const char *device,
                                  const ort_graph_t *graph, const ort_node_t *fused,
                                  ort_compute_t **out_compute);

@@ -55,7 +55,7 @@ def run_model(path, device, library_device, reasons):
     took, nodes, left = taken()
     reasons.update(left)
     worst = 0.0
-    for arrays in models.cases_of(name, theirs):
+    for arrays in models.cases_of(name, path):
         outputs = zip(mine.run(None, arrays), theirs.run(None, arrays))
         worst = max([worst] + [difference(got, wanted) for got, wanted in outputs])
     print(f"{name}: {took} of {nodes} nodes, difference {worst:.1e}", flush=True)

@@ -72,6 +72,29 @@ def test_reasons():
     expect("takes" in lines[-1] and all(line.startswith("Gantry leaves node '") for line in lines[:-1]), f"reasons: {lines}")
 
 
+def test_ops_that_gantry_lacks():
+    """One that the last node does not read, and one in a branch: ONNX Runtime has both."""
+    def inverse(a, b):
+        return w.node("Inverse", [a], [b], name="inverse", domain="com.microsoft")
+
+    def run(nodes, outputs):
+        graph = w.graph(nodes, [w.value("x", w.tensor_type(1, (3, 3)))], [w.value(name, w.part(1, w.number(1, 1))) for name in outputs],
+                        [w.tensor("zero", [], raw=bytes(4))])
+        data = w.model(graph, ir=10, opsets=[w.opset(17, ""), w.opset(1, "com.microsoft")])
+        x = np.array([[2, 0, 0], [0, 4, 0], [0, 0, 8]], np.float32)
+        return x, gantry.session(data, DEVICE).run(None, {"x": x}), gantry.explain(data, DEVICE)
+
+    x, (inverted, y), lines = run([inverse("x", "i"), w.node("Neg", ["x"], ["y"])], ["i", "y"])
+    expect(np.array_equal(inverted @ x, np.eye(3)) and np.array_equal(y, -x), "an op that the last node does not read")
+    expect("takes 1 of 2 nodes" in lines[-1], f"one node is left: {lines}")
+    then = w.graph([inverse("x", "t")], [], [w.value("t", w.part(1, w.number(1, 1)))], name="then")
+    other = w.graph([w.node("Abs", ["x"], ["e"])], [], [w.value("e", w.part(1, w.number(1, 1)))], name="else")
+    x, (y,), lines = run([w.node("ReduceSum", ["x"], ["s"], [w.attr_int("keepdims", 0)]), w.node("Greater", ["s", "zero"], ["c"]),
+                          w.node("If", ["c"], ["y"], [w.attr_graph("then_branch", then), w.attr_graph("else_branch", other)])], ["y"])
+    expect(np.array_equal(y @ x, np.eye(3)), "an op in a branch")
+    expect("takes 2 of 3 nodes" in lines[-1] and "Inverse of a subgraph" in lines[0], f"If is left: {lines}")
+
+
 def test_groups():
     """Random graphs, some of whose nodes Gantry must leave: strings are in the way."""
     random = np.random.default_rng(5)
@@ -121,6 +144,7 @@ def expect_error(text, call, *arguments, **options):
 
 def test_errors():
     expect_error("no option 'colour'", gantry.session, chain(), DEVICE, colour="red")
+    expect_error("the report '/dev/null/left' cannot be opened", gantry.session, chain(), DEVICE, report="/dev/null/left")
     reshape = model([w.node("Reshape", ["x", "s"], ["y"], name="bad")], ["x"], ["y"],
                     [w.tensor("s", [1], 7, np.array([7], np.int64).tobytes())])
     session = gantry.session(reshape, DEVICE)

@@ -5,7 +5,8 @@
  * takes one; where one branch does not fit the inputs, the condition's value decides.
  * Promise: An LSTM of one step is two products and one fused pass, and one of many steps a loop.
  * Promise: A function of the model is called by its name, also where an op has this name.
- * Promise: NonZero of a scalar that is not 0 is its one index, and of 0 nothing. */
+ * Promise: NonZero of a scalar that is not 0 is its one index, and of 0 nothing.
+ * Promise: An output that a lowering does not compute is refused where another node reads it. */
 #define _GNU_SOURCE
 
 #include "onnx_fixture.h"
@@ -208,6 +209,33 @@ TEST(a_function_of_the_model_takes_the_place_of_an_op) {
         onnx_expect_floats(onnx_run(&m, &x, 1), GANTRY_SHAPE(2), (const float[]){1, -2});
         onnx_end(&m);
     }
+}
+
+/* ---- outputs that are not computed ---- */
+
+/* y = x - mean, of which com.microsoft's op has the name only. A constant one must not be computed
+ * again and again. */
+static void expect_no_mean(bool is_constant) {
+    onnx_wire_t graph = {0}, attrs = {0};
+    const float ones[] = {1, 1, 1, 1};
+    onnx_put_text(&attrs, 7, "com.microsoft"); /* the node's domain */
+    onnx_put_node(&graph, "SkipSimplifiedLayerNormalization", is_constant ? "c c s" : "x c s",
+                  "normal mean", &attrs);
+    onnx_put_node(&graph, "Neg", "mean", "less", NULL);
+    onnx_put_node(&graph, "Add", "x less", "y", NULL);
+    onnx_put_floats(&graph, "c", (const int64_t[]){1, 4}, 2, ones);
+    onnx_put_floats(&graph, "s", (const int64_t[]){4}, 1, ones);
+    onnx_put_value(&graph, ONNX_INPUT, "x", ONNX_FLOAT, "1,4");
+    onnx_put_value(&graph, ONNX_OUTPUT, "y", ONNX_FLOAT, NULL);
+    onnx_loaded_t m = onnx_begin(&graph);
+    tensor *x = onnx_floats(m.scope, GANTRY_SHAPE(1, 4), ones);
+    onnx_expect_failure(&m, &x, 1, GANTRY_UNIMPLEMENTED, "node 'normal'", "output 1 is used");
+    onnx_end(&m);
+}
+
+TEST(an_output_that_is_not_computed_is_refused_where_it_is_used) {
+    expect_no_mean(false);
+    expect_no_mean(true);
 }
 
 int main(void) { return test_main_with(onnx_open, onnx_close, NULL, NULL); }
