@@ -137,6 +137,7 @@ gantry_status_t gantry__onnx_lower_loop(gantry__onnx_call_t *call) {
     steps.count = INT64_MAX;
     if (most && gantry__onnx_is_known(call, most)) {
         GANTRY__TRY(gantry__onnx_get_int(call, 0, "M", 0, &steps.count));
+        if (steps.count < 0) steps.count = 0;
     } else if (most) {
         steps.count = -1;
         steps.most = gantry_cast(call->scope, gantry_reshape(call->scope, most, GANTRY_SCALAR),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A Loop ends at its first false condition, also one whose own condition is left out, in a
  * trace and op by op.
+ * Promise: A negative number of steps is none.
  * Promise: A Loop of a known number of steps whose body hands its condition on is part of the
  * trace, with outputs of one row for each step.
  * Promise: A Loop of no steps whose body does not run on what it begins with has outputs of the
@@ -61,6 +62,23 @@ TEST(a_loop_without_a_condition_ends_where_its_body_says) {
         expect_steps(looping("M - a", "c_in", 3, false), is_eager, 1, 3);
         expect_steps(looping("M no a", "c_in", -1, false), is_eager, 2, 0);
     }
+}
+
+TEST(a_negative_number_of_steps_is_none) {
+    for (int is_eager = 0; is_eager < 2; ++is_eager)
+        for (int rows = 0; rows < 2; ++rows) {
+            const gantry_onnx_options_t options = {
+                .struct_size = sizeof options,
+                .function = &(const gantry_function_options_t){
+                    .struct_size = sizeof(gantry_function_options_t), .runs_eagerly = is_eager}};
+            onnx_wire_t graph = looping("M - a", "c_in", -1, rows);
+            onnx_loaded_t m = onnx_begin_with(&graph, &options, "/CPU:0");
+            tensor *given[] = {onnx_floats(m.scope, GANTRY_SHAPE(2), (const float[]){5, 6}),
+                               gantry_scalar_i64(m.scope, -1)};
+            onnx_expect_floats(onnx_run(&m, given, 2), rows ? GANTRY_SHAPE(0, 2) : GANTRY_SHAPE(2),
+                               (const float[]){5, 6});
+            onnx_end(&m);
+        }
 }
 
 /* ---- rows ---- */
