@@ -20,6 +20,8 @@
 /* Unrolled at most; a loop whose values change their sizes may have as many nodes as this. */
 #define MOST_UNROLLED_STEPS 32
 #define MOST_UNROLLED_NODES 16384
+/* Nodes of unrolled steps in a whole trace; loops in loops multiply them. */
+#define MOST_STEP_NODES 65536
 /* Nodes of steps whose values are all known, in a trace. */
 #define MOST_KNOWN_NODES 1048576
 /* Tensors that one Concat takes. */
@@ -208,7 +210,11 @@ static gantry_status_t unroll_step(gantry__onnx_steps_t *steps, unrolled_t *unro
     if (!condition) condition = gantry__onnx_make_scalar(call, GANTRY_BOOL, 1);
     GANTRY__TRY(gantry_scope_status(call->scope));
     GANTRY__TRY(run_step_body(steps, call->scope, number, condition, values, unrolled->results));
-    return take_step_results(steps, unrolled);
+    GANTRY__TRY(take_step_results(steps, unrolled));
+    if (call->run->is_eager || unrolled->all_known) return GANTRY_OK;
+    call->run->step_nodes += steps->body->node_count + 1;
+    if (call->run->step_nodes <= MOST_STEP_NODES) return GANTRY_OK;
+    return gantry__onnx_need_values(call, "the steps of loops in loops");
 }
 
 /* Whether the condition is known. */

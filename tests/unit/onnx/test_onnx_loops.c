@@ -4,6 +4,7 @@
  * Promise: A negative number of steps is none.
  * Promise: A Loop of a known number of steps whose body hands its condition on is part of the
  * trace, with outputs of one row for each step.
+ * Promise: Loops in loops of so many steps that a trace of them is too large run op by op.
  * Promise: A Loop of no steps whose body does not run on what it begins with has outputs of the
  * types and shapes that the file declares. */
 #define _GNU_SOURCE
@@ -151,6 +152,50 @@ TEST(a_loop_of_no_steps_has_the_declared_rows) {
     onnx_loaded_t m = begin_rows_of_input(NULL, false);
     tensor *x = gantry_zeros(m.scope, GANTRY_FLOAT32, GANTRY_SHAPE(0, 2));
     onnx_expect_failure(&m, &x, 1, GANTRY_INVALID_ARGUMENT, "Gather", "index 0");
+    onnx_end(&m);
+}
+
+/* ---- loops in loops ---- */
+
+/* v + 1 in each of 16 steps, of loops in `depth` loops. */
+static void put_nested(onnx_wire_t *graph, int depth, const char *from, const char *to) {
+    static const char *const names[] = {"v0", "w0", "v1", "w1", "v2", "w2", "v3", "w3"};
+    onnx_wire_t body = {0}, attrs = {0};
+    char inputs[64], name[16];
+    if (depth < 0) {
+        (void)snprintf(inputs, sizeof inputs, "%s one", from);
+        onnx_put_node(graph, "Add", inputs, to, NULL);
+        return;
+    }
+    (void)snprintf(name, sizeof name, "i%d", depth);
+    onnx_put_value(&body, ONNX_INPUT, name, ONNX_INT64, "");
+    (void)snprintf(name, sizeof name, "c%d", depth);
+    onnx_put_value(&body, ONNX_INPUT, name, ONNX_BOOL, "");
+    onnx_put_value(&body, ONNX_INPUT, names[2 * depth], ONNX_FLOAT, "1");
+    put_nested(&body, depth - 1, names[2 * depth], names[2 * depth + 1]);
+    onnx_put_value(&body, ONNX_OUTPUT, name, ONNX_BOOL, "");
+    onnx_put_value(&body, ONNX_OUTPUT, names[2 * depth + 1], ONNX_FLOAT, "1");
+    onnx_put_attr_graph(&attrs, "body", &body);
+    (void)snprintf(inputs, sizeof inputs, "M - %s", from);
+    onnx_put_node(graph, "Loop", inputs, to, &attrs);
+}
+
+TEST(loops_in_loops_do_not_fill_a_trace) {
+    onnx_wire_t graph = {0};
+    const int64_t steps = 16;
+    char text[65536];
+    onnx_put_tensor(&graph, ONNX_TENSOR, "M", ONNX_INT64, NULL, 0, &steps, sizeof steps);
+    onnx_put_floats(&graph, "one", (const int64_t[]){1}, 1, (const float[]){1});
+    put_nested(&graph, 3, "x", "y");
+    onnx_put_value(&graph, ONNX_INPUT, "x", ONNX_FLOAT, "1");
+    onnx_put_value(&graph, ONNX_OUTPUT, "y", ONNX_FLOAT, NULL);
+    onnx_loaded_t m = onnx_begin(&graph);
+    tensor *x = onnx_floats(m.scope, GANTRY_SHAPE(1), (const float[]){0});
+    onnx_expect_floats(onnx_run(&m, &x, 1), GANTRY_SHAPE(1), (const float[]){65536});
+    assert_int_equal(
+        gantry_onnx_model_explain(m.model, GANTRY_EXPLAIN_TEXT, text, sizeof text, NULL),
+        GANTRY_OK);
+    assert_non_null(strstr(text, "op by op"));
     onnx_end(&m);
 }
 
