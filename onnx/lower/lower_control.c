@@ -137,13 +137,15 @@ gantry_status_t gantry__onnx_lower_loop(gantry__onnx_call_t *call) {
     steps.count = INT64_MAX;
     if (most && gantry__onnx_is_known(call, most)) {
         GANTRY__TRY(gantry__onnx_get_int(call, 0, "M", 0, &steps.count));
+        if (steps.count < 0) steps.count = 0;
     } else if (most) {
         steps.count = -1;
         steps.most = gantry_cast(call->scope, gantry_reshape(call->scope, most, GANTRY_SCALAR),
                                  GANTRY_INT64);
     }
     if (gantry__onnx_input(call, 1))
-        steps.condition = gantry_reshape(call->scope, gantry__onnx_input(call, 1), GANTRY_SCALAR);
+        GANTRY__TRY(
+            gantry__onnx_take_condition(call, gantry__onnx_input(call, 1), &steps.condition));
     GANTRY__TRY(gantry__onnx_run_steps(&steps));
     return set_step_results(&steps);
 }

@@ -26,6 +26,7 @@ struct gantry__onnx_run_t {
     uint8_t *flags;                     /* By number: GANTRY__ONNX_KNOWN, ... */
     struct gantry__onnx_list_t **lists; /* By number; NULL: no value is a list. */
     struct onnx_scratch_t *scratch;     /* Of the nodes that are lowered now. */
+    size_t step_nodes;                  /* Nodes of steps that are unrolled in the trace. */
     size_t first_node;                  /* Of the graph that is lowered, in the plan's list. */
     bool is_constant_node;              /* A node of constants is computed now. */
     bool is_reported;                   /* The failure names its node. */

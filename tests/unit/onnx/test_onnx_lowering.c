@@ -4,6 +4,8 @@
  * Promise: An If whose condition depends on elements is one node with two branches, of which a run
  * takes one; where one branch does not fit the inputs, the condition's value decides.
  * Promise: An LSTM of one step is two products and one fused pass, and one of many steps a loop.
+ * Promise: A function of the model is called by its name, also where an op has this name.
+ * Promise: NonZero of a scalar that is not 0 is its one index, and of 0 nothing.
  * Promise: An output that a lowering does not compute is refused where another node reads it. */
 #define _GNU_SOURCE
 
@@ -146,6 +148,67 @@ TEST(an_lstm_of_many_steps_is_a_loop) {
     char text[16384];
     trace_lstm(60, text, sizeof text);
     assert_non_null(strstr(text, "While"));
+}
+
+/* ---- NonZero ---- */
+
+TEST(non_zero_of_a_scalar_is_one_index_or_none) {
+    onnx_wire_t graph = {0};
+    onnx_put_node(&graph, "NonZero", "x", "y", NULL);
+    onnx_put_value(&graph, ONNX_INPUT, "x", ONNX_FLOAT, "");
+    onnx_put_value(&graph, ONNX_OUTPUT, "y", ONNX_INT64, NULL);
+    onnx_loaded_t m = onnx_begin(&graph);
+    for (int64_t count = 0; count < 2; ++count) {
+        int64_t index = 7;
+        tensor *x = onnx_floats(m.scope, GANTRY_SCALAR, &(float){(float)count});
+        tensor *y = onnx_run(&m, &x, 1);
+        const gantry_shape_t *shape = gantry_tensor_shape(y);
+        assert_true(shape->rank == 2 && shape->dims[0] == 1 && shape->dims[1] == count);
+        assert_int_equal(gantry_tensor_read(y, &index, gantry_tensor_bytes(y)), GANTRY_OK);
+        assert_int_equal(index, count ? 0 : 7);
+    }
+    onnx_end(&m);
+}
+
+/* ---- functions of the model ---- */
+
+/* y = NAME(x), which a function of the model says is Neg. */
+static onnx_wire_t calling(const char *name, const char *domain) {
+    onnx_wire_t graph = {0}, node = {0}, function = {0}, import = {0};
+    onnx_put_text(&node, 1, "x");
+    onnx_put_text(&node, 2, "y");
+    onnx_put_text(&node, 4, name);
+    onnx_put_text(&node, 7, domain);
+    onnx_put_message(&graph, ONNX_NODE, &node);
+    onnx_put_value(&graph, ONNX_INPUT, "x", ONNX_FLOAT, "2");
+    onnx_put_value(&graph, ONNX_OUTPUT, "y", ONNX_FLOAT, "2");
+    onnx_wire_t model = onnx_model(&graph, 17);
+    onnx_put_text(&function, 1, name);
+    onnx_put_text(&function, 4, "a");
+    onnx_put_text(&function, 5, "b");
+    onnx_put_text(&node, 1, "a");
+    onnx_put_text(&node, 2, "b");
+    onnx_put_text(&node, 4, "Neg");
+    onnx_put_message(&function, 7, &node);
+    onnx_put_int(&import, 2, 17);
+    onnx_put_message(&function, 9, &import);
+    onnx_put_text(&function, 10, domain);
+    onnx_put_message(&model, 25, &function);
+    return model;
+}
+
+TEST(a_function_of_the_model_takes_the_place_of_an_op) {
+    static const char *const domains[] = {"com.microsoft", ""};
+    for (size_t i = 0; i < 2; ++i) {
+        onnx_loaded_t m = {.wire = calling(i == 0 ? "Gelu" : "Relu", domains[i])};
+        assert_int_equal(gantry_onnx_model_load_bytes(onnx_runtime, "made.onnx", m.wire.data,
+                                                      m.wire.size, NULL, &m.model),
+                         GANTRY_OK);
+        m.scope = gantry_scope_begin(onnx_runtime, "/CPU:0");
+        tensor *x = onnx_floats(m.scope, GANTRY_SHAPE(2), (const float[]){-1, 2});
+        onnx_expect_floats(onnx_run(&m, &x, 1), GANTRY_SHAPE(2), (const float[]){1, -2});
+        onnx_end(&m);
+    }
 }
 
 /* ---- outputs that are not computed ---- */
