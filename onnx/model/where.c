@@ -2,86 +2,153 @@
 #include "onnx/model/where.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "onnx/base/memory.h"
 
 #define NAME_BYTES 63 /* the most that gantry_scope_name_next takes */
 #define RECORD "{\"name\":\""
+#define KIND "\"kind\":\""
 #define DEVICE "\"device\":\""
 #define REASON "\"reason\":\""
 #define FUSED "\"fused\":["
 
-void gantry__onnx_where_init(onnx_where_t *self, gantry_function_t *function) {
-    size_t needed = 0;
-    self->json = NULL;
-    if (!function ||
-        gantry_function_explain(function, GANTRY_EXPLAIN_JSON, NULL, 0, &needed) != GANTRY_OK)
-        return;
-    self->json = gantry__onnx_alloc(needed + 1, 1);
-    if (self->json && gantry_function_explain(function, GANTRY_EXPLAIN_JSON, self->json, needed + 1,
-                                              &needed) == GANTRY_OK)
-        return;
-    gantry__onnx_where_deinit(self);
+/* The text after a key of a record, which ends at `end`; NULL: it has none. Each record has all
+ * keys, so that the search is short. */
+static const char *find_key(const char *record, const char *end, const char *key) {
+    const char *at = strstr(record, key);
+    return at && at < end ? at + strlen(key) : NULL;
 }
 
-void gantry__onnx_where_deinit(onnx_where_t *self) {
-    gantry__onnx_free(self->json);
-    self->json = NULL;
-}
-
-/* Copies the text after a key in front of `end`, up to its quotation mark. */
-static bool copy_behind(const char *at, const char *end, const char *key, char *out, size_t bytes) {
-    const char *from = strstr(at, key), *to = from ? strchr(from + strlen(key), '"') : NULL;
+/* Copies the text after a key, up to its quotation mark. */
+static bool copy_text(const char *record, const char *end, const char *key, char *out,
+                      size_t bytes) {
+    const char *from = find_key(record, end, key), *to = from ? strchr(from, '"') : NULL;
     if (!to || to >= end) return false;
-    from += strlen(key);
     (void)snprintf(out, bytes, "%.*s", (int)(to - from), from);
     return true;
 }
 
 /* "CPU:0" of a device's full name. */
-static bool copy_device(const char *at, const char *end, char device[64]) {
+static bool copy_device(const char *record, const char *end, char device[64]) {
     char full[256];
-    if (!copy_behind(at, end, DEVICE, full, sizeof full) || !*full) return false;
+    if (!copy_text(record, end, DEVICE, full, sizeof full) || !*full) return false;
     const char *from = strstr(full, "/device:");
     (void)snprintf(device, 64, "%.63s", from ? from + strlen("/device:") : full);
     return true;
 }
 
-/* Whether the record has the name, is a part of the node, or has joined it. `quoted` begins and
- * ends with a quotation mark. */
-static bool where_has_name(const char *record, const char *end, const char *quoted) {
-    const char *own = record + strlen(RECORD) - 1;
-    const size_t bytes = strlen(quoted) - 1;
-    if (strncmp(own, quoted, bytes) == 0 && (own[bytes] == '"' || own[bytes] == '/')) return true;
-    const char *fused = strstr(record, FUSED), *stop = fused ? strchr(fused + 1, ']') : NULL;
-    const char *part = fused ? strstr(fused, quoted) : NULL;
-    return part && stop && stop < end && part < stop;
+static bool where_is_constant(const char *record, const char *end) {
+    const char *kind = find_key(record, end, KIND);
+    return kind && strncmp(kind, "constant\"", strlen("constant\"")) == 0;
 }
 
-static bool where_is_constant(const char *record, const char *end) {
-    const char *kind = strstr(record, "\"kind\":\"constant\"");
-    return kind && kind < end;
+/* ---- names ---- */
+
+static int compare_names(const void *a, const void *b) {
+    const onnx_where_name_t *x = a, *y = b;
+    const int order = memcmp(x->text, y->text, x->size < y->size ? x->size : y->size);
+    if (order != 0) return order;
+    if (x->size != y->size) return x->size < y->size ? -1 : 1;
+    return (x->record > y->record) - (x->record < y->record);
+}
+
+static bool add_where_name(onnx_where_t *self, onnx_where_name_t name, size_t size) {
+    if (size == 0 || size > NAME_BYTES) return true;
+    if (!gantry__onnx_grow(&self->names, self->name_count, &self->name_capacity,
+                           sizeof *self->names))
+        return false;
+    name.size = size;
+    self->names[self->name_count++] = name;
+    return true;
+}
+
+/* Adds the record's name, the nodes that it is a part of ("a" and "a/b" of "a/b/c"), and those that
+ * have joined it. */
+static bool add_record_names(onnx_where_t *self, const char *record, const char *end) {
+    onnx_where_name_t name = {record + strlen(RECORD), 0, record, end};
+    const size_t own = strcspn(name.text, "\"");
+    for (size_t size = 1; size < own; ++size) {
+        if (name.text[size] == '/' && !add_where_name(self, name, size)) return false;
+    }
+    if (!add_where_name(self, name, own)) return false;
+    for (name.text = find_key(record, end, FUSED); name.text && *name.text == '"';) {
+        const size_t size = strcspn(++name.text, "\"");
+        if (!add_where_name(self, name, size)) return false;
+        name.text += size + (name.text[size] == '"');
+        name.text += *name.text == ',';
+    }
+    return true;
+}
+
+/* Reads all records. False: no memory. */
+static bool read_records(onnx_where_t *self) {
+    bool has_one = true;
+    const char *record = strstr(self->json, RECORD);
+    for (const char *next; record; record = next) {
+        char device[64];
+        next = strstr(record + 1, RECORD);
+        const char *end = next ? next : record + strlen(record);
+        if (where_is_constant(record, end) || !copy_device(record, end, device)) continue;
+        if (!add_record_names(self, record, end)) return false;
+        has_one = has_one && (!*self->device || strcmp(device, self->device) == 0);
+        if (!*self->device) (void)snprintf(self->device, sizeof self->device, "%s", device);
+    }
+    if (!has_one) self->device[0] = '\0';
+    if (self->name_count > 0)
+        qsort(self->names, self->name_count, sizeof *self->names, compare_names);
+    return true;
+}
+
+/* ---- the explanation ---- */
+
+void gantry__onnx_where_init(onnx_where_t *self, gantry_function_t *function) {
+    size_t needed = 0;
+    *self = (onnx_where_t){0};
+    if (!function ||
+        gantry_function_explain(function, GANTRY_EXPLAIN_JSON, NULL, 0, &needed) != GANTRY_OK)
+        return;
+    self->json = gantry__onnx_alloc(needed + 1, 1);
+    if (self->json &&
+        gantry_function_explain(function, GANTRY_EXPLAIN_JSON, self->json, needed + 1, &needed) ==
+            GANTRY_OK &&
+        read_records(self))
+        return;
+    gantry__onnx_where_deinit(self);
+}
+
+void gantry__onnx_where_deinit(onnx_where_t *self) {
+    gantry__onnx_free(self->names);
+    gantry__onnx_free(self->json);
+    *self = (onnx_where_t){0};
+}
+
+/* The place of the first name that is not less than this one. */
+static size_t first_not_less(const onnx_where_t *self, const onnx_where_name_t *name) {
+    size_t least = 0, end = self->name_count;
+    while (least < end) {
+        const size_t middle = least + (end - least) / 2;
+        if (compare_names(&self->names[middle], name) < 0) {
+            least = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    return least;
 }
 
 bool gantry__onnx_where_find(const onnx_where_t *self, const char *name, char device[64],
                              char reason[256]) {
-    char quoted[NAME_BYTES + 3], other[64];
-    bool has_device = false, has_one = true;
-    (void)snprintf(quoted, sizeof quoted, "\"%.*s\"", NAME_BYTES, name);
-    const char *record = self->json ? strstr(self->json, RECORD) : NULL;
-    for (const char *next; record; record = next) {
-        next = strstr(record + 1, RECORD);
-        const char *end = next ? next : record + strlen(record);
-        if (where_is_constant(record, end) || !copy_device(record, end, other)) continue;
-        if (*name && where_has_name(record, end, quoted)) {
-            (void)snprintf(device, 64, "%s", other);
-            return copy_behind(record, end, REASON, reason, 256);
-        }
-        has_one = has_one && (!has_device || strcmp(device, other) == 0);
-        if (!has_device) (void)snprintf(device, 64, "%s", other);
-        has_device = true;
-    }
+    const size_t bytes = strlen(name);
+    /* NULL is before all records. */
+    const onnx_where_name_t wanted = {name, bytes < NAME_BYTES ? bytes : NAME_BYTES, NULL, NULL};
+    const size_t place = first_not_less(self, &wanted);
+    const onnx_where_name_t *found = place < self->name_count ? &self->names[place] : NULL;
+    if (found && found->size == wanted.size && memcmp(found->text, name, wanted.size) == 0)
+        return copy_device(found->record, found->end, device) &&
+               copy_text(found->record, found->end, REASON, reason, 256);
+    (void)snprintf(device, 64, "%s", self->device);
     (void)snprintf(reason, 256, "as all nodes of the function");
-    return has_device && has_one;
+    return *self->device != '\0';
 }
