@@ -143,7 +143,8 @@ gantry_status_t gantry__onnx_lower_loop(gantry__onnx_call_t *call) {
                                  GANTRY_INT64);
     }
     if (gantry__onnx_input(call, 1))
-        steps.condition = gantry_reshape(call->scope, gantry__onnx_input(call, 1), GANTRY_SCALAR);
+        GANTRY__TRY(
+            gantry__onnx_take_condition(call, gantry__onnx_input(call, 1), &steps.condition));
     GANTRY__TRY(gantry__onnx_run_steps(&steps));
     return set_step_results(&steps);
 }

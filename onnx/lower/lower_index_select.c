@@ -41,10 +41,12 @@ gantry_status_t gantry__onnx_lower_one_hot(gantry__onnx_call_t *call) {
 
 /* ---- by conditions ---- */
 
+/* A scalar has one index, as in ONNX Runtime. */
 gantry_status_t gantry__onnx_lower_non_zero(gantry__onnx_call_t *call) {
-    return gantry__onnx_give(
-        call, gantry_transpose(call->scope, gantry_where(call->scope, gantry__onnx_input(call, 0)),
-                               NULL));
+    tensor *x = gantry__onnx_input(call, 0);
+    if (gantry_tensor_shape(x)->rank == 0) x = gantry__onnx_reshape(call, x, GANTRY_SHAPE(1));
+    return gantry__onnx_give(call,
+                             gantry_transpose(call->scope, gantry_where(call->scope, x), NULL));
 }
 
 gantry_status_t gantry__onnx_lower_compress(gantry__onnx_call_t *call) {

@@ -192,6 +192,9 @@ gantry_status_t gantry__onnx_lower_slice(gantry__onnx_call_t *call) {
                 call, step == 0 ? "the step of axis %lld is 0" : "axis %lld occurs twice",
                 (long long)axis);
         is_cut[axis] = true;
+        /* A begin in front of the first element is the first one, which StridedSlice leaves out. */
+        if (shape->dims[axis] < 0 && step < 0 && lists.begins[i] < -1)
+            GANTRY__TRY(gantry__onnx_need_shape(call, x));
         if (shape->dims[axis] < 0)
             plan_open_axis(&plan, (int32_t)axis, lists.begins[i], lists.ends[i], step);
         else

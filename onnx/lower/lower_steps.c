@@ -159,13 +159,21 @@ static gantry_status_t grow_slices(const gantry__onnx_steps_t *steps, unrolled_t
     return GANTRY_OK;
 }
 
+gantry_status_t gantry__onnx_take_condition(gantry__onnx_call_t *call, const gantry_tensor_t *given,
+                                            const gantry_tensor_t **out_condition) {
+    gantry_scope_t *scope = gantry__onnx_is_known(call, given) ? call->host : call->scope;
+    *out_condition = gantry_reshape(scope, given, GANTRY_SCALAR);
+    return *out_condition ? GANTRY_OK : gantry_scope_status(scope);
+}
+
 /* Takes a step's results over. */
 static gantry_status_t take_step_results(gantry__onnx_steps_t *steps, unrolled_t *unrolled) {
     gantry__onnx_call_t *call = steps->call;
     size_t at = 0;
     unrolled->all_known = true;
     if (steps->is_loop) {
-        unrolled->condition = gantry_reshape(call->scope, unrolled->results[at++], GANTRY_SCALAR);
+        GANTRY__TRY(
+            gantry__onnx_take_condition(call, unrolled->results[at++], &unrolled->condition));
         unrolled->all_known = gantry__onnx_is_known(call, unrolled->condition);
     }
     unrolled->changes_shapes = false;
@@ -232,32 +240,45 @@ static bool unrolls_on(const gantry__onnx_steps_t *steps, const unrolled_t *unro
     return (uint64_t)done < MOST_UNROLLED_NODES / nodes;
 }
 
-/* Whether the body's condition is the one that it gets, or a constant: a value that no step
- * changes. */
-static bool condition_is_fixed(const gantry__onnx_steps_t *steps) {
-    if (!steps->is_loop) return true;
+/* What sets the condition that a step hands on. */
+typedef enum condition_source_t {
+    CONDITION_OF_STEPS,   /* The steps, which may change it. */
+    CONDITION_OF_OUTSIDE, /* A constant or a value from outside: the same after each step. */
+    CONDITION_HANDED_ON   /* The condition that the step gets. */
+} condition_source_t;
+
+static condition_source_t find_condition_source(const gantry__onnx_steps_t *steps) {
+    if (!steps->is_loop) return CONDITION_HANDED_ON;
     gantry__onnx_value_t value = steps->body->outputs[0];
     for (size_t i = steps->body->node_count; i-- > 0;) {
         const gantry__onnx_node_t *node = &steps->body->nodes[i];
         for (size_t k = 0; k < node->output_count; ++k) {
             if (node->outputs[k] != value) continue;
-            if (strcmp(node->op, "Constant") == 0) return true;
-            if (strcmp(node->op, "Identity") != 0) return false;
+            if (strcmp(node->op, "Constant") == 0) return CONDITION_OF_OUTSIDE;
+            if (strcmp(node->op, "Identity") != 0) return CONDITION_OF_STEPS;
             value = node->inputs[0];
         }
     }
     /* No node of the body makes it: an input, or a value from outside. */
-    for (size_t i = 2; i < steps->body->input_count; ++i)
-        if (steps->body->inputs[i] == value) return false;
-    return steps->body->inputs[0] != value;
+    for (size_t i = 0; i < steps->body->input_count; ++i)
+        if (steps->body->inputs[i] == value)
+            return i == 1 ? CONDITION_HANDED_ON : CONDITION_OF_STEPS;
+    return CONDITION_OF_OUTSIDE;
+}
+
+/* Whether the condition is known to stay as it is. One from outside shows after the first step. */
+static bool condition_is_settled(const gantry__onnx_steps_t *steps, const unrolled_t *unrolled) {
+    const condition_source_t source = find_condition_source(steps);
+    return knows_condition(steps, unrolled) &&
+           (source == CONDITION_HANDED_ON || (source == CONDITION_OF_OUTSIDE && unrolled->done));
 }
 
 /* Unrolls steps; *out_ended: all of them. */
 static gantry_status_t unroll(gantry__onnx_steps_t *steps, unrolled_t *unrolled, bool *out_ended) {
-    const bool is_endless = steps->count == INT64_MAX && condition_is_fixed(steps);
     for (;;) {
         GANTRY__TRY(steps_have_ended(steps, unrolled, out_ended));
-        if (!*out_ended && is_endless && unrolled->done > 0)
+        if (!*out_ended && steps->count == INT64_MAX && unrolled->done > 0 &&
+            condition_is_settled(steps, unrolled))
             return gantry__onnx_unsupported(steps->call, "a loop without an end");
         if (*out_ended || steps->count < 0 || !unrolls_on(steps, unrolled))
             return gantry_scope_status(steps->call->scope);
@@ -285,28 +306,70 @@ static gantry_status_t try_body(gantry__onnx_steps_t *steps, unrolled_t *unrolle
                          gantry__onnx_make_scalar(call, GANTRY_BOOL, 1), values, unrolled->results);
 }
 
+/* The slices of outputs without rows as the file declares them, because the body does not run on
+ * the values that the loop begins with. Otherwise the body's failure stays. */
+static gantry_status_t declare_slices(const gantry__onnx_steps_t *steps, unrolled_t *unrolled,
+                                      gantry_status_t status) {
+    gantry__onnx_call_t *call = steps->call;
+    const size_t first = steps->is_loop + steps->carried_count;
+    const gantry__onnx_value_info_t *values = call->run->constants->plan.model->values;
+    if (status == GANTRY_RESOURCE_EXHAUSTED || call->run->needs_node) return status;
+    for (size_t i = 0; i < steps->output_count; ++i) {
+        const gantry__onnx_type_t *type = &values[steps->body->outputs[first + i]].type;
+        if (type->kind != GANTRY__ONNX_TENSOR || type->rank < 0 || type->rank > GANTRY_MAX_RANK ||
+            gantry__onnx_stored_dtype(type->element) == GANTRY_DTYPE_NONE)
+            return status;
+    }
+    gantry_scope_clear(call->host);
+    gantry_scope_clear(call->scope);
+    call->run->is_reported = false;
+    for (size_t i = 0; i < steps->output_count; ++i) {
+        const gantry__onnx_type_t *type = &values[steps->body->outputs[first + i]].type;
+        gantry_shape_t shape = {.rank = type->rank};
+        for (int32_t k = 0; k < shape.rank; ++k)
+            shape.dims[k] = type->dims[k].size < 0 ? 0 : type->dims[k].size;
+        unrolled->results[first + i] =
+            gantry_zeros(call->scope, gantry__onnx_stored_dtype(type->element), shape);
+    }
+    return gantry_scope_status(call->scope);
+}
+
+/* Output i of a loop without steps. */
+static gantry_status_t give_no_rows(gantry__onnx_steps_t *steps, const unrolled_t *unrolled,
+                                    size_t i) {
+    const gantry_tensor_t *slice = unrolled->results[steps->is_loop + steps->carried_count + i];
+    gantry_shape_t shape = *gantry_tensor_shape(slice);
+    int64_t axis = 0;
+    GANTRY__TRY(output_axis(steps, i, shape.rank, &axis));
+    for (int32_t k = shape.rank; k > axis; --k) shape.dims[k] = shape.dims[k - 1];
+    shape.dims[axis] = 0;
+    ++shape.rank;
+    steps->outputs[i] = gantry_zeros(steps->call->scope, gantry_tensor_dtype(slice), shape);
+    return GANTRY_OK;
+}
+
+/* Outputs of a loop without steps. */
+static gantry_status_t finish_without_steps(gantry__onnx_steps_t *steps, unrolled_t *unrolled) {
+    gantry__onnx_run_t *run = steps->call->run;
+    const size_t first_node = run->first_node;
+    const gantry_status_t status = try_body(steps, unrolled);
+    run->first_node = first_node;
+    if (status != GANTRY_OK) GANTRY__TRY(declare_slices(steps, unrolled, status));
+    for (size_t i = 0; i < steps->output_count; ++i) GANTRY__TRY(give_no_rows(steps, unrolled, i));
+    return gantry_scope_status(steps->call->scope);
+}
+
 /* Outputs of steps that are all unrolled. */
 static gantry_status_t finish_unrolled(gantry__onnx_steps_t *steps, unrolled_t *unrolled) {
     gantry__onnx_call_t *call = steps->call;
-    if (unrolled->done == 0 && steps->output_count) GANTRY__TRY(try_body(steps, unrolled));
+    if (unrolled->done == 0 && steps->output_count) return finish_without_steps(steps, unrolled);
     for (size_t i = 0; i < steps->output_count; ++i) {
         const gantry_tensor_t *const *slices = unrolled->slices[i];
-        const gantry_tensor_t *first =
-            unrolled->done ? slices[0]
-                           : unrolled->results[steps->is_loop + steps->carried_count + i];
-        gantry_shape_t shape = *gantry_tensor_shape(first);
+        const bool reversed = steps->output_reversed && steps->output_reversed[i];
         int64_t axis = 0;
-        GANTRY__TRY(output_axis(steps, i, shape.rank, &axis));
-        if (unrolled->done) {
-            const bool reversed = steps->output_reversed && steps->output_reversed[i];
-            steps->outputs[i] =
-                gantry__onnx_stack(call, slices, (size_t)unrolled->done, axis, reversed);
-            continue;
-        }
-        for (int32_t k = shape.rank; k > axis; --k) shape.dims[k] = shape.dims[k - 1];
-        shape.dims[axis] = 0;
-        ++shape.rank;
-        steps->outputs[i] = gantry_zeros(call->scope, gantry_tensor_dtype(first), shape);
+        GANTRY__TRY(output_axis(steps, i, gantry_tensor_shape(slices[0])->rank, &axis));
+        steps->outputs[i] =
+            gantry__onnx_stack(call, slices, (size_t)unrolled->done, axis, reversed);
     }
     return gantry_scope_status(call->scope);
 }
@@ -433,7 +496,7 @@ static gantry_status_t need_steps(gantry__onnx_steps_t *steps) {
 static gantry_status_t run_step_loop(gantry__onnx_steps_t *steps, unrolled_t *unrolled) {
     gantry__onnx_call_t *call = steps->call;
     loop_body_t loop = {.steps = steps, .first = unrolled->done};
-    loop.has_condition = !condition_is_fixed(steps) || !knows_condition(steps, unrolled);
+    loop.has_condition = !condition_is_settled(steps, unrolled);
     loop.sets_outputs = steps->output_count > 0;
     const bool has_end = steps->count >= 0 && steps->count != INT64_MAX;
     if (!has_end && !steps->most && !loop.has_condition)

@@ -30,6 +30,10 @@ typedef struct gantry__onnx_steps_t {
 /* Runs the steps. */
 gantry_status_t gantry__onnx_run_steps(gantry__onnx_steps_t *steps);
 
+/* A condition as a scalar; one that is known stays so. */
+gantry_status_t gantry__onnx_take_condition(gantry__onnx_call_t *call, const gantry_tensor_t *given,
+                                            const gantry_tensor_t **out_condition);
+
 /* Joins slices along a new axis, the last one first if reversed. NULL after a failure. */
 const gantry_tensor_t *gantry__onnx_stack(gantry__onnx_call_t *call,
                                           const gantry_tensor_t *const *slices, size_t count,

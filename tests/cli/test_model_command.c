@@ -5,11 +5,14 @@
  * writes them to files, and compares two devices.
  * Promise: gantry model convert writes a function that gives the outputs of the model; explain
  * prints the device of each node as text, JSON and for dot; bench measures loading and runs.
+ * Promise: gantry model convert names each input that became a constant, and refuses one that was
+ * not given by a file.
  * Promise: Texts of a model do not drive the terminal.
  * Promise: gantry model refuses wrong names, sizes, files and options, and says what it accepts. */
 #define _XOPEN_SOURCE 700
 
 #include "cli_case.h"
+#include "onnx_wire.h"
 #include "test.h"
 
 #include <cjson/cJSON.h>
@@ -183,6 +186,40 @@ TEST(convert_writes_a_function_with_the_same_outputs) {
     expect_in_output("x ");
     expect_run(0, "$BIN/gantry function run net.safetensors --fill ones");
     expect_in_output("[[0. 1. 2.]\n [0. 1. 2.]]");
+}
+
+/* Writes a model of this graph, which is freed. */
+static void write_model(const char *name, onnx_wire_t *graph) {
+    onnx_wire_t model = onnx_model(graph, 17);
+    char path[128];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(model.data, 1, model.size, file), model.size);
+    assert_int_equal(fclose(file), 0);
+    free(model.data);
+}
+
+TEST(convert_makes_no_constants_of_made_numbers) {
+    onnx_wire_t graph = {0};
+    onnx_put_node(&graph, "Expand", "x size", "y", NULL);
+    onnx_put_value(&graph, ONNX_INPUT, "x", ONNX_FLOAT, "1");
+    onnx_put_value(&graph, ONNX_INPUT, "size", ONNX_INT64, "1");
+    onnx_put_value(&graph, ONNX_OUTPUT, "y", ONNX_FLOAT, NULL);
+    write_model("expand.onnx", &graph);
+    expect_run(1, "$BIN/gantry model convert expand.onnx expand.safetensors");
+    expect_in_output("sizes depend on the elements of the input size");
+    expect_in_output("--input");
+    expect_run(1, "test -e expand.safetensors");
+    expect_run(0,
+               "{ printf '\\223NUMPY\\001\\000\\166\\000'; printf '%-117s\\n' \"{'descr': '<i8', "
+               "'fortran_order': False, 'shape': (1,), }\"; "
+               "printf '\\003\\000\\000\\000\\000\\000\\000\\000'; } >size.npy");
+    expect_run(0, "$BIN/gantry model convert expand.onnx expand.safetensors --input size=size.npy");
+    assert_string_equal(
+        output, "size is a constant of the function, because sizes depend on its elements\n");
+    expect_run(0, "$BIN/gantry function run expand.safetensors --fill ones");
+    expect_in_output("[1. 1. 1.]");
 }
 
 /* ---- bad input ---- */

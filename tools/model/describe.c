@@ -275,11 +275,48 @@ int model_explain(const model_call_t *call) {
 
 /* ---- convert ---- */
 
+static bool model_function_takes(gantry_function_t *function, const char *name) {
+    for (size_t i = 0; i < gantry_function_input_count(function); ++i) {
+        gantry_function_value_t value = {.struct_size = sizeof value};
+        if (gantry_function_get_input(function, i, &value) == GANTRY_OK &&
+            strcmp(value.name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Names the inputs whose elements the function has as constants, because sizes depend on them.
+ * given: those that have files; numbers that were made are no constants of a file. */
+static int model_check_constants(const model_call_t *call, gantry_function_t *function,
+                                 const convert_set_t *given) {
+    for (size_t i = 0; i < given->count; ++i) {
+        gantry_onnx_value_t value = {.struct_size = sizeof value};
+        if (gantry_onnx_model_get_input(call->model, i, &value) != GANTRY_OK)
+            return gantry_tool_fail_last();
+        if (model_function_takes(function, value.name)) continue;
+        if (given->tensors[i].data) {
+            function_print_text(value.name);
+            (void)printf(" is a constant of the function, because sizes depend on its elements\n");
+        } else if (!value.is_optional) {
+            return gantry_tool_fail(
+                "sizes depend on the elements of the input %.200s, which become constants of the "
+                "function; --input or --inputs gives them",
+                value.name);
+        }
+    }
+    return GANTRY_TOOL_OK;
+}
+
 int model_convert(const model_call_t *call) {
     gantry_function_t *function;
+    convert_set_t given;
     int code = model_make_function(call, &function);
     if (code != GANTRY_TOOL_OK) return code;
-    if (gantry_function_save(function, call->values->operands[2], NULL) != GANTRY_OK)
+    code = model_read_inputs(call, &given);
+    if (code == GANTRY_TOOL_OK) code = model_check_constants(call, function, &given);
+    convert_set_deinit(&given);
+    if (code == GANTRY_TOOL_OK &&
+        gantry_function_save(function, call->values->operands[2], NULL) != GANTRY_OK)
         code = gantry_tool_fail_last();
     gantry_function_release(function);
     return code;

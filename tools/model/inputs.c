@@ -253,10 +253,13 @@ static int model_read_files(const model_call_t *call, convert_set_t *out) {
     return code;
 }
 
-int model_make_inputs(const model_call_t *call, convert_set_t *out) {
+int model_read_inputs(const model_call_t *call, convert_set_t *out) {
     *out = (convert_set_t){.count = 0};
-    if (!model_list_inputs(call, out)) return GANTRY_TOOL_FAILED;
-    const int code = model_read_files(call, out);
+    return model_list_inputs(call, out) ? model_read_files(call, out) : GANTRY_TOOL_FAILED;
+}
+
+int model_make_inputs(const model_call_t *call, convert_set_t *out) {
+    const int code = model_read_inputs(call, out);
     for (size_t i = 0; code == GANTRY_TOOL_OK && i < out->count; ++i) {
         gantry_onnx_value_t value = {.struct_size = sizeof value};
         if (gantry_onnx_model_get_input(call->model, i, &value) != GANTRY_OK)

@@ -41,6 +41,8 @@ const char *model_type_text(const gantry_onnx_value_t *value, char out[MODEL_TYP
 bool model_read_dims(model_call_t *call);
 /* Refuses a dimension's name that no input has. Returns the exit code. */
 int model_check_dims(const model_call_t *call);
+/* Reads the inputs that have files; the others have no data. As model_make_inputs. */
+int model_read_inputs(const model_call_t *call, convert_set_t *out);
 /* Reads or makes all inputs, one tensor each in the model's order; one without data is left out,
  * because the file has its value. Returns the exit code; the caller must deinit the set after a
  * failure, too. */

@@ -3,7 +3,8 @@
  * weights stay bytes.
  * Promise: An If whose condition depends on elements is one node with two branches, of which a run
  * takes one; where one branch does not fit the inputs, the condition's value decides.
- * Promise: An LSTM of one step is two products and one fused pass, and one of many steps a loop. */
+ * Promise: An LSTM of one step is two products and one fused pass, and one of many steps a loop.
+ * Promise: NonZero of a scalar that is not 0 is its one index, and of 0 nothing. */
 #define _GNU_SOURCE
 
 #include "onnx_fixture.h"
@@ -145,6 +146,26 @@ TEST(an_lstm_of_many_steps_is_a_loop) {
     char text[16384];
     trace_lstm(60, text, sizeof text);
     assert_non_null(strstr(text, "While"));
+}
+
+/* ---- NonZero ---- */
+
+TEST(non_zero_of_a_scalar_is_one_index_or_none) {
+    onnx_wire_t graph = {0};
+    onnx_put_node(&graph, "NonZero", "x", "y", NULL);
+    onnx_put_value(&graph, ONNX_INPUT, "x", ONNX_FLOAT, "");
+    onnx_put_value(&graph, ONNX_OUTPUT, "y", ONNX_INT64, NULL);
+    onnx_loaded_t m = onnx_begin(&graph);
+    for (int64_t count = 0; count < 2; ++count) {
+        int64_t index = 7;
+        tensor *x = onnx_floats(m.scope, GANTRY_SCALAR, &(float){(float)count});
+        tensor *y = onnx_run(&m, &x, 1);
+        const gantry_shape_t *shape = gantry_tensor_shape(y);
+        assert_true(shape->rank == 2 && shape->dims[0] == 1 && shape->dims[1] == count);
+        assert_int_equal(gantry_tensor_read(y, &index, gantry_tensor_bytes(y)), GANTRY_OK);
+        assert_int_equal(index, count ? 0 : 7);
+    }
+    onnx_end(&m);
 }
 
 int main(void) { return test_main_with(onnx_open, onnx_close, NULL, NULL); }

@@ -8,7 +8,9 @@
  * Promise: A memory budget of the options refuses sizes that take more, with the numbers.
  * Promise: A run in the body of a traced function becomes a part of it, and the function of a run
  * is saved as a file that needs no model.
- * Promise: A branch whose condition is known is the only one that is lowered. */
+ * Promise: A branch whose condition is known is the only one that is lowered.
+ * Promise: A Slice that begins in front of the first element begins with it, also where elements
+ * decide the size. */
 #define _GNU_SOURCE
 
 #include <unistd.h>
@@ -235,6 +237,31 @@ TEST(the_function_of_a_run_is_saved_and_runs_without_the_model) {
     onnx_expect_floats(y, GANTRY_SHAPE(1, 1), (const float[]){0});
     gantry_function_release(loaded);
     (void)unlink(path);
+    onnx_end(&m);
+}
+
+/* ---- Slice ---- */
+
+TEST(a_slice_of_an_open_size_begins_with_the_first_element) {
+    static const float x[4] = {1, 2, 3, 4}, back[4] = {2, 1};
+    onnx_wire_t graph = {0};
+    onnx_put_ints(&graph, "begin", (const int64_t[]){-3}, 1);
+    onnx_put_ints(&graph, "end", (const int64_t[]){INT64_MIN}, 1);
+    onnx_put_ints(&graph, "axis", (const int64_t[]){0}, 1);
+    onnx_put_ints(&graph, "step", (const int64_t[]){-1}, 1);
+    onnx_put_node(&graph, "Compress", "x mask", "some", NULL);
+    onnx_put_node(&graph, "Slice", "some begin end axis step", "y", NULL);
+    onnx_put_value(&graph, ONNX_INPUT, "x", ONNX_FLOAT, "4");
+    onnx_put_value(&graph, ONNX_INPUT, "mask", ONNX_BOOL, "4");
+    onnx_put_value(&graph, ONNX_OUTPUT, "y", ONNX_FLOAT, NULL);
+    onnx_loaded_t m = onnx_begin(&graph);
+    for (int64_t kept = 0; kept <= 4; ++kept) {
+        const bool mask[4] = {kept > 0, kept > 1, kept > 2, kept > 3};
+        tensor *inputs[] = {onnx_floats(m.scope, GANTRY_SHAPE(4), x),
+                            onnx_of(m.scope, GANTRY_BOOL, GANTRY_SHAPE(4), mask)};
+        const int64_t count = kept < 3 ? kept != 0 : kept - 2;
+        onnx_expect_floats(onnx_run(&m, inputs, 2), GANTRY_SHAPE(count), back + 2 - count);
+    }
     onnx_end(&m);
 }
 
