@@ -200,7 +200,8 @@ static gantry_status_t call_row(gantry__onnx_run_t *run, gantry__onnx_call_t *ca
     struct onnx_scratch_t *since = run->scratch;
     const bool is_known = belongs_to_host(run, call);
     if (is_known) call->scope = call->host;
-    gantry_status_t status = call->row->lower(call);
+    gantry_status_t status = run->is_constant_node ? gantry__onnx_check_folding(call) : GANTRY_OK;
+    if (status == GANTRY_OK) status = call->row->lower(call);
     if (run->is_out_of_memory) /* what the function made of it hides the cause */
         status = gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "out of host memory");
     if (status == GANTRY_OK) status = gantry_scope_status(call->scope);

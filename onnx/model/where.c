@@ -22,8 +22,8 @@ static const char *find_key(const char *record, const char *end, const char *key
 }
 
 /* Copies the text after a key, up to its quotation mark. */
-static bool copy_text(const char *record, const char *end, const char *key, char *out,
-                      size_t bytes) {
+static bool where_copy_text(const char *record, const char *end, const char *key, char *out,
+                            size_t bytes) {
     const char *from = find_key(record, end, key), *to = from ? strchr(from, '"') : NULL;
     if (!to || to >= end) return false;
     (void)snprintf(out, bytes, "%.*s", (int)(to - from), from);
@@ -33,7 +33,7 @@ static bool copy_text(const char *record, const char *end, const char *key, char
 /* "CPU:0" of a device's full name. */
 static bool copy_device(const char *record, const char *end, char device[64]) {
     char full[256];
-    if (!copy_text(record, end, DEVICE, full, sizeof full) || !*full) return false;
+    if (!where_copy_text(record, end, DEVICE, full, sizeof full) || !*full) return false;
     const char *from = strstr(full, "/device:");
     (void)snprintf(device, 64, "%.63s", from ? from + strlen("/device:") : full);
     return true;
@@ -46,7 +46,7 @@ static bool where_is_constant(const char *record, const char *end) {
 
 /* ---- names ---- */
 
-static int compare_names(const void *a, const void *b) {
+static int where_compare_names(const void *a, const void *b) {
     const onnx_where_name_t *x = a, *y = b;
     const int order = memcmp(x->text, y->text, x->size < y->size ? x->size : y->size);
     if (order != 0) return order;
@@ -83,7 +83,7 @@ static bool add_record_names(onnx_where_t *self, const char *record, const char 
 }
 
 /* Reads all records. False: no memory. */
-static bool read_records(onnx_where_t *self) {
+static bool where_read_records(onnx_where_t *self) {
     bool has_one = true;
     const char *record = strstr(self->json, RECORD);
     for (const char *next; record; record = next) {
@@ -97,7 +97,7 @@ static bool read_records(onnx_where_t *self) {
     }
     if (!has_one) self->device[0] = '\0';
     if (self->name_count > 0)
-        qsort(self->names, self->name_count, sizeof *self->names, compare_names);
+        qsort(self->names, self->name_count, sizeof *self->names, where_compare_names);
     return true;
 }
 
@@ -113,7 +113,7 @@ void gantry__onnx_where_init(onnx_where_t *self, gantry_function_t *function) {
     if (self->json &&
         gantry_function_explain(function, GANTRY_EXPLAIN_JSON, self->json, needed + 1, &needed) ==
             GANTRY_OK &&
-        read_records(self))
+        where_read_records(self))
         return;
     gantry__onnx_where_deinit(self);
 }
@@ -129,7 +129,7 @@ static size_t first_not_less(const onnx_where_t *self, const onnx_where_name_t *
     size_t least = 0, end = self->name_count;
     while (least < end) {
         const size_t middle = least + (end - least) / 2;
-        if (compare_names(&self->names[middle], name) < 0) {
+        if (where_compare_names(&self->names[middle], name) < 0) {
             least = middle + 1;
         } else {
             end = middle;
@@ -147,7 +147,7 @@ bool gantry__onnx_where_find(const onnx_where_t *self, const char *name, char de
     const onnx_where_name_t *found = place < self->name_count ? &self->names[place] : NULL;
     if (found && found->size == wanted.size && memcmp(found->text, name, wanted.size) == 0)
         return copy_device(found->record, found->end, device) &&
-               copy_text(found->record, found->end, REASON, reason, 256);
+               where_copy_text(found->record, found->end, REASON, reason, 256);
     (void)snprintf(device, 64, "%s", self->device);
     (void)snprintf(reason, 256, "as all nodes of the function");
     return *self->device != '\0';

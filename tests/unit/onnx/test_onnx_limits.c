@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A small ONNX model that asks for a large tensor, for a constant that doubles, or for a
  * loop without an end fails by a text, and takes no memory beyond the limit of the device.
+ * Promise: What a model computes of constants takes no more than 16 bytes for each byte of its
+ * tensors and 256 MiB; more is refused before it is computed.
  * Promise: The time of a model's explanation grows as its nodes do. */
 #define _GNU_SOURCE
 
@@ -38,14 +40,15 @@ static onnx_wire_t begin_graph(void) {
     return graph;
 }
 
-static void expect_run_fails(onnx_wire_t graph, gantry_status_t status, const char *text) {
+static void expect_run_fails_on(gantry_runtime_t *runtime, onnx_wire_t graph,
+                                gantry_status_t status, const char *text) {
     onnx_wire_t wire = onnx_model(&graph, 17);
     gantry_onnx_model_t *model;
     const float one = 1;
-    if (gantry_onnx_model_load_bytes(limited, "small", wire.data, wire.size, NULL, &model) !=
+    if (gantry_onnx_model_load_bytes(runtime, "small", wire.data, wire.size, NULL, &model) !=
         GANTRY_OK)
         fail_msg("%s", gantry_last_message());
-    gantry_scope_t *scope = gantry_scope_begin(limited, NULL);
+    gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
     const gantry_tensor_t *y,
         *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1), &one, sizeof one);
     assert_int_equal(gantry_onnx_model_run(model, scope, &x, 1, &y, 1), status);
@@ -53,6 +56,10 @@ static void expect_run_fails(onnx_wire_t graph, gantry_status_t status, const ch
     (void)gantry_scope_end(scope);
     gantry_onnx_model_release(model);
     free(wire.data);
+}
+
+static void expect_run_fails(onnx_wire_t graph, gantry_status_t status, const char *text) {
+    expect_run_fails_on(limited, graph, status, text);
 }
 
 TEST(large_shapes_are_refused) {
@@ -88,6 +95,48 @@ static onnx_wire_t doubles(const char *first) {
 TEST(tensors_that_double_are_refused) {
     expect_run_fails(doubles("x"), GANTRY_RESOURCE_EXHAUSTED, "limit 67108864");
     expect_run_fails(doubles("w"), GANTRY_RESOURCE_EXHAUSTED, "67108864");
+}
+
+/* The device has more memory than what is computed of constants may take. */
+TEST(constants_that_grow_are_refused_before_they_are_computed) {
+    const gantry_runtime_options_t options = {
+        .struct_size = sizeof options, .backends = "cpu", .memory_limit_bytes = LIMIT_BYTES << 5};
+    gantry_runtime_t *large;
+    assert_int_equal(gantry_runtime_create(&options, &large), GANTRY_OK);
+    expect_run_fails_on(large, doubles("w"), GANTRY_RESOURCE_EXHAUSTED, "computed of constants");
+    onnx_wire_t graph = begin_graph();
+    float *row = calloc(20000, sizeof *row);
+    onnx_put_floats(&graph, "a", (const int64_t[]){20000, 1}, 2, row);
+    onnx_put_floats(&graph, "b", (const int64_t[]){1, 20000}, 2, row);
+    onnx_put_node(&graph, "Add", "a b", "c", NULL);
+    onnx_put_node(&graph, "Add", "c x", "y", NULL);
+    expect_run_fails_on(large, graph, GANTRY_RESOURCE_EXHAUSTED, "takes 1600000000 bytes more");
+    free(row);
+    graph = begin_graph();
+    const int64_t size = INT64_C(1) << 27;
+    onnx_put_tensor(&graph, ONNX_TENSOR, "n", ONNX_INT64, NULL, 0, &size, sizeof size);
+    onnx_put_node(&graph, "HannWindow", "n", "c", NULL);
+    onnx_put_node(&graph, "Add", "c x", "y", NULL);
+    expect_run_fails_on(large, graph, GANTRY_UNIMPLEMENTED, "a table of 134217728 elements");
+    gantry_runtime_release(large);
+}
+
+/* Known sizes are refused in the trace; the steps do not run op by op. */
+TEST(loops_that_double_are_refused) {
+    onnx_wire_t graph = begin_graph(), body = {0}, attrs = {0}, concat = {0};
+    const int64_t steps = 62;
+    onnx_put_node(&body, "Identity", "c", "d", NULL);
+    onnx_put_attr_int(&concat, "axis", 0);
+    onnx_put_node(&body, "Concat", "v v", "e", &concat);
+    onnx_put_value(&body, ONNX_INPUT, "i", ONNX_INT64, "");
+    onnx_put_value(&body, ONNX_INPUT, "c", ONNX_BOOL, "");
+    onnx_put_value(&body, ONNX_INPUT, "v", ONNX_FLOAT, "?");
+    onnx_put_value(&body, ONNX_OUTPUT, "d", ONNX_BOOL, "");
+    onnx_put_value(&body, ONNX_OUTPUT, "e", ONNX_FLOAT, "?");
+    onnx_put_tensor(&graph, ONNX_TENSOR, "n", ONNX_INT64, NULL, 0, &steps, sizeof steps);
+    onnx_put_attr_graph(&attrs, "body", &body);
+    onnx_put_node(&graph, "Loop", "n - x", "y", &attrs);
+    expect_run_fails(graph, GANTRY_INVALID_ARGUMENT, "more than 2**63 - 1 bytes");
 }
 
 TEST(loops_without_an_end_are_refused) {
