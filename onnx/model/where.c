@@ -16,7 +16,7 @@
 
 /* The text after a key of a record, which ends at `end`; NULL: it has none. Each record has all
  * keys, so that the search is short. */
-static const char *find_key(const char *record, const char *end, const char *key) {
+static const char *where_find_key(const char *record, const char *end, const char *key) {
     const char *at = strstr(record, key);
     return at && at < end ? at + strlen(key) : NULL;
 }
@@ -24,7 +24,7 @@ static const char *find_key(const char *record, const char *end, const char *key
 /* Copies the text after a key, up to its quotation mark. */
 static bool where_copy_text(const char *record, const char *end, const char *key, char *out,
                             size_t bytes) {
-    const char *from = find_key(record, end, key), *to = from ? strchr(from, '"') : NULL;
+    const char *from = where_find_key(record, end, key), *to = from ? strchr(from, '"') : NULL;
     if (!to || to >= end) return false;
     (void)snprintf(out, bytes, "%.*s", (int)(to - from), from);
     return true;
@@ -40,7 +40,7 @@ static bool copy_device(const char *record, const char *end, char device[64]) {
 }
 
 static bool where_is_constant(const char *record, const char *end) {
-    const char *kind = find_key(record, end, KIND);
+    const char *kind = where_find_key(record, end, KIND);
     return kind && strncmp(kind, "constant\"", strlen("constant\"")) == 0;
 }
 
@@ -73,7 +73,7 @@ static bool add_record_names(onnx_where_t *self, const char *record, const char 
         if (name.text[size] == '/' && !add_where_name(self, name, size)) return false;
     }
     if (!add_where_name(self, name, own)) return false;
-    for (name.text = find_key(record, end, FUSED); name.text && *name.text == '"';) {
+    for (name.text = where_find_key(record, end, FUSED); name.text && *name.text == '"';) {
         const size_t size = strcspn(++name.text, "\"");
         if (!add_where_name(self, name, size)) return false;
         name.text += size + (name.text[size] == '"');
