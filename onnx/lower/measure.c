@@ -66,11 +66,16 @@ static void measure_body(gantry_scope_t *scope, const gantry_tensor_t *const *in
 static double measure_by_trace(const gantry__onnx_call_t *call) {
     gantry__onnx_run_t *run = call->run;
     const gantry__onnx_run_t before = *run;
-    onnx_measure_t measure = {call, -1};
+    onnx_measure_t measure = {NULL, -1};
+    gantry__onnx_call_t own = *call;
     gantry_function_t *function = NULL;
+    own.host = gantry_scope_begin(run->constants->runtime, "/CPU:0"); /* it may fail in there */
+    if (!own.host) return -1;
+    measure.call = &own;
     if (gantry_function_trace(run->constants->runtime, "sizes", measure_body, &measure, NULL, 0, 1,
                               NULL, &function) == GANTRY_OK)
         gantry_function_release(function);
+    (void)gantry_scope_end(own.host);
     gantry__onnx_scratch_free(run, before.scratch);
     run->is_reported = before.is_reported;
     run->needs_node = before.needs_node;
@@ -78,6 +83,14 @@ static double measure_by_trace(const gantry__onnx_call_t *call) {
     run->is_out_of_memory = before.is_out_of_memory;
     for (size_t i = 0; i < call->output_count; ++i) call->outputs[i] = NULL;
     return measure.bytes;
+}
+
+/* The most bytes of results that the host computes while a body is traced. */
+#define MOST_KNOWN_BYTES (32 << 20)
+
+bool gantry__onnx_is_small(const gantry__onnx_call_t *call) {
+    if (is_bound_by_inputs(call) && most_elements(call) * 8 <= MOST_KNOWN_BYTES) return true;
+    return measure_by_trace(call) <= MOST_KNOWN_BYTES;
 }
 
 gantry_status_t gantry__onnx_check_folding(const gantry__onnx_call_t *call) {

@@ -130,7 +130,7 @@ static bool belongs_to_host(const gantry__onnx_run_t *run, const gantry__onnx_ca
         if (value != GANTRY__ONNX_NO_VALUE && !(run->flags[value] & GANTRY__ONNX_KNOWN))
             return false;
     }
-    return !grows_much(call);
+    return !grows_much(call) && (run->is_eager || gantry__onnx_is_small(call));
 }
 
 static gantry_status_t run_name_node(gantry__onnx_run_t *run, const gantry__onnx_node_t *node,

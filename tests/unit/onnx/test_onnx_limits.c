@@ -121,6 +121,22 @@ TEST(constants_that_grow_are_refused_before_they_are_computed) {
     gantry_runtime_release(large);
 }
 
+/* The host computes small results only: a column and a row that are known make a large sum. */
+TEST(large_results_of_known_values_are_made_on_the_device) {
+    onnx_wire_t graph = begin_graph(), attrs = {0};
+    static const int64_t shapes[2][2] = {{4096, 1}, {1, 4096}};
+    onnx_put_floats(&graph, "one", &(int64_t){1}, 1, &(float){1});
+    for (int i = 0; i < 2; ++i) {
+        onnx_put_ints(&graph, i ? "s" : "t", shapes[i], 2);
+        onnx_put_node(&graph, "Expand", i ? "one s" : "one t", i ? "row" : "column", NULL);
+    }
+    onnx_put_node(&graph, "Add", "column row", "sum", NULL);
+    onnx_put_attr_int(&attrs, "keepdims", 0);
+    onnx_put_node(&graph, "ReduceMax", "sum", "top", &attrs);
+    onnx_put_node(&graph, "Add", "top x", "y", NULL);
+    expect_run_fails(graph, GANTRY_RESOURCE_EXHAUSTED, "function small: Allocator");
+}
+
 /* Known sizes are refused in the trace; the steps do not run op by op. */
 TEST(loops_that_double_are_refused) {
     onnx_wire_t graph = begin_graph(), body = {0}, attrs = {0}, concat = {0};
