@@ -33,11 +33,11 @@ static gantry_status_t add_external(gantry__onnx_file_t *file,
 static gantry_status_t external_take_tensor(gantry__onnx_file_t *file,
                                             const gantry__onnx_external_t *external,
                                             gantry__onnx_tensor_t *tensor) {
-    if (tensor->offset > external->size || tensor->bytes > external->size - tensor->offset)
+    if (tensor->offset > external->size || tensor->length > external->size - tensor->offset)
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "%s: the external data of the tensor '%s' are %" PRIu64
                             " bytes at byte %" PRIu64 " of '%s', which has %" PRIu64,
-                            file->model->path, tensor->name, tensor->bytes, tensor->offset,
+                            file->model->path, tensor->name, tensor->length, tensor->offset,
                             tensor->location, external->size);
     if (external->content.bytes.data)
         tensor->raw = (gantry__onnx_bytes_t){external->content.bytes.data + tensor->offset,

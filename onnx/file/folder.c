@@ -75,7 +75,7 @@ static gantry_status_t folder_open_part(const external_name_t *name, int folder,
     return status;
 }
 
-/* location has no part that is "", "." or "..". */
+/* location has no part that is "" or "..", and "." is not the last one. */
 static gantry_status_t folder_walk(const external_name_t *name, int folder, int *out_file) {
     char part[GANTRY__ONNX_MOST_NAME_BYTES + 1];
     const char *rest = name->location;

@@ -41,6 +41,7 @@ typedef struct gantry__onnx_tensor_t {
     const char *location; /* EXTERNAL: a relative path, checked. */
     uint64_t offset;
     uint64_t bytes;
+    uint64_t length; /* EXTERNAL: of its data in the file, bytes or more. */
     const struct gantry__onnx_tensor_t *values, *indices; /* SPARSE. */
 } gantry__onnx_tensor_t;
 

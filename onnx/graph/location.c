@@ -21,15 +21,16 @@ static bool read_number(gantry__onnx_bytes_t text, uint64_t *out_number) {
     return true;
 }
 
-/* Each part of a path between slashes must be a name. */
+/* Each part of a path between slashes must be a name, or, before the last one, ".". */
 static bool stays_in_folder(const char *location) {
     if (*location == 0 || *location == '/' || strchr(location, '\\')) return false;
     for (;;) {
         const size_t size = strcspn(location, "/");
-        if (size == 0 || (size == 1 && location[0] == '.') ||
+        const bool is_dot = size == 1 && location[0] == '.', is_last = location[size] == 0;
+        if (size == 0 || (is_dot && is_last) ||
             (size == 2 && location[0] == '.' && location[1] == '.'))
             return false;
-        if (location[size] == 0) return true;
+        if (is_last) return true;
         location += size + 1;
     }
 }
@@ -65,10 +66,11 @@ gantry_status_t gantry__onnx_make_external(gantry__onnx_build_t *build,
     for (size_t i = 0; i < message->external_data.count; ++i)
         GANTRY__TRY(location_take_entry(build, &message->external_data.items[i], tensor, &length));
     if (!stays_in_folder(tensor->location))
-        return gantry__onnx_bad(build->reader,
-                                "the external data of the tensor '%s' have the location '%s'; a "
-                                "path in the model's folder without '..', '.' and '\\' is accepted",
-                                tensor->name, tensor->location);
+        return gantry__onnx_bad(
+            build->reader,
+            "the external data of the tensor '%s' have the location '%s'; a "
+            "path to a file in the model's folder without '..' and '\\' is accepted",
+            tensor->name, tensor->location);
     if (element->field == GANTRY__ONNX_IN_TEXTS)
         return gantry__onnx_bad(build->reader,
                                 "the tensor '%s' of texts has external data; string_data is "
@@ -87,6 +89,7 @@ gantry_status_t gantry__onnx_make_external(gantry__onnx_build_t *build,
     GANTRY__TRY(gantry__onnx_grow_list(build->reader, &build->externals, build->external_count,
                                        &build->external_capacity, sizeof *build->externals));
     build->externals[build->external_count++] = tensor;
+    tensor->length = length == UINT64_MAX ? tensor->bytes : length;
     tensor->data = GANTRY__ONNX_EXTERNAL;
     return GANTRY_OK;
 }

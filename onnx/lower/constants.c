@@ -50,6 +50,30 @@ static gantry_status_t file_hold(gantry__onnx_file_t *file, gantry__onnx_held_fi
     return GANTRY_OK;
 }
 
+/* Bytes for each byte of the model's tensors, and more. Integers of 4 bits become float32, and then
+ * another form. */
+#define COMPUTED_BYTES_EACH 16
+#define COMPUTED_BYTES_MORE (256 << 20)
+
+static double stored_bytes(const gantry__onnx_tensor_t *tensor) {
+    if (!tensor || tensor->data == GANTRY__ONNX_SPARSE) return 0;
+    return (double)tensor->count *
+           (double)gantry_dtype_size(gantry__onnx_stored_dtype(tensor->type));
+}
+
+static double find_most_computed(const gantry__onnx_plan_t *plan) {
+    const gantry__onnx_graph_t *graph = plan->model->graph;
+    double bytes = 0;
+    for (size_t v = 0; v < plan->model->value_count; ++v)
+        bytes += stored_bytes(plan->model->values[v].tensor);
+    for (size_t n = 0; n < graph->node_count; ++n) {
+        const gantry__onnx_attr_t *attr = gantry__onnx_find_attr(&graph->nodes[n], "value");
+        if (attr && attr->kind == GANTRY__ONNX_TENSOR_ATTR && attr->count > 0)
+            bytes += stored_bytes(attr->tensors[0]);
+    }
+    return COMPUTED_BYTES_EACH * bytes + COMPUTED_BYTES_MORE;
+}
+
 gantry_status_t gantry__onnx_constants_init(gantry__onnx_constants_t *constants,
                                             gantry_runtime_t *runtime, gantry__onnx_file_t *file) {
     *constants = (gantry__onnx_constants_t){.runtime = runtime};
@@ -58,6 +82,7 @@ gantry_status_t gantry__onnx_constants_init(gantry__onnx_constants_t *constants,
     const gantry__onnx_graph_model_t *model = gantry__onnx_file_model(file);
     GANTRY__TRY(gantry__onnx_plan_init(&constants->plan, model));
     GANTRY__TRY(gantry__onnx_find_chains(&constants->plan));
+    constants->most_computed = find_most_computed(&constants->plan);
     constants->tensors = gantry__onnx_alloc(model->value_count, sizeof *constants->tensors);
     constants->first_prepared =
         gantry__onnx_alloc(model->value_count, sizeof *constants->first_prepared);
@@ -125,6 +150,12 @@ static gantry_status_t check_computed(const gantry__onnx_constants_t *constants,
                         "limit of /CPU:0, %llu, is accepted",
                         constants->plan.model->path, computed, bytes,
                         (unsigned long long)info.limit_bytes);
+}
+
+double gantry__onnx_constants_room(const gantry__onnx_constants_t *constants) {
+    const double room =
+        constants->most_computed - (double)atomic_load(&constants->file->computed_bytes);
+    return room > 0 ? room : 0;
 }
 
 /* NULL after a failure, which is reported. */

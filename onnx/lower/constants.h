@@ -37,6 +37,7 @@ typedef struct gantry__onnx_constants_t {
     gantry_runtime_t *runtime;
     gantry__onnx_held_file_t *file;
     gantry__onnx_plan_t plan;
+    double most_computed;                  /* Bytes of constants that are computed. */
     gantry__mutex_t mutex;                 /* Of what follows. */
     const gantry_logical_device_t *device; /* Where large constants go; NULL: the host. */
     gantry_tensor_t **tensors;             /* By value: those that are kept. */
@@ -61,6 +62,8 @@ gantry_status_t gantry__onnx_constants_read(gantry__onnx_constants_t *constants,
 gantry_status_t gantry__onnx_constants_settle(const gantry__onnx_constants_t *constants,
                                               gantry_scope_t *scope, const gantry_tensor_t *tensor,
                                               gantry_tensor_t **out_settled);
+/* How many bytes more may be computed of constants: a small file may not make them large. */
+double gantry__onnx_constants_room(const gantry__onnx_constants_t *constants);
 /* Gives memory that the host's pool does not use back, after a constant of so many bytes was
  * made. */
 void gantry__onnx_constants_trim(gantry_runtime_t *runtime, size_t bytes);

@@ -5,6 +5,15 @@
 
 #include "onnx/lower/parts.h"
 
+/* The most elements of a table. */
+#define MOST_TABLE_ELEMENTS (1 << 24)
+
+static gantry_status_t check_table(gantry__onnx_call_t *call, double elements) {
+    if (elements <= MOST_TABLE_ELEMENTS) return GANTRY_OK;
+    return gantry__onnx_unsupported(call, "a table of %.0f elements; %d are accepted", elements,
+                                    MOST_TABLE_ELEMENTS);
+}
+
 /* Makes a tensor of numbers in the host scope, as the type of output_datatype. */
 static gantry_status_t give_table(gantry__onnx_call_t *call, const double *numbers,
                                   gantry_shape_t shape, const char *type_attr) {
@@ -24,6 +33,7 @@ static gantry_status_t lower_taper(gantry__onnx_call_t *call, const double a[3])
     int64_t size;
     GANTRY__TRY(gantry__onnx_get_int(call, 0, "size", 0, &size));
     if (size < 0) return gantry__onnx_invalid(call, "size is %lld", (long long)size);
+    GANTRY__TRY(check_table(call, (double)size));
     const int64_t period = gantry__onnx_attr_int(call, "periodic", 1) != 0 ? size : size - 1;
     if (period == 0 && size > 0)
         return gantry__onnx_invalid(call, "a symmetric window of one element has no values");
@@ -99,6 +109,7 @@ static void mel_fill(const mel_t *mel, int64_t band, const int64_t edges[3], dou
 gantry_status_t gantry__onnx_lower_mel_weight_matrix(gantry__onnx_call_t *call) {
     mel_t mel;
     GANTRY__TRY(mel_read(call, &mel));
+    GANTRY__TRY(check_table(call, (double)mel.rows * (double)mel.bands));
     const size_t count = (size_t)mel.rows * (size_t)mel.bands;
     double *numbers = gantry__onnx_scratch(call, count, sizeof *numbers);
     if (!numbers) return GANTRY_RESOURCE_EXHAUSTED;
@@ -129,6 +140,7 @@ static gantry_status_t grid_positions(gantry__onnx_call_t *call, const int64_t *
                                       int64_t points, gantry_dtype_t dtype,
                                       const gantry_tensor_t **out) {
     const bool aligns = gantry__onnx_attr_int(call, "align_corners", 0) != 0;
+    GANTRY__TRY(check_table(call, (double)points * (double)(dims + 1)));
     const size_t width = (size_t)dims + 1, count = (size_t)points * width;
     double *numbers = gantry__onnx_scratch(call, count, sizeof *numbers);
     if (!numbers) return GANTRY_RESOURCE_EXHAUSTED;

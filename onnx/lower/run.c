@@ -130,7 +130,7 @@ static bool belongs_to_host(const gantry__onnx_run_t *run, const gantry__onnx_ca
         if (value != GANTRY__ONNX_NO_VALUE && !(run->flags[value] & GANTRY__ONNX_KNOWN))
             return false;
     }
-    return !grows_much(call);
+    return !grows_much(call) && (run->is_eager || gantry__onnx_is_small(call));
 }
 
 static gantry_status_t run_name_node(gantry__onnx_run_t *run, const gantry__onnx_node_t *node,
@@ -204,7 +204,8 @@ static gantry_status_t call_row(gantry__onnx_run_t *run, gantry__onnx_call_t *ca
     struct onnx_scratch_t *since = run->scratch;
     const bool is_known = belongs_to_host(run, call);
     if (is_known) call->scope = call->host;
-    gantry_status_t status = call->row->lower(call);
+    gantry_status_t status = run->is_constant_node ? gantry__onnx_check_folding(call) : GANTRY_OK;
+    if (status == GANTRY_OK) status = call->row->lower(call);
     if (run->is_out_of_memory) /* what the function made of it hides the cause */
         status = gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "out of host memory");
     if (status == GANTRY_OK) status = gantry_scope_status(call->scope);

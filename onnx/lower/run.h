@@ -64,6 +64,11 @@ gantry_status_t gantry__onnx_run_graph(gantry__onnx_run_t *run, gantry_scope_t *
 const struct gantry__onnx_list_t *gantry__onnx_run_list(const gantry__onnx_run_t *run,
                                                         gantry__onnx_value_t value);
 void gantry__onnx_run_drop_list(gantry__onnx_run_t *run, gantry__onnx_value_t value);
+/* Checks, before a node of constants is computed, that its results are not too large for the
+ * tensors of the model. ResourceExhausted: they are. */
+gantry_status_t gantry__onnx_check_folding(const gantry__onnx_call_t *call);
+/* Whether the results of a node of known inputs are small enough for the host. */
+bool gantry__onnx_is_small(const gantry__onnx_call_t *call);
 /* Frees what gantry__onnx_scratch has given since. */
 void gantry__onnx_scratch_free(gantry__onnx_run_t *run, struct onnx_scratch_t *since);
 

@@ -2,48 +2,28 @@
 #include "onnx/model/where.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "onnx/base/memory.h"
 
 #define NAME_BYTES 63 /* the most that gantry_scope_name_next takes */
 #define RECORD "{\"name\":\""
-#define NAME "\"name\":\""
+#define KIND "\"kind\":\""
 #define DEVICE "\"device\":\""
 #define REASON "\"reason\":\""
 #define FUSED "\"fused\":["
 
-/* Makes a text of each record: the brackets that they begin with become zeros. */
-static void cut_records(onnx_where_t *self, size_t bytes) {
-    for (char *at = self->json; (at = strstr(at, RECORD)) != NULL;) *at++ = '\0';
-    self->end = self->json + bytes;
+/* The text after a key of a record; NULL: it has none. */
+static const char *where_find_key(const char *record, const char *key) {
+    const char *at = strstr(record, key);
+    return at ? at + strlen(key) : NULL;
 }
 
-void gantry__onnx_where_init(onnx_where_t *self, gantry_function_t *function) {
-    size_t needed = 0;
-    self->json = self->end = NULL;
-    if (!function ||
-        gantry_function_explain(function, GANTRY_EXPLAIN_JSON, NULL, 0, &needed) != GANTRY_OK)
-        return;
-    const size_t bytes = needed + 1;
-    self->json = gantry__onnx_alloc(bytes, 1);
-    if (self->json && gantry_function_explain(function, GANTRY_EXPLAIN_JSON, self->json, bytes,
-                                              &needed) == GANTRY_OK)
-        cut_records(self, bytes);
-    else
-        gantry__onnx_where_deinit(self);
-}
-
-void gantry__onnx_where_deinit(onnx_where_t *self) {
-    gantry__onnx_free(self->json);
-    self->json = self->end = NULL;
-}
-
-/* Copies the text after a key of the record, up to its quotation mark. */
-static bool copy_after(const char *record, const char *key, char *out, size_t bytes) {
-    const char *from = strstr(record, key), *to = from ? strchr(from + strlen(key), '"') : NULL;
+/* Copies the text after a key, up to its quotation mark. */
+static bool where_copy_text(const char *record, const char *key, char *out, size_t bytes) {
+    const char *from = where_find_key(record, key), *to = from ? strchr(from, '"') : NULL;
     if (!to) return false;
-    from += strlen(key);
     (void)snprintf(out, bytes, "%.*s", (int)(to - from), from);
     return true;
 }
@@ -51,44 +31,124 @@ static bool copy_after(const char *record, const char *key, char *out, size_t by
 /* "CPU:0" of a device's full name. */
 static bool copy_device(const char *record, char device[64]) {
     char full[256];
-    if (!copy_after(record, DEVICE, full, sizeof full) || !*full) return false;
+    if (!where_copy_text(record, DEVICE, full, sizeof full) || !*full) return false;
     const char *from = strstr(full, "/device:");
     (void)snprintf(device, 64, "%.63s", from ? from + strlen("/device:") : full);
     return true;
 }
 
-/* Whether the record has the name, is a part of the node, or has joined it. `quoted` begins and
- * ends with a quotation mark. */
-static bool where_has_name(const char *record, const char *quoted) {
-    const char *own = record + strlen(NAME) - 1;
-    const size_t bytes = strlen(quoted) - 1;
-    if (strncmp(own, quoted, bytes) == 0 && (own[bytes] == '"' || own[bytes] == '/')) return true;
-    const char *fused = strstr(record, FUSED), *stop = fused ? strchr(fused, ']') : NULL;
-    const char *part = fused ? strstr(fused, quoted) : NULL;
-    return part && stop && part < stop;
+static bool where_is_constant(const char *record) {
+    const char *kind = where_find_key(record, KIND);
+    return kind && strncmp(kind, "constant\"", strlen("constant\"")) == 0;
 }
 
-static bool where_is_constant(const char *record) {
-    return strstr(record, "\"kind\":\"constant\"") != NULL;
+/* ---- names ---- */
+
+static int where_compare_names(const void *a, const void *b) {
+    const onnx_where_name_t *x = a, *y = b;
+    const int order = memcmp(x->text, y->text, x->size < y->size ? x->size : y->size);
+    if (order != 0) return order;
+    if (x->size != y->size) return x->size < y->size ? -1 : 1;
+    return (x->record > y->record) - (x->record < y->record);
+}
+
+static bool add_where_name(onnx_where_t *self, onnx_where_name_t name, size_t size) {
+    if (size == 0 || size > NAME_BYTES) return true;
+    if (!gantry__onnx_grow(&self->names, self->name_count, &self->name_capacity,
+                           sizeof *self->names))
+        return false;
+    name.size = size;
+    self->names[self->name_count++] = name;
+    return true;
+}
+
+/* Adds the record's name, the nodes that it is a part of ("a" and "a/b" of "a/b/c"), and those that
+ * have joined it. */
+static bool add_record_names(onnx_where_t *self, const char *record) {
+    onnx_where_name_t name = {record + strlen(RECORD) - 1, 0, record};
+    const size_t own = strcspn(name.text, "\"");
+    for (size_t size = 1; size < own; ++size) {
+        if (name.text[size] == '/' && !add_where_name(self, name, size)) return false;
+    }
+    if (!add_where_name(self, name, own)) return false;
+    for (name.text = where_find_key(record, FUSED); name.text && *name.text == '"';) {
+        const size_t size = strcspn(++name.text, "\"");
+        if (!add_where_name(self, name, size)) return false;
+        name.text += size + (name.text[size] == '"');
+        name.text += *name.text == ',';
+    }
+    return true;
+}
+
+/* Reads all records, and makes a text of each: the brackets that they begin with become zeros.
+ * False: no memory. */
+static bool where_read_records(onnx_where_t *self) {
+    bool has_one = true;
+    char *record = strstr(self->json, RECORD);
+    for (char *next; record; record = next) {
+        char device[64];
+        next = strstr(record + 1, RECORD);
+        char *end = next ? next : record + strlen(record);
+        *end = *record++ = '\0';
+        if (where_is_constant(record) || !copy_device(record, device)) continue;
+        if (!add_record_names(self, record)) return false;
+        has_one = has_one && (!*self->device || strcmp(device, self->device) == 0);
+        if (!*self->device) (void)snprintf(self->device, sizeof self->device, "%s", device);
+    }
+    if (!has_one) self->device[0] = '\0';
+    if (self->name_count > 0)
+        qsort(self->names, self->name_count, sizeof *self->names, where_compare_names);
+    return true;
+}
+
+/* ---- the explanation ---- */
+
+void gantry__onnx_where_init(onnx_where_t *self, gantry_function_t *function) {
+    size_t needed = 0;
+    *self = (onnx_where_t){0};
+    if (!function ||
+        gantry_function_explain(function, GANTRY_EXPLAIN_JSON, NULL, 0, &needed) != GANTRY_OK)
+        return;
+    self->json = gantry__onnx_alloc(needed + 1, 1);
+    if (self->json &&
+        gantry_function_explain(function, GANTRY_EXPLAIN_JSON, self->json, needed + 1, &needed) ==
+            GANTRY_OK &&
+        where_read_records(self))
+        return;
+    gantry__onnx_where_deinit(self);
+}
+
+void gantry__onnx_where_deinit(onnx_where_t *self) {
+    gantry__onnx_free(self->names);
+    gantry__onnx_free(self->json);
+    *self = (onnx_where_t){0};
+}
+
+/* The place of the first name that is not less than this one. */
+static size_t first_not_less(const onnx_where_t *self, const onnx_where_name_t *name) {
+    size_t least = 0, end = self->name_count;
+    while (least < end) {
+        const size_t middle = least + (end - least) / 2;
+        if (where_compare_names(&self->names[middle], name) < 0) {
+            least = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    return least;
 }
 
 bool gantry__onnx_where_find(const onnx_where_t *self, const char *name, char device[64],
                              char reason[256]) {
-    char quoted[NAME_BYTES + 3], other[64];
-    bool has_device = false, has_one = true;
-    (void)snprintf(quoted, sizeof quoted, "\"%.*s\"", NAME_BYTES, name);
-    /* what comes before the first record is none */
-    const char *record = self->json ? self->json + strlen(self->json) + 1 : self->end;
-    for (; record < self->end; record += strlen(record) + 1) {
-        if (where_is_constant(record) || !copy_device(record, other)) continue;
-        if (*name && where_has_name(record, quoted)) {
-            (void)snprintf(device, 64, "%s", other);
-            return copy_after(record, REASON, reason, 256);
-        }
-        has_one = has_one && (!has_device || strcmp(device, other) == 0);
-        if (!has_device) (void)snprintf(device, 64, "%s", other);
-        has_device = true;
-    }
+    const size_t bytes = strlen(name);
+    /* NULL is before all records. */
+    const onnx_where_name_t wanted = {name, bytes < NAME_BYTES ? bytes : NAME_BYTES, NULL};
+    const size_t place = first_not_less(self, &wanted);
+    const onnx_where_name_t *found = place < self->name_count ? &self->names[place] : NULL;
+    if (found && found->size == wanted.size && memcmp(found->text, name, wanted.size) == 0)
+        return copy_device(found->record, device) &&
+               where_copy_text(found->record, REASON, reason, 256);
+    (void)snprintf(device, 64, "%s", self->device);
     (void)snprintf(reason, 256, "as all nodes of the function");
-    return has_device && has_one;
+    return *self->device != '\0';
 }

@@ -7,11 +7,22 @@
 #ifndef GANTRY_ONNX_WHERE_H
 #define GANTRY_ONNX_WHERE_H
 
+#include <stddef.h>
+
 #include <gantry/function.h>
 
+/* A name in the explanation, and the record of the node that has it. */
+typedef struct onnx_where_name_t {
+    const char *text; /* In the record; size bytes. */
+    size_t size;
+    const char *record; /* A text of its own. */
+} onnx_where_name_t;
+
 typedef struct onnx_where_t {
-    char *json; /* A text for each node of the function; NULL: there is no trace. */
-    char *end;
+    char *json;               /* NULL: there is no trace. */
+    onnx_where_name_t *names; /* Sorted; of equal ones the first record comes first. */
+    size_t name_count, name_capacity;
+    char device[64]; /* Of all nodes; "": they have none, or several. */
 } onnx_where_t;
 
 void gantry__onnx_where_init(onnx_where_t *self, gantry_function_t *function);

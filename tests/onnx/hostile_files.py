@@ -221,10 +221,10 @@ def with_external(dims=(2,), kind=1, **keys):
     return with_tensor(w.external("w", dims, kind, **keys))
 
 
-PLACE = "a path in the model's folder"
+PLACE = "a path to a file in the model's folder"
 case("location_missing", BAD, PLACE, with_external())
 for title, location in [("empty", ""), ("absolute", "/etc/passwd"), ("of_the_folder_above", "../w.bin"), ("of_a_folder", ".."),
-                        ("of_this_folder", "."), ("that_leaves_later", "a/../../w.bin"), ("with_dot", "./w.bin"),
+                        ("of_this_folder", "."), ("that_leaves_later", "a/../../w.bin"), ("that_ends_in_a_dot", "./w.bin/."),
                         ("with_two_slashes", "a//w.bin"), ("that_ends_in_a_slash", "w.bin/"), ("with_backslash", "a\\w.bin")]:
     case(f"location_{title}", BAD, PLACE, with_external(location=location))
 case("location_with_zero", BAD, "has a zero byte", with_external(location="w\0.bin"))
@@ -239,6 +239,10 @@ case("external_folder_is_a_symbolic_link", BAD, "a symbolic link", with_external
 case("external_file_has_hard_links", BAD, "more than one name", with_external(location="hard.bin"))
 case("external_data_beyond_the_file", BAD, "which has 8", with_external([3], location="w.bin"))
 case("external_offset_beyond_the_file", BAD, "8 bytes at byte 4 of 'w.bin', which has 8", with_external(location="w.bin", offset="4"))
+case("external_length_beyond_the_file", BAD, "12 bytes at byte 0 of 'w.bin', which has 8",
+     with_external(location="w.bin", length="12"))
+case("external_length_of_63_bits", BAD, "9223372036854775807 bytes at byte 0 of 'w.bin', which has 8",
+     with_external(location="w.bin", length=str((1 << 63) - 1)))
 case("external_offset_of_63_bits", BAD, "begin at byte", with_external(location="w.bin", offset=str((1 << 63) - 1)))
 case("external_offset_negative", BAD, "a decimal number", with_external(location="w.bin", offset="-4"))
 case("external_offset_of_20_digits", BAD, "a decimal number", with_external(location="w.bin", offset="9" * 20))

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A small ONNX model that asks for a large tensor, for a constant that doubles, or for a
- * loop without an end fails by a text, and takes no memory beyond the limit of the device. */
+ * loop without an end fails by a text, and takes no memory beyond the limit of the device.
+ * Promise: What a model computes of constants takes no more than 16 bytes for each byte of its
+ * tensors and 256 MiB; more is refused before it is computed.
+ * Promise: The time of a model's explanation grows as its nodes do. */
 #define _GNU_SOURCE
+
+#include <time.h>
 
 #include "test.h"
 
@@ -35,14 +40,15 @@ static onnx_wire_t begin_graph(void) {
     return graph;
 }
 
-static void expect_run_fails(onnx_wire_t graph, gantry_status_t status, const char *text) {
+static void expect_run_fails_on(gantry_runtime_t *runtime, onnx_wire_t graph,
+                                gantry_status_t status, const char *text) {
     onnx_wire_t wire = onnx_model(&graph, 17);
     gantry_onnx_model_t *model;
     const float one = 1;
-    if (gantry_onnx_model_load_bytes(limited, "small", wire.data, wire.size, NULL, &model) !=
+    if (gantry_onnx_model_load_bytes(runtime, "small", wire.data, wire.size, NULL, &model) !=
         GANTRY_OK)
         fail_msg("%s", gantry_last_message());
-    gantry_scope_t *scope = gantry_scope_begin(limited, NULL);
+    gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
     const gantry_tensor_t *y,
         *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1), &one, sizeof one);
     assert_int_equal(gantry_onnx_model_run(model, scope, &x, 1, &y, 1), status);
@@ -50,6 +56,10 @@ static void expect_run_fails(onnx_wire_t graph, gantry_status_t status, const ch
     (void)gantry_scope_end(scope);
     gantry_onnx_model_release(model);
     free(wire.data);
+}
+
+static void expect_run_fails(onnx_wire_t graph, gantry_status_t status, const char *text) {
+    expect_run_fails_on(limited, graph, status, text);
 }
 
 TEST(large_shapes_are_refused) {
@@ -87,6 +97,64 @@ TEST(tensors_that_double_are_refused) {
     expect_run_fails(doubles("w"), GANTRY_RESOURCE_EXHAUSTED, "67108864");
 }
 
+/* The device has more memory than what is computed of constants may take. */
+TEST(constants_that_grow_are_refused_before_they_are_computed) {
+    const gantry_runtime_options_t options = {
+        .struct_size = sizeof options, .backends = "cpu", .memory_limit_bytes = LIMIT_BYTES << 5};
+    gantry_runtime_t *large;
+    assert_int_equal(gantry_runtime_create(&options, &large), GANTRY_OK);
+    expect_run_fails_on(large, doubles("w"), GANTRY_RESOURCE_EXHAUSTED, "computed of constants");
+    onnx_wire_t graph = begin_graph();
+    float *row = calloc(20000, sizeof *row);
+    onnx_put_floats(&graph, "a", (const int64_t[]){20000, 1}, 2, row);
+    onnx_put_floats(&graph, "b", (const int64_t[]){1, 20000}, 2, row);
+    onnx_put_node(&graph, "Add", "a b", "c", NULL);
+    onnx_put_node(&graph, "Add", "c x", "y", NULL);
+    expect_run_fails_on(large, graph, GANTRY_RESOURCE_EXHAUSTED, "takes 1600000000 bytes more");
+    free(row);
+    graph = begin_graph();
+    const int64_t size = INT64_C(1) << 27;
+    onnx_put_tensor(&graph, ONNX_TENSOR, "n", ONNX_INT64, NULL, 0, &size, sizeof size);
+    onnx_put_node(&graph, "HannWindow", "n", "c", NULL);
+    onnx_put_node(&graph, "Add", "c x", "y", NULL);
+    expect_run_fails_on(large, graph, GANTRY_UNIMPLEMENTED, "a table of 134217728 elements");
+    gantry_runtime_release(large);
+}
+
+/* The host computes small results only: a column and a row that are known make a large sum. */
+TEST(large_results_of_known_values_are_made_on_the_device) {
+    onnx_wire_t graph = begin_graph(), attrs = {0};
+    static const int64_t shapes[2][2] = {{4096, 1}, {1, 4096}};
+    onnx_put_floats(&graph, "one", &(int64_t){1}, 1, &(float){1});
+    for (int i = 0; i < 2; ++i) {
+        onnx_put_ints(&graph, i ? "s" : "t", shapes[i], 2);
+        onnx_put_node(&graph, "Expand", i ? "one s" : "one t", i ? "row" : "column", NULL);
+    }
+    onnx_put_node(&graph, "Add", "column row", "sum", NULL);
+    onnx_put_attr_int(&attrs, "keepdims", 0);
+    onnx_put_node(&graph, "ReduceMax", "sum", "top", &attrs);
+    onnx_put_node(&graph, "Add", "top x", "y", NULL);
+    expect_run_fails(graph, GANTRY_RESOURCE_EXHAUSTED, "function small: Allocator");
+}
+
+/* Known sizes are refused in the trace; the steps do not run op by op. */
+TEST(loops_that_double_are_refused) {
+    onnx_wire_t graph = begin_graph(), body = {0}, attrs = {0}, concat = {0};
+    const int64_t steps = 62;
+    onnx_put_node(&body, "Identity", "c", "d", NULL);
+    onnx_put_attr_int(&concat, "axis", 0);
+    onnx_put_node(&body, "Concat", "v v", "e", &concat);
+    onnx_put_value(&body, ONNX_INPUT, "i", ONNX_INT64, "");
+    onnx_put_value(&body, ONNX_INPUT, "c", ONNX_BOOL, "");
+    onnx_put_value(&body, ONNX_INPUT, "v", ONNX_FLOAT, "?");
+    onnx_put_value(&body, ONNX_OUTPUT, "d", ONNX_BOOL, "");
+    onnx_put_value(&body, ONNX_OUTPUT, "e", ONNX_FLOAT, "?");
+    onnx_put_tensor(&graph, ONNX_TENSOR, "n", ONNX_INT64, NULL, 0, &steps, sizeof steps);
+    onnx_put_attr_graph(&attrs, "body", &body);
+    onnx_put_node(&graph, "Loop", "n - x", "y", &attrs);
+    expect_run_fails(graph, GANTRY_INVALID_ARGUMENT, "more than 2**63 - 1 bytes");
+}
+
 TEST(loops_without_an_end_are_refused) {
     onnx_wire_t graph = begin_graph(), body = {0}, attrs = {0};
     const int64_t steps = INT64_C(1) << 62;
@@ -101,6 +169,38 @@ TEST(loops_without_an_end_are_refused) {
     onnx_put_attr_graph(&attrs, "body", &body);
     onnx_put_node(&graph, "Loop", "n - x", "y", &attrs);
     expect_run_fails(graph, GANTRY_OUT_OF_RANGE, "most_steps");
+}
+
+#define CHAIN_NODES 20000
+
+/* 20,000 nodes take 0.2 s; with a search of all nodes for each they took more than 12 s. */
+TEST(explanations_of_many_nodes_are_quick) {
+    onnx_wire_t graph = begin_graph();
+    char before[16] = "x", name[16];
+    for (int i = 0; i < CHAIN_NODES; ++i) {
+        (void)snprintf(name, sizeof name, i == CHAIN_NODES - 1 ? "y" : "v%d", i);
+        onnx_put_node(&graph, "Relu", before, name, NULL);
+        memcpy(before, name, sizeof name);
+    }
+    onnx_wire_t wire = onnx_model(&graph, 17);
+    gantry_onnx_model_t *model;
+    const float one = 1;
+    assert_int_equal(
+        gantry_onnx_model_load_bytes(limited, "long", wire.data, wire.size, NULL, &model),
+        GANTRY_OK);
+    gantry_scope_t *scope = gantry_scope_begin(limited, NULL);
+    const gantry_tensor_t *y,
+        *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1), &one, sizeof one);
+    assert_int_equal(gantry_onnx_model_run(model, scope, &x, 1, &y, 1), GANTRY_OK);
+    size_t needed = 0;
+    const clock_t begin = clock();
+    assert_int_equal(gantry_onnx_model_explain(model, GANTRY_EXPLAIN_TEXT, NULL, 0, &needed),
+                     GANTRY_OK);
+    assert_true(clock() - begin < 5 * CLOCKS_PER_SEC);
+    assert_true(needed > CHAIN_NODES);
+    (void)gantry_scope_end(scope);
+    gantry_onnx_model_release(model);
+    free(wire.data);
 }
 
 int main(void) { return test_main_with(open_limited, close_limited, NULL, NULL); }

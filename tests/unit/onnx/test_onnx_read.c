@@ -234,6 +234,7 @@ TEST(external_data_are_mapped_or_read) {
     make_folder();
     for (int reads = 0; reads < 2; ++reads) {
         expect_external("w.bin", reads, false);
+        expect_external("././w.bin", reads, false);
         expect_external("link.bin", reads, true);
         expect_external("hard.bin", reads, true);
     }
