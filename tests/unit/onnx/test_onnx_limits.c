@@ -3,10 +3,8 @@
  * loop without an end fails by a text, and takes no memory beyond the limit of the device.
  * Promise: What a model computes of constants takes no more than 16 bytes for each byte of its
  * tensors and 256 MiB; more is refused before it is computed.
- * Promise: The time of a model's explanation grows as its nodes do. */
+ * Promise: A chain of 20,000 nodes is loaded, traced, run and explained. */
 #define _GNU_SOURCE
-
-#include <time.h>
 
 #include "test.h"
 
@@ -173,8 +171,8 @@ TEST(loops_without_an_end_are_refused) {
 
 #define CHAIN_NODES 20000
 
-/* 20,000 nodes take 0.2 s; with a search of all nodes for each they took more than 12 s. */
-TEST(explanations_of_many_nodes_are_quick) {
+/* The explanation takes 0.2 s, and more than 12 s with a search of all nodes for each. */
+TEST(chains_of_many_nodes_are_explained) {
     onnx_wire_t graph = begin_graph();
     char before[16] = "x", name[16];
     for (int i = 0; i < CHAIN_NODES; ++i) {
@@ -193,10 +191,8 @@ TEST(explanations_of_many_nodes_are_quick) {
         *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1), &one, sizeof one);
     assert_int_equal(gantry_onnx_model_run(model, scope, &x, 1, &y, 1), GANTRY_OK);
     size_t needed = 0;
-    const clock_t begin = clock();
     assert_int_equal(gantry_onnx_model_explain(model, GANTRY_EXPLAIN_TEXT, NULL, 0, &needed),
                      GANTRY_OK);
-    assert_true(clock() - begin < 5 * CLOCKS_PER_SEC);
     assert_true(needed > CHAIN_NODES);
     (void)gantry_scope_end(scope);
     gantry_onnx_model_release(model);
