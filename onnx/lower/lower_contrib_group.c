@@ -70,6 +70,20 @@ static gantry_status_t unpack_group(group_t *group) {
     return gantry_scope_status(call->scope);
 }
 
+/* The places of the first new rows: a place at which they would not fit into the room is an index
+ * outside of the table of places, which fails the run. */
+static gantry_status_t check_begin(group_t *group) {
+    gantry__onnx_call_t *call = group->call;
+    const int64_t count = group->room - group->queries + 1;
+    int64_t *places = gantry__onnx_scratch(call, (size_t)count, sizeof *places);
+    if (!places) return GANTRY_RESOURCE_EXHAUSTED;
+    for (int64_t i = 0; i < count; ++i) places[i] = i;
+    const gantry_tensor_t *table =
+        gantry__onnx_make_ints(call, GANTRY_INT64, places, (size_t)count);
+    group->begin = gantry_gather(call->scope, table, group->begin, 0);
+    return gantry_scope_status(call->scope);
+}
+
 /* Lengths and the room. A batch of one element has all keys, so that its places are known. */
 static gantry_status_t read_lengths_of(group_t *group) {
     gantry__onnx_call_t *call = group->call;
@@ -104,7 +118,7 @@ static gantry_status_t read_lengths_of(group_t *group) {
     group->begin = group->is_first ? gantry_zeros(scope, GANTRY_INT64, GANTRY_SHAPE(group->batch))
                                    : gantry_sub(scope, group->lengths,
                                                 gantry_scalar_i64(call->host, group->queries));
-    return gantry_scope_status(scope);
+    return group->is_first ? gantry_scope_status(scope) : check_begin(group);
 }
 
 /* Turns queries and keys by their places. */
