@@ -72,7 +72,7 @@ static gantry_status_t unpack_group(group_t *group) {
 
 /* The places of the first new rows: a place at which they would not fit into the room is an index
  * outside of the table of places, which fails the run. */
-static gantry_status_t check_begin(group_t *group) {
+static gantry_status_t check_new_places(group_t *group) {
     gantry__onnx_call_t *call = group->call;
     const int64_t count = group->room - group->queries + 1;
     int64_t *places = gantry__onnx_scratch(call, (size_t)count, sizeof *places);
@@ -118,7 +118,7 @@ static gantry_status_t read_lengths_of(group_t *group) {
     group->begin = group->is_first ? gantry_zeros(scope, GANTRY_INT64, GANTRY_SHAPE(group->batch))
                                    : gantry_sub(scope, group->lengths,
                                                 gantry_scalar_i64(call->host, group->queries));
-    return group->is_first ? gantry_scope_status(scope) : check_begin(group);
+    return group->is_first ? gantry_scope_status(scope) : check_new_places(group);
 }
 
 /* Turns queries and keys by their places. */
