@@ -60,4 +60,4 @@ fails 0 '' --all
 fails 0 '' --check
 grep -q '^if scripts/fetch-models; then$' "$source/scripts/demo" && grep -q 'echo "model left out"' "$source/scripts/demo" ||
     { echo "scripts/demo does not leave the models out"; exit 1; }
-echo "models fetched once; no network, wrong files and a wrong option are told"
+echo "models fetched once; no network, wrong files and a wrong option are reported"

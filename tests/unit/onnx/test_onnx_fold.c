@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: A BatchNormalization, and products and sums with constants, that alone read the result
- * of a convolution are folded into its filter and bias, and the explanation says so.
+/* Promise: A BatchNormalization, and products and sums with constants, are folded into the filter
+ * and the bias of a convolution whose only reader they are, and the explanation says so.
  * Promise: What another node or an output of the model reads, too, is not folded away. */
 #define _GNU_SOURCE
 

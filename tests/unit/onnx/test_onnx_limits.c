@@ -135,37 +135,35 @@ TEST(large_results_of_known_values_are_made_on_the_device) {
     expect_run_fails(graph, GANTRY_RESOURCE_EXHAUSTED, "function small: Allocator");
 }
 
+/* Adds y = Loop(x), of so many steps; the body's nodes make the condition d and the value e, of the
+ * condition c and the value v, whose shape is dims. */
+static void put_loop(onnx_wire_t *graph, onnx_wire_t *body, int64_t steps, const char *dims) {
+    onnx_wire_t attrs = {0};
+    onnx_put_value(body, ONNX_INPUT, "i", ONNX_INT64, "");
+    onnx_put_value(body, ONNX_INPUT, "c", ONNX_BOOL, "");
+    onnx_put_value(body, ONNX_INPUT, "v", ONNX_FLOAT, dims);
+    onnx_put_value(body, ONNX_OUTPUT, "d", ONNX_BOOL, "");
+    onnx_put_value(body, ONNX_OUTPUT, "e", ONNX_FLOAT, dims);
+    onnx_put_tensor(graph, ONNX_TENSOR, "n", ONNX_INT64, NULL, 0, &steps, sizeof steps);
+    onnx_put_attr_graph(&attrs, "body", body);
+    onnx_put_node(graph, "Loop", "n - x", "y", &attrs);
+}
+
 /* Known sizes are refused in the trace; the steps do not run op by op. */
 TEST(loops_that_double_are_refused) {
-    onnx_wire_t graph = begin_graph(), body = {0}, attrs = {0}, concat = {0};
-    const int64_t steps = 62;
+    onnx_wire_t graph = begin_graph(), body = {0}, concat = {0};
     onnx_put_node(&body, "Identity", "c", "d", NULL);
     onnx_put_attr_int(&concat, "axis", 0);
     onnx_put_node(&body, "Concat", "v v", "e", &concat);
-    onnx_put_value(&body, ONNX_INPUT, "i", ONNX_INT64, "");
-    onnx_put_value(&body, ONNX_INPUT, "c", ONNX_BOOL, "");
-    onnx_put_value(&body, ONNX_INPUT, "v", ONNX_FLOAT, "?");
-    onnx_put_value(&body, ONNX_OUTPUT, "d", ONNX_BOOL, "");
-    onnx_put_value(&body, ONNX_OUTPUT, "e", ONNX_FLOAT, "?");
-    onnx_put_tensor(&graph, ONNX_TENSOR, "n", ONNX_INT64, NULL, 0, &steps, sizeof steps);
-    onnx_put_attr_graph(&attrs, "body", &body);
-    onnx_put_node(&graph, "Loop", "n - x", "y", &attrs);
+    put_loop(&graph, &body, 62, "?");
     expect_run_fails(graph, GANTRY_INVALID_ARGUMENT, "more than 2**63 - 1 bytes");
 }
 
 TEST(loops_without_an_end_are_refused) {
-    onnx_wire_t graph = begin_graph(), body = {0}, attrs = {0};
-    const int64_t steps = INT64_C(1) << 62;
+    onnx_wire_t graph = begin_graph(), body = {0};
     onnx_put_node(&body, "Identity", "c", "d", NULL);
     onnx_put_node(&body, "Neg", "v", "e", NULL);
-    onnx_put_value(&body, ONNX_INPUT, "i", ONNX_INT64, "");
-    onnx_put_value(&body, ONNX_INPUT, "c", ONNX_BOOL, "");
-    onnx_put_value(&body, ONNX_INPUT, "v", ONNX_FLOAT, "1");
-    onnx_put_value(&body, ONNX_OUTPUT, "d", ONNX_BOOL, "");
-    onnx_put_value(&body, ONNX_OUTPUT, "e", ONNX_FLOAT, "1");
-    onnx_put_tensor(&graph, ONNX_TENSOR, "n", ONNX_INT64, NULL, 0, &steps, sizeof steps);
-    onnx_put_attr_graph(&attrs, "body", &body);
-    onnx_put_node(&graph, "Loop", "n - x", "y", &attrs);
+    put_loop(&graph, &body, INT64_C(1) << 62, "1");
     expect_run_fails(graph, GANTRY_OUT_OF_RANGE, "most_steps");
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The arguments of the calls of libgantry_onnx that null_calls.awk makes, beside those of
+/* The arguments of the calls of libgantry_onnx that null_calls.awk makes, and those of
  * null_calls.h: a model of y = x + x, x float32 [2], made anew for each call. */
 #ifndef GANTRY_TEST_ONNX_NULL_CALLS_H
 #define GANTRY_TEST_ONNX_NULL_CALLS_H
