@@ -61,6 +61,15 @@ static ort_status_t *describe_card(provider_factory_t *factory, const ort_pairs_
     return ort_memory_info_create(provider, (uint32_t)number, &factory->memories[number]);
 }
 
+/* Gives a device the memory of the card that was described last. */
+static ort_status_t *add_card_memory(const provider_factory_t *factory, ort_ep_device_t *device) {
+    const ort_ep_api_t *api = factory->provider->ep_api;
+    ort_status_t *failed =
+        api->EpDevice_AddAllocatorInfo(device, factory->memories[factory->hardware_count - 1]);
+    if (failed) api->ReleaseEpDevice(device);
+    return failed;
+}
+
 static ort_status_t *make_ort_device(provider_factory_t *factory, const ort_hardware_t *hardware,
                                      const char *name, const char *hardware_name,
                                      ort_ep_device_t **out_device) {
@@ -75,9 +84,7 @@ static ort_status_t *make_ort_device(provider_factory_t *factory, const ort_hard
     if (!failed)
         failed = provider->ep_api->CreateEpDevice(&factory->base, hardware ? hardware : made,
                                                   metadata, NULL, out_device);
-    if (!failed && made)
-        failed = provider->ep_api->EpDevice_AddAllocatorInfo(
-            *out_device, factory->memories[factory->hardware_count - 1]);
+    if (!failed && made) failed = add_card_memory(factory, *out_device);
     provider->api->ReleaseKeyValuePairs(metadata);
     return failed;
 }
