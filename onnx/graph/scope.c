@@ -350,6 +350,7 @@ gantry_status_t gantry__onnx_make_graph(gantry__onnx_build_t *build,
     graph->parent = outer ? outer->graph : NULL;
     GANTRY__TRY(gantry__onnx_grow_list(build->reader, &build->graphs, build->graph_count,
                                        &build->graph_capacity, sizeof *build->graphs));
+    graph->index = (uint32_t)build->graph_count;
     build->graphs[build->graph_count++] = graph;
     return fill_graph(build, &frame, message);
 }

@@ -69,8 +69,11 @@ gantry_status_t gantry__onnx_lower_qlinear_concat(gantry__onnx_call_t *call) {
     const gantry_tensor_t **parts = gantry__onnx_scratch(call, count, sizeof *parts);
     if (!parts) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < count; ++i) parts[i] = numbers_of(call, 2 + 3 * i);
-    const int32_t axis = (int32_t)gantry__onnx_attr_int(call, "axis", 0);
-    return give_rounded(call, 1, 0, gantry__onnx_concat(call, parts, count, axis));
+    GANTRY__TRY(gantry_scope_status(call->scope));
+    int64_t axis;
+    GANTRY__TRY(gantry__onnx_axis(call, gantry__onnx_attr_int(call, "axis", 0),
+                                  (uint32_t)gantry_tensor_shape(parts[0])->rank, &axis));
+    return give_rounded(call, 1, 0, gantry__onnx_concat(call, parts, count, (int32_t)axis));
 }
 
 /* Softmax of numbers along an axis; below operator set 13 over all dimensions from it on. */

@@ -13,6 +13,7 @@
 #include "onnx/lower/lower_quantize.h"
 #include "onnx/lower/parts.h"
 #include "onnx/lower/run.h"
+#include "onnx/lower/window.h"
 
 /* Sums of so many products of bytes are below 2^31. */
 #define MOST_SUMMED INT64_C(32768)
@@ -165,6 +166,7 @@ static gantry_status_t join_conv(gantry__onnx_call_t *call, bool *out_done) {
         return GANTRY_OK;
     *out_done = true;
     const gantry_tensor_t *sum = NULL;
+    GANTRY__TRY(gantry__onnx_check_bias(call, 2, shape->dims[0]));
     GANTRY__TRY(
         gantry__onnx_convolve_integers(call, x.x, 1, make_bytes_filter, x.zero, filter.zero, &sum));
     return give_sum(call, sum, x.scale,

@@ -87,25 +87,32 @@ static double product_of_ints(tensor *x) {
     return product;
 }
 
+/* The numbers from input 0 to input 1. */
+static double elements_between(const gantry__onnx_call_t *call) {
+    int64_t ends[2] = {0, 0};
+    for (int i = 0; i < 2; ++i) {
+        if (gantry_tensor_dtype(call->inputs[i]) == GANTRY_INT64)
+            (void)gantry_tensor_read(call->inputs[i], &ends[i], sizeof *ends);
+    }
+    return (double)ends[1] - (double)ends[0];
+}
+
+/* Elements of the result, where the row says how many there are. */
+static double elements_of_extent(const gantry__onnx_call_t *call) {
+    switch (call->row->extent) {
+        case GANTRY__ONNX_FILLS: return product_of_ints(call->inputs[0]);
+        case GANTRY__ONNX_EXPANDS: return product_of_ints(call->inputs[1]);
+        case GANTRY__ONNX_REPEATS:
+            return product_of_ints(call->inputs[1]) *
+                   (double)gantry_tensor_elements(call->inputs[0]);
+        case GANTRY__ONNX_COUNTS: return elements_between(call);
+        default: return 0;
+    }
+}
+
 /* Whether a node of known inputs makes much of little: then the scope of the other nodes has it. */
 static bool grows_much(const gantry__onnx_call_t *call) {
-    const char *op = call->node->op;
-    double elements = 0;
-    if (strcmp(op, "ConstantOfShape") == 0) {
-        elements = product_of_ints(call->inputs[0]);
-    } else if (strcmp(op, "Expand") == 0) {
-        elements = product_of_ints(call->inputs[1]);
-    } else if (strcmp(op, "Tile") == 0) {
-        elements =
-            product_of_ints(call->inputs[1]) * (double)gantry_tensor_elements(call->inputs[0]);
-    } else if (strcmp(op, "Range") == 0) {
-        int64_t ends[2] = {0, 0};
-        for (int i = 0; i < 2; ++i) {
-            if (gantry_tensor_dtype(call->inputs[i]) == GANTRY_INT64)
-                (void)gantry_tensor_read(call->inputs[i], &ends[i], sizeof *ends);
-        }
-        elements = (double)ends[1] - (double)ends[0];
-    }
+    double elements = elements_of_extent(call);
     for (size_t i = 0; i < call->input_count; ++i) {
         if (call->inputs[i] && gantry_tensor_elements(call->inputs[i]) > elements)
             elements = (double)gantry_tensor_elements(call->inputs[i]);
