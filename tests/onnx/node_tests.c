@@ -8,12 +8,13 @@
  * Promise (onnx.moves.*): Random nodes that move, choose, pool and multiply, of operator sets 7 to
  * 28, give the outputs of ONNX Runtime, and sizes beyond all bounds are refused.
  *
- *     node_tests FOLDER [--device cpu:0] [--only TEXT] [--refused FILE] [--quiet]
+ *     node_tests FOLDER [--device cpu:0] [--only TEXT] [--refused FILE] [--quiet] [--eager]
  *
  * FOLDER is one of scripts/make-onnx-cases. One line a case: ok; REFUSED, with the reason; LEFT
  * OUT, of which the test has no inputs; WRONG, with the difference; CRASHED. The cases run in a
  * child process; after a crash another one goes on with the next case. With --refused a case that
- * is refused must be in the file, "NAME: REASON" a line, and a case of the file must be refused. */
+ * is refused must be in the file, "NAME: REASON" a line, and a case of the file must be refused.
+ * With --eager models run op by op. */
 #define _DEFAULT_SOURCE
 
 #include <dirent.h>
@@ -46,7 +47,7 @@ typedef struct counts_t {
 
 typedef struct run_t {
     const char *folder, *device, *only, *refused;
-    bool is_quiet;
+    bool is_quiet, is_eager;
     char *list; /* The file of refusals, with a line end first; NULL: none. */
     struct dirent **names;
     size_t name_count;
@@ -128,7 +129,10 @@ static verdict_t judge(const run_t *run, const node_case_t *node, char *why) {
         (void)snprintf(why, WHY_BYTES, "%s", node->left_out);
         return NODE_LEFT_OUT;
     }
-    if (gantry_onnx_model_load(run->runtime, node->model, NULL, &model) != GANTRY_OK) {
+    const gantry_function_options_t function = {.struct_size = sizeof function,
+                                                .runs_eagerly = run->is_eager};
+    const gantry_onnx_options_t options = {.struct_size = sizeof options, .function = &function};
+    if (gantry_onnx_model_load(run->runtime, node->model, &options, &model) != GANTRY_OK) {
         (void)snprintf(why, WHY_BYTES, "%s", gantry_last_message());
         return NODE_REFUSED;
     }
@@ -264,6 +268,8 @@ static void parse_words(run_t *run, int count, char **words) {
             *value = words[++i];
         else if (strcmp(words[i], "--quiet") == 0)
             run->is_quiet = true;
+        else if (strcmp(words[i], "--eager") == 0)
+            run->is_eager = true;
         else if (!run->folder && words[i][0] != '-')
             run->folder = words[i];
         else
@@ -272,7 +278,8 @@ static void parse_words(run_t *run, int count, char **words) {
     if (run->folder && *run->folder) return;
     (void)fprintf(
         stderr,
-        "usage: node_tests FOLDER [--device NAME] [--only PATTERN] [--refused FILE] [--quiet]\n");
+        "usage: node_tests FOLDER [--device NAME] [--only PATTERN] [--refused FILE] [--quiet] "
+        "[--eager]\n");
     exit(2);
 }
 
