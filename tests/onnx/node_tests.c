@@ -74,6 +74,13 @@ static bool give_inputs(const node_case_t *node, const gantry_onnx_model_t *mode
     return true;
 }
 
+/* Whether all outputs are made: a device says then what failed in the run. */
+static bool outputs_are_made(const gantry_tensor_t *const *outputs, size_t count) {
+    for (size_t i = 0; i < count; ++i)
+        if (gantry_tensor_wait(outputs[i]) != GANTRY_OK) return false;
+    return true;
+}
+
 static verdict_t run_in_scope(const node_case_t *node, gantry_onnx_model_t *model,
                               gantry_scope_t *scope, char *why) {
     const gantry_tensor_t *inputs[NODE_MOST_ARRAYS], *outputs[NODE_MOST_ARRAYS];
@@ -85,7 +92,8 @@ static verdict_t run_in_scope(const node_case_t *node, gantry_onnx_model_t *mode
     }
     if (!give_inputs(node, model, scope, inputs, count) ||
         gantry_onnx_model_run(model, scope, inputs, count, outputs, node->output_count) !=
-            GANTRY_OK) {
+            GANTRY_OK ||
+        !outputs_are_made(outputs, node->output_count)) {
         const char *text = gantry_scope_message(scope);
         (void)snprintf(why, WHY_BYTES, "%s", text && *text ? text : gantry_last_message());
         return NODE_REFUSED;
