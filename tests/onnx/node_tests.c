@@ -8,13 +8,14 @@
  * Promise (onnx.moves.*): Random nodes that move, choose, pool and multiply, of operator sets 7 to
  * 28, give the outputs of ONNX Runtime, and sizes beyond all bounds are refused.
  *
- *     node_tests FOLDER [--device cpu:0] [--only TEXT] [--refused FILE] [--quiet]
+ *     node_tests FOLDER [--device cpu:0] [--only TEXT] [--refused FILE] [--quiet] [--eager]
  *
  * FOLDER is one of scripts/make-onnx-cases. One line a case: ok; REFUSED, with the reason; LEFT
  * OUT, of which the test has no inputs; WRONG, with the difference; CRASHED. The cases run in a
  * child process; after a crash another one goes on with the next case. With --refused a case that
  * is refused must be in the file, "NAME: REASON" a line, its message must have the reason, and a
- * case of the file must be refused. */
+ * case of the file must be refused. With --eager models run op by
+ * op. */
 #define _DEFAULT_SOURCE
 
 #include <dirent.h>
@@ -48,7 +49,7 @@ typedef struct counts_t {
 
 typedef struct run_t {
     const char *folder, *device, *only, *refused;
-    bool is_quiet;
+    bool is_quiet, is_eager;
     char *list; /* The file of refusals, with a line end first; NULL: none. */
     struct dirent **names;
     size_t name_count;
@@ -75,6 +76,13 @@ static bool give_inputs(const node_case_t *node, const gantry_onnx_model_t *mode
     return true;
 }
 
+/* Whether all outputs are made: a device says then what failed in the run. */
+static bool outputs_are_made(const gantry_tensor_t *const *outputs, size_t count) {
+    for (size_t i = 0; i < count; ++i)
+        if (gantry_tensor_wait(outputs[i]) != GANTRY_OK) return false;
+    return true;
+}
+
 static verdict_t run_in_scope(const node_case_t *node, gantry_onnx_model_t *model,
                               gantry_scope_t *scope, char *why) {
     const gantry_tensor_t *inputs[NODE_MOST_ARRAYS], *outputs[NODE_MOST_ARRAYS];
@@ -86,7 +94,8 @@ static verdict_t run_in_scope(const node_case_t *node, gantry_onnx_model_t *mode
     }
     if (!give_inputs(node, model, scope, inputs, count) ||
         gantry_onnx_model_run(model, scope, inputs, count, outputs, node->output_count) !=
-            GANTRY_OK) {
+            GANTRY_OK ||
+        !outputs_are_made(outputs, node->output_count)) {
         const char *text = gantry_scope_message(scope);
         (void)snprintf(why, WHY_BYTES, "%s", text && *text ? text : gantry_last_message());
         return NODE_REFUSED;
@@ -130,7 +139,10 @@ static verdict_t judge(const run_t *run, const node_case_t *node, char *why) {
         (void)snprintf(why, WHY_BYTES, "%s", node->left_out);
         return NODE_LEFT_OUT;
     }
-    if (gantry_onnx_model_load(run->runtime, node->model, NULL, &model) != GANTRY_OK) {
+    const gantry_function_options_t function = {.struct_size = sizeof function,
+                                                .runs_eagerly = run->is_eager};
+    const gantry_onnx_options_t options = {.struct_size = sizeof options, .function = &function};
+    if (gantry_onnx_model_load(run->runtime, node->model, &options, &model) != GANTRY_OK) {
         (void)snprintf(why, WHY_BYTES, "%s", gantry_last_message());
         return NODE_REFUSED;
     }
@@ -284,6 +296,8 @@ static void parse_words(run_t *run, int count, char **words) {
             *value = words[++i];
         else if (strcmp(words[i], "--quiet") == 0)
             run->is_quiet = true;
+        else if (strcmp(words[i], "--eager") == 0)
+            run->is_eager = true;
         else if (!run->folder && words[i][0] != '-')
             run->folder = words[i];
         else
@@ -292,7 +306,8 @@ static void parse_words(run_t *run, int count, char **words) {
     if (run->folder && *run->folder) return;
     (void)fprintf(
         stderr,
-        "usage: node_tests FOLDER [--device NAME] [--only PATTERN] [--refused FILE] [--quiet]\n");
+        "usage: node_tests FOLDER [--device NAME] [--only PATTERN] [--refused FILE] [--quiet] "
+        "[--eager]\n");
     exit(2);
 }
 
