@@ -88,6 +88,7 @@ gantry_status_t gantry__onnx_check_folding(const gantry__onnx_call_t *call) {
     if (bytes <= room) return GANTRY_OK;
     char node[512];
     gantry__onnx_describe_node(call->node, node, sizeof node);
+    call->run->is_too_large = true;
     return gantry__fail(GANTRY_RESOURCE_EXHAUSTED,
                         "%s: %s: what is computed of constants takes %.0f bytes more; %.0f are "
                         "left of 16 for each byte of the model's tensors and 256 MiB",
