@@ -5,9 +5,13 @@
  * too, and with sessions of a second registration; after the end, a device makes no session.
  * Promise (onnxruntime.*): An unknown option, an absent device and a report that cannot be
  * written are refused when a session is made, with what is accepted.
+ * Promise (onnxruntime.memory*): A chain of runs on values of a device copies nothing to the host;
+ * values go between devices, runtimes and the host, also when their session and registration ended.
+ * Promise (onnxruntime.memory*): Memory that nobody wrote, memory that was freed and memory of
+ * others that is not adopted are refused by a text, and are never read.
  * Promise: An ONNX Runtime that is too old gets a status that names both versions.
  *
- *     stand_in LIBRARY
+ *     stand_in LIBRARY [GPUS]     GPUS: how many must be there
  *
  * A stand-in for ONNX Runtime: tables of the interface over one small graph, y = -(relu(x) + w) and
  * z = text(y), of which it runs nothing itself. Slots that the provider does not call are NULL, so
@@ -110,8 +114,16 @@ static ort_status_t *session_entries(const ort_session_options_t *options, ort_p
 struct ort_hardware_t {
     int type;
 };
+struct ort_memory_device_t {
+    int type, memory_type;
+    uint32_t vendor, id;
+};
+struct ort_memory_info_t {
+    ort_memory_device_t device;
+};
 struct ort_ep_device_t {
     ort_pairs_t metadata;
+    const ort_memory_info_t *memory;
 };
 
 static int hardware_type(const ort_hardware_t *hardware) { return hardware->type; }
@@ -332,14 +344,35 @@ static ort_status_t *bytes_of(const ort_value_t *value, size_t *out) {
     for (size_t i = 0; i < value->info.rank; ++i) *out *= (size_t)value->info.dims[i];
     return NULL;
 }
+static ort_status_t *type_and_dims(const ort_value_t *value, int *out_type,
+                                   const int64_t **out_dims, size_t *out_rank) {
+    *out_type = value->info.type;
+    *out_dims = value->info.dims;
+    *out_rank = value->info.rank;
+    return NULL;
+}
+
+/* Values that are not in the host's memory. */
+typedef struct located_t {
+    const ort_value_t *value;
+    void *address;
+    ort_memory_device_t device;
+} located_t;
+static located_t located[16];
+
+static const located_t *location_of(const ort_value_t *value) {
+    for (size_t i = 0; i < sizeof located / sizeof *located; ++i)
+        if (located[i].value == value) return &located[i];
+    return NULL;
+}
 static ort_status_t *data_of(const ort_value_t *value, const void **out) {
-    *out = value->data;
+    const located_t *at = location_of(value);
+    *out = at ? at->address : value->data;
     return NULL;
 }
-static ort_status_t *data_to_write(ort_value_t *value, void **out) {
-    *out = value->data;
-    return NULL;
-}
+/* Of outputs; NULL: they are in the host's memory. */
+static ort_allocator_t *output_allocator;
+static void locate_value(const ort_value_t *value, ort_allocator_t *allocator);
 
 /* ---- a run ---- */
 
@@ -357,6 +390,7 @@ static ort_status_t *context_output(ort_kernel_context_t *context, size_t i, con
                                     size_t count, ort_value_t **out) {
     MUST(i == 0 && count == 2);
     context->output.info = (ort_tensor_info_t){1, 2, {dims[0], dims[1]}};
+    if (output_allocator) locate_value(&context->output, output_allocator);
     *out = &context->output;
     return NULL;
 }
@@ -383,7 +417,16 @@ static ort_status_t *fuse(ort_support_t *support, const ort_node_t *const *membe
 
 /* ---- tables ---- */
 
+#include "memory_tables.inc"
+
 static const ort_ep_api_t ep_api = {.CreateEpDevice = make_device,
+                                    .EpDevice_AddAllocatorInfo = add_memory,
+                                    .MemoryInfo_GetMemoryDevice = device_of_memory,
+                                    .Value_GetMemoryDevice = device_of_value,
+                                    .MemoryDevice_GetDeviceType = memory_device_type,
+                                    .MemoryDevice_GetMemoryType = memory_device_kind,
+                                    .MemoryDevice_GetVendorId = memory_device_vendor,
+                                    .MemoryDevice_GetDeviceId = memory_device_id,
                                     .AddNodesToFuse = fuse,
                                     .CreateHardwareDevice = make_hardware,
                                     .ReleaseHardwareDevice = drop_hardware};
@@ -435,7 +478,9 @@ static const ort_api_t api = {.CreateStatus = make_status,
                               .ReleaseTensorTypeAndShapeInfo = drop_info,
                               .GetTensorSizeInBytes = bytes_of,
                               .GetTensorData = data_of,
-                              .GetTensorMutableData = data_to_write,
+                              .GetTensorElementTypeAndShapeDataReference = type_and_dims,
+                              .CreateMemoryInfo_V2 = make_memory,
+                              .ReleaseMemoryInfo = drop_memory,
                               .KernelContext_GetInput = context_input,
                               .KernelContext_GetOutput = context_output};
 
@@ -603,8 +648,10 @@ static void outlives_the_registration(void) {
     MUST(live == 0);
 }
 
+#include "memory_tests.inc"
+
 int main(int count, char **arguments) {
-    if (count != 2) return 2;
+    if (count < 2 || count > 3) return 2;
     void *library = dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL);
     if (!library) return fprintf(stderr, "%s\n", dlerror()), 1;
     void *symbols[] = {dlsym(library, "CreateEpFactories"), dlsym(library, "ReleaseEpFactory")};
@@ -614,6 +661,7 @@ int main(int count, char **arguments) {
     refuses_old_versions();
     serves_a_session();
     outlives_the_registration();
+    serves_memory(count == 3 ? strtoul(arguments[2], NULL, 10) : 0);
     (void)dlclose(library);
     (void)printf("ok\n");
     return 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A fused group of nodes: a model of libgantry_onnx, with inputs and outputs in host memory. */
+/* A fused group of nodes: a model of libgantry_onnx. Its inputs and outputs are where ONNX Runtime
+ * has them: on a GPU in memory of memory.c, on the CPU in the host's memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,97 +13,55 @@ typedef struct fused_t {
     ort_compute_t base; /* must be first */
     ort_provider_t *provider;
     char *device;
-    ort_bytes_t bytes; /* the model uses them */
+    const gantry_logical_device_t *logical; /* of this name */
+    ort_bytes_t bytes;                      /* the model uses them */
     gantry_onnx_model_t *model;
     size_t input_count, output_count;
 } fused_t;
 
 /* ---- a run ---- */
 
-gantry_dtype_t ort_dtype_of(int type) {
-    static const gantry_dtype_t dtypes[] = {
-        [1] = GANTRY_FLOAT32,  [2] = GANTRY_UINT8,    [3] = GANTRY_INT8,    [4] = GANTRY_UINT16,
-        [5] = GANTRY_INT16,    [6] = GANTRY_INT32,    [7] = GANTRY_INT64,   [9] = GANTRY_BOOL,
-        [10] = GANTRY_FLOAT16, [11] = GANTRY_FLOAT64, [12] = GANTRY_UINT32, [13] = GANTRY_UINT64,
-        [16] = GANTRY_BFLOAT16};
-    return type >= 0 && type <= 16 ? dtypes[type] : GANTRY_DTYPE_NONE;
-}
-
-static ort_status_t *read_ort_shape(const fused_t *fused, const ort_value_t *value, size_t i,
-                                    gantry_dtype_t *out_dtype, gantry_shape_t *out_shape) {
-    const ort_api_t *api = fused->provider->api;
-    ort_tensor_info_t *info;
-    size_t rank = 0;
-    int type = 0;
-    *out_shape = (gantry_shape_t){0};
-    ORT_TRY(api->GetTensorTypeAndShape(value, &info));
-    ort_status_t *failed = api->GetTensorElementType(info, &type);
-    if (!failed) failed = api->GetDimensionsCount(info, &rank);
-    if (!failed && rank > GANTRY_MAX_RANK)
-        failed = ort_fail(
-            fused->provider, ORT_INVALID_ARGUMENT,
-            "Gantry: InvalidArgument: input %zu has %zu dimensions; at most %d are accepted", i,
-            rank, GANTRY_MAX_RANK);
-    if (!failed) failed = api->GetDimensions(info, out_shape->dims, rank);
-    api->ReleaseTensorTypeAndShapeInfo(info);
-    out_shape->rank = (int32_t)rank;
-    *out_dtype = ort_dtype_of(type);
-    return failed;
-}
-
-/* Failures of Gantry stay in the scope. */
-static ort_status_t *tensor_of_ort(const fused_t *fused, gantry_scope_t *scope,
-                                   ort_kernel_context_t *context, size_t i,
-                                   const gantry_tensor_t **out_tensor) {
-    const ort_api_t *api = fused->provider->api;
+static ort_status_t *take_ort_input(const fused_t *fused, gantry_scope_t *scope,
+                                    ort_kernel_context_t *context, size_t i,
+                                    const gantry_tensor_t **out_tensor, bool *out_is_foreign) {
     const ort_value_t *value = NULL;
-    gantry_dtype_t dtype;
-    gantry_shape_t shape;
-    const void *data = NULL;
-    size_t size;
-    *out_tensor = NULL;
-    ORT_TRY(api->KernelContext_GetInput(context, i, &value));
+    ort_content_t content;
+    ORT_TRY(fused->provider->api->KernelContext_GetInput(context, i, &value));
     if (!value) return NULL;
-    ORT_TRY(read_ort_shape(fused, value, i, &dtype, &shape));
-    ORT_TRY(api->GetTensorSizeInBytes(value, &size));
-    if (size > 0) ORT_TRY(api->GetTensorData(value, &data));
-    *out_tensor = gantry_constant(scope, dtype, shape, data ? data : "", size);
-    return NULL;
+    ORT_TRY(ort_describe_value(fused->provider, "input", i, value, &content));
+    if (content.place == ORT_FOREIGN) *out_is_foreign = true;
+    return ort_tensor_of_value(fused->provider, scope, fused->logical, &content, out_tensor);
 }
 
-static ort_status_t *give_output(const fused_t *fused, ort_kernel_context_t *context, size_t i,
-                                 const gantry_tensor_t *tensor) {
-    const ort_api_t *api = fused->provider->api;
+static ort_status_t *give_ort_output(const fused_t *fused, ort_kernel_context_t *context, size_t i,
+                                     const gantry_tensor_t *tensor) {
     const gantry_shape_t *shape = gantry_tensor_shape(tensor);
-    const size_t bytes = gantry_tensor_bytes(tensor);
     ort_value_t *value = NULL;
-    size_t room;
-    void *data;
-    ORT_TRY(api->KernelContext_GetOutput(context, i, shape->dims, (size_t)shape->rank, &value));
-    if (bytes == 0 || !value) return NULL;
-    ORT_TRY(api->GetTensorSizeInBytes(value, &room));
-    if (room != bytes) /* ONNX Runtime makes it of the type that it has inferred */
-        return ort_fail(fused->provider, ORT_RUNTIME_EXCEPTION,
-                        "Gantry: output %zu has %zu bytes of %s; ONNX Runtime has room for %zu", i,
-                        bytes, gantry_dtype_name(gantry_tensor_dtype(tensor)), room);
-    ORT_TRY(api->GetTensorMutableData(value, &data));
-    const gantry_status_t status = gantry_tensor_read(tensor, data, bytes);
-    if (status == GANTRY_OK) return NULL;
-    return ort_fail_as(fused->provider, status, gantry_last_message());
+    ort_content_t content;
+    ORT_TRY(fused->provider->api->KernelContext_GetOutput(context, i, shape->dims,
+                                                          (size_t)shape->rank, &value));
+    if (!value) return NULL;
+    ORT_TRY(ort_describe_value(fused->provider, "output", i, value, &content));
+    return ort_store_tensor(fused->provider, &content, tensor);
 }
 
+/* Failures of Gantry with inputs stay in the scope until the model runs. An output on a device is
+ * not waited for; foreign memory is the program's again when this returns. */
 static ort_status_t *run_in_scope(const fused_t *fused, gantry_scope_t *scope,
                                   ort_kernel_context_t *context, const gantry_tensor_t **inputs,
                                   const gantry_tensor_t **outputs) {
+    bool is_foreign = false;
     for (size_t i = 0; i < fused->input_count; ++i)
-        ORT_TRY(tensor_of_ort(fused, scope, context, i, &inputs[i]));
-    const gantry_status_t status = gantry_onnx_model_run(
-        fused->model, scope, inputs, fused->input_count, outputs, fused->output_count);
+        ORT_TRY(take_ort_input(fused, scope, context, i, &inputs[i], &is_foreign));
+    gantry_status_t status = gantry_onnx_model_run(fused->model, scope, inputs, fused->input_count,
+                                                   outputs, fused->output_count);
     if (status != GANTRY_OK)
         return ort_fail_as(fused->provider, status, gantry_scope_message(scope));
     for (size_t i = 0; i < fused->output_count; ++i)
-        ORT_TRY(give_output(fused, context, i, outputs[i]));
-    return NULL;
+        ORT_TRY(give_ort_output(fused, context, i, outputs[i]));
+    if (!is_foreign) return NULL;
+    status = gantry_runtime_synchronize(fused->provider->runtime);
+    return status == GANTRY_OK ? NULL : ort_fail_as(fused->provider, status, gantry_last_message());
 }
 
 static ort_status_t *fused_run(ort_compute_t *self, void *state, ort_kernel_context_t *context) {
@@ -111,7 +70,7 @@ static ort_status_t *fused_run(ort_compute_t *self, void *state, ort_kernel_cont
     const size_t count = fused->input_count + fused->output_count;
     (void)state;
     if (count > FEW_VALUES) values = calloc(count, sizeof *values);
-    gantry_scope_t *scope = gantry_scope_begin(fused->provider->runtime, fused->device);
+    gantry_scope_t *scope = gantry_scope_begin_on(fused->provider->runtime, fused->logical);
     ort_status_t *failed = NULL;
     if (!values || !scope)
         failed = ort_out_of_memory(fused->provider);
@@ -191,8 +150,9 @@ ort_status_t *ort_compute_create(ort_provider_t *provider, const char *device,
                                   .ReleaseState = fused_end};
     fused->provider = ort_provider_retain(provider);
     fused->device = strdup(device);
-    ort_status_t *failed =
-        fused->device ? compile_fused(fused, graph, node) : ort_out_of_memory(provider);
+    ort_status_t *failed = fused->device ? ort_find_device(provider, device, &fused->logical)
+                                         : ort_out_of_memory(provider);
+    if (!failed) failed = compile_fused(fused, graph, node);
     if (failed)
         ort_compute_release(&fused->base);
     else

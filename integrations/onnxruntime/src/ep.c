@@ -53,6 +53,13 @@ static ort_status_t *session_is_concurrent(ort_ep_t *self, bool *out_is) {
     return NULL;
 }
 
+/* Memory of the session's runtime and device. */
+static ort_status_t *session_allocator(ort_ep_t *self, const ort_memory_info_t *memory,
+                                       ort_allocator_t **out_allocator) {
+    const session_t *session = (const session_t *)self;
+    return ort_allocator_create(session->provider, session->device, memory, out_allocator);
+}
+
 /* ---- options ---- */
 
 static ort_status_t *keep_text(const session_t *session, char **place, const char *text) {
@@ -125,9 +132,7 @@ static ort_status_t *take_own_runtime(session_t *session) {
 /* A device that is not there is refused now: under soft placement a run would go elsewhere. */
 static ort_status_t *find_ort_device(session_t *session) {
     const gantry_logical_device_t *device;
-    const gantry_status_t status =
-        gantry_find_logical_device(session->provider->runtime, session->device, &device);
-    if (status != GANTRY_OK) return ort_fail_as(session->provider, status, gantry_last_message());
+    ORT_TRY(ort_find_device(session->provider, session->device, &device));
     return keep_text(session, &session->device, gantry_logical_device_name(device));
 }
 
@@ -141,6 +146,7 @@ ort_status_t *ort_ep_create(ort_provider_t *provider, const char *device,
                                .GetCapability = session_claim,
                                .Compile = session_compile,
                                .ReleaseNodeComputeInfos = session_forget,
+                               .CreateAllocator = session_allocator,
                                .IsConcurrentRunSupported = session_is_concurrent};
     session->provider = ort_provider_retain(provider);
     session->logger = logger;

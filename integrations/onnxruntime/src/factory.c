@@ -13,7 +13,6 @@
 
 #include "provider.h"
 
-#define VENDOR_ID 0x10000u
 #define DEVICE_KEY "gantry_device"
 
 /* The provider in a process. */
@@ -23,8 +22,9 @@ typedef struct provider_factory_t {
     ort_provider_t *provider;
     atomic_size_t uses; /* the registration and the sessions */
     atomic_bool is_over;
-    struct provider_factory_t *next;            /* of those that are over */
-    ort_hardware_t *hardware[ORT_MOST_DEVICES]; /* those that it described */
+    struct provider_factory_t *next;               /* of those that are over */
+    ort_hardware_t *hardware[ORT_MOST_DEVICES];    /* those that it described */
+    ort_memory_info_t *memories[ORT_MOST_DEVICES]; /* theirs */
     size_t hardware_count;
 } provider_factory_t;
 
@@ -40,7 +40,7 @@ static const char *factory_vendor(const ort_factory_t *self) {
 
 static uint32_t factory_vendor_id(const ort_factory_t *self) {
     (void)self;
-    return VENDOR_ID;
+    return ORT_VENDOR_ID;
 }
 
 static const char *factory_version(const ort_factory_t *self) {
@@ -49,6 +49,17 @@ static const char *factory_version(const ort_factory_t *self) {
 }
 
 /* ---- devices ---- */
+
+/* Describes a card and its memory, which sessions use until they end. */
+static ort_status_t *describe_card(provider_factory_t *factory, const ort_pairs_t *metadata,
+                                   ort_hardware_t **out_hardware) {
+    const ort_provider_t *provider = factory->provider;
+    const size_t number = factory->hardware_count;
+    ORT_TRY(provider->ep_api->CreateHardwareDevice(ORT_DEVICE_GPU, ORT_VENDOR_ID, (uint32_t)number,
+                                                   "Gantry", metadata, out_hardware));
+    factory->hardware[factory->hardware_count++] = *out_hardware;
+    return ort_memory_info_create(provider, (uint32_t)number, &factory->memories[number]);
+}
 
 static ort_status_t *make_ort_device(provider_factory_t *factory, const ort_hardware_t *hardware,
                                      const char *name, const char *hardware_name,
@@ -60,15 +71,13 @@ static ort_status_t *make_ort_device(provider_factory_t *factory, const ort_hard
     provider->api->CreateKeyValuePairs(&metadata);
     provider->api->AddKeyValuePair(metadata, DEVICE_KEY, name);
     provider->api->AddKeyValuePair(metadata, "name", hardware_name);
-    if (!hardware) {
-        failed = provider->ep_api->CreateHardwareDevice(ORT_DEVICE_GPU, VENDOR_ID,
-                                                        (uint32_t)factory->hardware_count, "Gantry",
-                                                        metadata, &made);
-        if (!failed) factory->hardware[factory->hardware_count++] = made;
-    }
+    if (!hardware) failed = describe_card(factory, metadata, &made);
     if (!failed)
         failed = provider->ep_api->CreateEpDevice(&factory->base, hardware ? hardware : made,
                                                   metadata, NULL, out_device);
+    if (!failed && made)
+        failed = provider->ep_api->EpDevice_AddAllocatorInfo(
+            *out_device, factory->memories[factory->hardware_count - 1]);
     provider->api->ReleaseKeyValuePairs(metadata);
     return failed;
 }
@@ -113,10 +122,19 @@ static ort_status_t *factory_devices(ort_factory_t *self, const ort_hardware_t *
 
 /* ---- sessions ---- */
 
+static ort_status_t *refuse_ended(const provider_factory_t *factory) {
+    return factory->api->CreateStatus(
+        ORT_INVALID_ARGUMENT,
+        "Gantry: the registration that this device is from has ended; "
+        "devices of a new registration are accepted");
+}
+
 static void drop_factory(provider_factory_t *factory) {
     if (atomic_fetch_sub(&factory->uses, 1) != 1) return;
-    for (size_t i = 0; i < factory->hardware_count; ++i)
+    for (size_t i = 0; i < factory->hardware_count; ++i) {
         factory->provider->ep_api->ReleaseHardwareDevice(factory->hardware[i]);
+        if (factory->memories[i]) factory->api->ReleaseMemoryInfo(factory->memories[i]);
+    }
     ort_provider_release(factory->provider);
 }
 
@@ -127,11 +145,7 @@ static ort_status_t *factory_begin(ort_factory_t *self, const ort_hardware_t *co
     provider_factory_t *factory = (provider_factory_t *)self;
     (void)hardware;
     *out_ep = NULL;
-    if (atomic_load(&factory->is_over))
-        return factory->api->CreateStatus(
-            ORT_INVALID_ARGUMENT,
-            "Gantry: the registration that this device is from has ended; "
-            "devices of a new registration are accepted");
+    if (atomic_load(&factory->is_over)) return refuse_ended(factory);
     const char *device =
         count > 0 && metadata[0] ? factory->api->GetKeyValue(metadata[0], DEVICE_KEY) : NULL;
     ORT_TRY(ort_ep_create(factory->provider, device ? device : "/GPU:0", options, logger, out_ep));
@@ -144,26 +158,26 @@ static void factory_end(ort_factory_t *self, ort_ep_t *ep) {
     drop_factory((provider_factory_t *)self);
 }
 
-/* ---- memory, which is the host's ---- */
+/* ---- memory ---- */
 
-static ort_status_t *factory_allocator(ort_factory_t *self, const void *memory,
-                                       const ort_pairs_t *options, void **out_allocator) {
-    (void)self;
-    (void)memory;
+static ort_status_t *factory_allocator(ort_factory_t *self, const ort_memory_info_t *memory,
+                                       const ort_pairs_t *options,
+                                       ort_allocator_t **out_allocator) {
+    const provider_factory_t *factory = (const provider_factory_t *)self;
     (void)options;
     *out_allocator = NULL;
-    return NULL;
+    if (atomic_load(&factory->is_over)) return refuse_ended(factory);
+    return ort_allocator_create(factory->provider, NULL, memory, out_allocator);
 }
 
-static void factory_forget_allocator(ort_factory_t *self, void *allocator) {
+static void factory_forget_allocator(ort_factory_t *self, ort_allocator_t *allocator) {
     (void)self;
-    (void)allocator;
+    ort_allocator_release(allocator);
 }
 
-static ort_status_t *factory_transfer(ort_factory_t *self, void **out_transfer) {
-    (void)self;
-    *out_transfer = NULL;
-    return NULL;
+static ort_status_t *factory_transfer(ort_factory_t *self, ort_transfer_t **out_transfer) {
+    provider_factory_t *factory = (provider_factory_t *)self;
+    return ort_transfer_create(factory->provider, out_transfer);
 }
 
 static bool factory_has_streams(const ort_factory_t *self) {

@@ -34,11 +34,18 @@ typedef struct ort_ep_api_t ort_ep_api_t;
 typedef struct ort_ep_t ort_ep_t;
 typedef struct ort_factory_t ort_factory_t;
 typedef struct ort_compute_t ort_compute_t;
+typedef struct ort_memory_info_t ort_memory_info_t;
+typedef struct ort_memory_device_t ort_memory_device_t;
+typedef struct ort_stream_t ort_stream_t;
+typedef struct ort_allocator_t ort_allocator_t;
+typedef struct ort_transfer_t ort_transfer_t;
 
 /* Statuses. A provider's own code, 11, makes ONNX Runtime run the model on its CPU without a word
  * to the program: it is not used. */
 enum { ORT_FAIL = 1, ORT_INVALID_ARGUMENT = 2, ORT_RUNTIME_EXCEPTION = 6, ORT_NOT_IMPLEMENTED = 9 };
 enum { ORT_DEVICE_CPU = 0, ORT_DEVICE_GPU = 1 };
+enum { ORT_MEMORY_DEFAULT = 0, ORT_MEMORY_HOST_ACCESSIBLE = 5 };
+enum { ORT_DEVICE_ALLOCATOR = 0 };
 enum { ORT_LOG_INFO = 1, ORT_LOG_WARNING = 2 };
 /* Kinds of attributes. */
 enum {
@@ -62,6 +69,9 @@ typedef struct ort_api_t {
 _Static_assert(offsetof(ort_api_t, ReleaseStatus) == 93 * sizeof(void *), "a slot is missing");
 _Static_assert(offsetof(ort_api_t, GetEpApi) == 317 * sizeof(void *), "a slot is missing");
 _Static_assert(offsetof(ort_api_t, Graph_GetName) == 333 * sizeof(void *), "a slot is missing");
+_Static_assert(offsetof(ort_api_t, GetTensorElementTypeAndShapeDataReference) ==
+                   414 * sizeof(void *),
+               "a slot is missing");
 _Static_assert(offsetof(ort_api_t, TensorTypeAndShape_HasShape) == 390 * sizeof(void *),
                "a slot is missing");
 
@@ -84,7 +94,16 @@ struct ort_ep_api_t {
                                     size_t count, const ort_fusion_options_t *options);
     ort_status_t *(*AddSingleNode)(ort_support_t *support, const ort_node_t *node);
     const char *(*NodeComputeContext_NodeName)(const ort_compute_context_t *context);
-    void (*skipped[11])(void); /* Memory and streams. */
+    ort_status_t *(*EpDevice_AddAllocatorInfo)(ort_ep_device_t *device,
+                                               const ort_memory_info_t *memory);
+    const ort_memory_device_t *(*MemoryInfo_GetMemoryDevice)(const ort_memory_info_t *memory);
+    const ort_memory_device_t *(*Value_GetMemoryDevice)(const ort_value_t *value);
+    void (*MemoryDevice_AreEqual)(void);
+    int (*MemoryDevice_GetDeviceType)(const ort_memory_device_t *device);
+    int (*MemoryDevice_GetMemoryType)(const ort_memory_device_t *device);
+    uint32_t (*MemoryDevice_GetVendorId)(const ort_memory_device_t *device);
+    uint32_t (*MemoryDevice_GetDeviceId)(const ort_memory_device_t *device);
+    void (*skipped[3])(void); /* Streams. */
     ort_status_t *(*CreateHardwareDevice)(int type, uint32_t vendor_id, uint32_t device_id,
                                           const char *vendor, const ort_pairs_t *metadata,
                                           ort_hardware_t **out_device);
@@ -100,6 +119,27 @@ struct ort_compute_t {
     void (*ReleaseState)(ort_compute_t *self, void *state);
 };
 
+/* What gives memory of a device. */
+struct ort_allocator_t {
+    uint32_t version;
+    void *(*Alloc)(ort_allocator_t *self, size_t size);
+    void (*Free)(ort_allocator_t *self, void *address);
+    const ort_memory_info_t *(*Info)(const ort_allocator_t *self);
+    void *(*Reserve)(ort_allocator_t *self, size_t size);
+    ort_status_t *(*GetStats)(const ort_allocator_t *self, ort_pairs_t **out_stats);
+    void *(*AllocOnStream)(ort_allocator_t *self, size_t size, ort_stream_t *stream);
+};
+
+/* What copies tensors between the host and devices. */
+struct ort_transfer_t {
+    uint32_t version;
+    void (*Release)(ort_transfer_t *self);
+    bool (*CanCopy)(const ort_transfer_t *self, const ort_memory_device_t *from,
+                    const ort_memory_device_t *to);
+    ort_status_t *(*CopyTensors)(ort_transfer_t *self, const ort_value_t **from, ort_value_t **to,
+                                 ort_stream_t **streams, size_t count);
+};
+
 /* The provider in a session. */
 struct ort_ep_t {
     uint32_t version;
@@ -109,7 +149,10 @@ struct ort_ep_t {
     ort_status_t *(*Compile)(ort_ep_t *self, const ort_graph_t **graphs, const ort_node_t **fused,
                              size_t count, ort_compute_t **out_computes, ort_node_t **out_contexts);
     void (*ReleaseNodeComputeInfos)(ort_ep_t *self, ort_compute_t **computes, size_t count);
-    void (*skipped[9])(void); /* Layouts, options, runs, allocators, streams, compiled models. */
+    void (*skipped[5])(void); /* Layouts, options, runs. */
+    ort_status_t *(*CreateAllocator)(ort_ep_t *self, const ort_memory_info_t *memory,
+                                     ort_allocator_t **out_allocator);
+    void (*skipped_after[3])(void); /* Streams, compiled models, kernels. */
     ort_status_t *(*IsConcurrentRunSupported)(ort_ep_t *self, bool *out_is);
 };
 
@@ -129,10 +172,10 @@ struct ort_factory_t {
     uint32_t (*GetVendorId)(const ort_factory_t *self);
     const char *(*GetVersion)(const ort_factory_t *self);
     void (*ValidateCompiledModel)(void);
-    ort_status_t *(*CreateAllocator)(ort_factory_t *self, const void *memory,
-                                     const ort_pairs_t *options, void **out_allocator);
-    void (*ReleaseAllocator)(ort_factory_t *self, void *allocator);
-    ort_status_t *(*CreateDataTransfer)(ort_factory_t *self, void **out_transfer);
+    ort_status_t *(*CreateAllocator)(ort_factory_t *self, const ort_memory_info_t *memory,
+                                     const ort_pairs_t *options, ort_allocator_t **out_allocator);
+    void (*ReleaseAllocator)(ort_factory_t *self, ort_allocator_t *allocator);
+    ort_status_t *(*CreateDataTransfer)(ort_factory_t *self, ort_transfer_t **out_transfer);
     bool (*IsStreamAware)(const ort_factory_t *self);
     void (*skipped[5])(void);
 };

@@ -49,6 +49,12 @@ ort_status_t *ort_fail_as(const ort_provider_t *provider, gantry_status_t status
     return ort_fail(provider, code, "Gantry: %s: %s", gantry_status_name(status), text);
 }
 
+ort_status_t *ort_find_device(const ort_provider_t *provider, const char *name,
+                              const gantry_logical_device_t **out_device) {
+    const gantry_status_t status = gantry_find_logical_device(provider->runtime, name, out_device);
+    return status == GANTRY_OK ? NULL : ort_fail_as(provider, status, gantry_last_message());
+}
+
 ort_status_t *ort_provider_create(const ort_api_t *api, bool offers_cpu,
                                   const char *const *settings, ort_provider_t **out_provider) {
     const gantry_runtime_options_t options = {.struct_size = sizeof options, .extra = settings};

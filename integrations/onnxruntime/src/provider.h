@@ -9,6 +9,9 @@
  *     partition.c   groups of nodes, none with a path out of it and back
  *     bytes.c       a graph of ONNX Runtime as an ONNX file in memory
  *     compute.c     runs a group as a model of libgantry_onnx
+ *     value.c       tensors of ONNX Runtime's values, and back
+ *     memory.c      addresses for tensors of devices
+ *     transfer.c    copies between the host and devices
  *
  * A group of nodes becomes the bytes of an ONNX file, which gantry_onnx_model_load_bytes takes: so
  * libgantry_onnx has the only list of ops and their rules, and weights are copied once, into bytes
@@ -19,6 +22,8 @@
 #ifndef GANTRY_ORT_PROVIDER_H
 #define GANTRY_ORT_PROVIDER_H
 
+#include <stdatomic.h>
+
 #include <gantry/gantry.h>
 #include <gantry_onnx/onnx.h>
 
@@ -26,6 +31,8 @@
 
 #define ORT_PROVIDER_NAME "GantryExecutionProvider"
 #define ORT_MOST_DEVICES 16
+/* Of devices that Gantry describes, and of their memory. */
+#define ORT_VENDOR_ID 0x10000u
 
 /* What lives as long as anything of the provider. Thread-safe. */
 typedef struct ort_provider_t {
@@ -33,6 +40,8 @@ typedef struct ort_provider_t {
     const ort_ep_api_t *ep_api;
     gantry_runtime_t *runtime;
     bool offers_cpu;
+    /* Bytes that inputs, outputs and transfers copied. */
+    atomic_ullong bytes_to_device, bytes_to_host;
 } ort_provider_t;
 
 /* settings: texts "NAME=VALUE" for the runtime, as its option extra; NULL: none. */
@@ -47,6 +56,10 @@ ort_status_t *ort_fail(const ort_provider_t *provider, int code, const char *for
 ort_status_t *ort_out_of_memory(const ort_provider_t *provider);
 /* The status of Gantry with the thread's last message. */
 ort_status_t *ort_fail_as(const ort_provider_t *provider, gantry_status_t status, const char *text);
+
+/* Finds a device by Gantry's name. */
+ort_status_t *ort_find_device(const ort_provider_t *provider, const char *name,
+                              const gantry_logical_device_t **out_device);
 
 /* Hands a failure of ONNX Runtime on. */
 #define ORT_TRY(expression)                   \
@@ -119,10 +132,78 @@ ort_status_t *ort_claim_nodes(const ort_provider_t *provider, const ort_graph_t 
 int32_t ort_partition(size_t count, const bool *wanted, const size_t *first,
                       const size_t *producers, int32_t *out_groups, int32_t *levels);
 
-/* ---- compute.c ---- */
+/* ---- memory.c ---- */
+/* The description of a GPU's memory, by its number; the caller releases it. */
+ort_status_t *ort_memory_info_create(const ort_provider_t *provider, uint32_t number,
+                                     ort_memory_info_t **out_info);
+/* Makes what allocates on a device; memory says for which one. device: Gantry's name of another
+ * one, which then has the tensors, or NULL. */
+ort_status_t *ort_allocator_create(ort_provider_t *provider, const char *device,
+                                   const ort_memory_info_t *memory,
+                                   ort_allocator_t **out_allocator);
+/* All of its memory must be free. */
+void ort_allocator_release(ort_allocator_t *allocator);
+
+/* Whether an address is one of these allocators'. */
+bool ort_is_held(const void *address);
+/* The runtime and the device for which an address was allocated; the caller releases the provider.
+ * what: of a message, as below. Thread-safe, as the following. */
+ort_status_t *ort_find_memory(const ort_provider_t *provider, const char *what, const void *address,
+                              ort_provider_t **out_provider,
+                              const gantry_logical_device_t **out_device);
+/* Puts a tensor of the provider's runtime at an address, in place of what is there. */
+ort_status_t *ort_put_tensor(ort_provider_t *provider, const char *what, const void *address,
+                             const gantry_tensor_t *tensor);
+/* The tensor that has the bytes at an address. */
+typedef struct ort_held_t {
+    ort_provider_t *provider; /* of its runtime */
+    gantry_tensor_t *tensor;
+    uint64_t first_byte; /* of the address in the tensor */
+} ort_held_t;
+/* Finds it; ort_held_release gives it back. InvalidArgument where nobody has written. */
+ort_status_t *ort_take_tensor(const ort_provider_t *provider, const char *what, const void *address,
+                              uint64_t bytes, ort_held_t *out_held);
+void ort_held_release(ort_held_t *held);
+
+/* ---- value.c ---- */
 /* Gantry's type of an element type that the provider takes, ONNX's number; GANTRY_DTYPE_NONE: it
  * takes none of these tensors. */
 gantry_dtype_t ort_dtype_of(int type);
+
+typedef enum ort_place_t {
+    ORT_ON_HOST,
+    ORT_HELD,   /* an address of memory.c */
+    ORT_FOREIGN /* device memory of others */
+} ort_place_t;
+
+/* A tensor of ONNX Runtime. */
+typedef struct ort_content_t {
+    char what[32]; /* "input 3", of messages */
+    gantry_dtype_t dtype;
+    gantry_shape_t shape;
+    size_t bytes;
+    void *data; /* NULL: it has no elements */
+    ort_place_t place;
+} ort_content_t;
+
+/* Describes a value, the number-th of its kind. */
+ort_status_t *ort_describe_value(const ort_provider_t *provider, const char *kind, size_t number,
+                                 const ort_value_t *value, ort_content_t *out_content);
+/* Makes a tensor of a value, which the scope owns; device: where foreign memory is. Failures of
+ * Gantry stay in the scope, and the tensor is NULL. */
+ort_status_t *ort_tensor_of_value(ort_provider_t *provider, gantry_scope_t *scope,
+                                  const gantry_logical_device_t *device,
+                                  const ort_content_t *content, const gantry_tensor_t **out_tensor);
+/* Reads the elements of a value that is held. */
+ort_status_t *ort_read_held(ort_provider_t *provider, const ort_content_t *content, void *out);
+/* Gives a value the elements of a tensor. */
+ort_status_t *ort_store_tensor(ort_provider_t *provider, const ort_content_t *content,
+                               const gantry_tensor_t *tensor);
+
+/* ---- transfer.c ---- */
+ort_status_t *ort_transfer_create(ort_provider_t *provider, ort_transfer_t **out_transfer);
+
+/* ---- compute.c ---- */
 ort_status_t *ort_compute_create(ort_provider_t *provider, const char *device,
                                  const ort_graph_t *graph, const ort_node_t *fused,
                                  ort_compute_t **out_compute);

@@ -188,7 +188,7 @@ def test_errors():
     expect_error("Gantry: InvalidArgument", session.run, None, {"x": X})
     expect(session.get_providers()[0] == gantry.NAME, "the session stays on Gantry after an error")
     rankless = gantry.session(model([w.node("Relu", ["x"], ["y"])], ["x"], ["y"], dims=None), DEVICE)
-    expect_error("Gantry: InvalidArgument: input 0 has 9 dimensions", rankless.run, None, {"x": X.reshape((1,) * 7 + X.shape)})
+    expect_error(" 0 has 9 dimensions; at most 8 are accepted", rankless.run, None, {"x": X.reshape((1,) * 7 + X.shape)})
 
 
 def test_memory_limit():

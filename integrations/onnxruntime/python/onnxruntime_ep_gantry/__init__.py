@@ -17,6 +17,7 @@ import os
 import weakref
 
 NAME = "GantryExecutionProvider"
+VENDOR_ID = 0x10000  # of Gantry's devices and of their memory, for calls that take a device as "gpu", a number and this
 _LIBRARY = "libgantry_onnxruntime.so"
 _registered = []
 _given = weakref.WeakKeyDictionary()  # of SessionOptions: the device and the options
@@ -102,6 +103,29 @@ def session(path_or_bytes, device=None, session_options=None, **options):
     _give_device(settings, device, options)
     # Older versions answer an error of a provider by a session on the CPU, with a line on standard output.
     return onnxruntime.InferenceSession(path_or_bytes, settings, enable_fallback=0)
+
+
+def _memory_of(device):
+    """The arguments of onnxruntime.OrtDevice.make for the memory of a device."""
+    name = _find(device).ep_metadata.get("gantry_device")
+    return ("cpu", 0) if name == "/CPU:0" else ("gpu", int(name.rpartition(":")[2]), VENDOR_ID)
+
+
+def value(array, device=None):
+    """An onnxruntime.OrtValue with the elements of a NumPy array in the memory of a device of Gantry: "/GPU:1"; None: the
+    first GPU."""
+    import onnxruntime
+
+    register(cpu=device == "/CPU:0")
+    return onnxruntime.OrtValue.ortvalue_from_numpy(array, *_memory_of(device))
+
+
+def bind_output(binding, name, device=None):
+    """binding.bind_output for the memory of a device of Gantry, which that call has no argument for: each run makes the
+    output there, whatever its shape is."""
+    import onnxruntime
+
+    binding._iobinding.bind_output(name, onnxruntime.OrtDevice.make(*_memory_of(device))._get_c_device())
 
 
 def explain(path_or_bytes, device=None):
