@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: gantry model info prints inputs, outputs, operator sets, metadata and ops of a model,
- * the memory of a run and where elements on which sizes depend come from, and each op that is
- * refused with the reason.
+ * the memory of a run and whose elements it took, and each refused op with the reason.
  * Promise: gantry model run computes the outputs of .npy, .npz and made inputs, prints them or
  * writes them to files, and compares two devices.
  * Promise: gantry model convert writes a function that gives the outputs of the model; explain

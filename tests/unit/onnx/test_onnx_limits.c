@@ -2,8 +2,7 @@
 /* Promise: A small ONNX model that asks for a large tensor, for a constant that doubles, or for a
  * loop without an end fails by a text, and takes no memory beyond the limit of the device.
  * Promise: What a model computes of constants takes no more than 16 bytes for each byte of its
- * tensors and 256 MiB; what takes more is computed in each run, and a run that has it folded into
- * a convolution is refused before it is computed.
+ * tensors and 256 MiB; a run computes what takes more, or refuses it in a folded filter.
  * Promise: A chain of 20,000 nodes is loaded, traced, run and explained. */
 #define _GNU_SOURCE
 
