@@ -28,7 +28,7 @@ static ort_status_t *take_ort_input(const fused_t *fused, gantry_scope_t *scope,
     ort_content_t content;
     ORT_TRY(fused->provider->api->KernelContext_GetInput(context, i, &value));
     if (!value) return NULL;
-    ORT_TRY(ort_describe_value(fused->provider, "input", i, value, &content));
+    ORT_TRY(ort_describe_value(fused->provider, (ort_what_t){"input", i}, value, &content));
     if (content.place == ORT_FOREIGN) *out_is_foreign = true;
     return ort_tensor_of_value(fused->provider, scope, fused->logical, &content, out_tensor);
 }
@@ -41,7 +41,7 @@ static ort_status_t *give_ort_output(const fused_t *fused, ort_kernel_context_t 
     ORT_TRY(fused->provider->api->KernelContext_GetOutput(context, i, shape->dims,
                                                           (size_t)shape->rank, &value));
     if (!value) return NULL;
-    ORT_TRY(ort_describe_value(fused->provider, "output", i, value, &content));
+    ORT_TRY(ort_describe_value(fused->provider, (ort_what_t){"output", i}, value, &content));
     return ort_store_tensor(fused->provider, &content, tensor);
 }
 
@@ -117,7 +117,7 @@ static ort_status_t *put_fused(fused_t *fused, const ort_graph_t *graph, const o
 static ort_status_t *compile_fused(fused_t *fused, const ort_graph_t *graph,
                                    const ort_node_t *node) {
     const ort_api_t *api = fused->provider->api;
-    const gantry_onnx_options_t options = {.struct_size = sizeof options, .device = fused->device};
+    const gantry_onnx_options_t options = {.struct_size = sizeof options};
     size_t node_count;
     ORT_TRY(api->Node_GetNumInputs(node, &fused->input_count));
     ORT_TRY(api->Node_GetNumOutputs(node, &fused->output_count));

@@ -100,7 +100,7 @@ bool ort_is_held(const void *address) {
 }
 
 /* The allocation that has so many bytes from an address on. */
-static ort_status_t *find_allocation(const ort_provider_t *provider, const char *what,
+static ort_status_t *find_allocation(const ort_provider_t *provider, ort_what_t what,
                                      const void *address, uint64_t bytes,
                                      allocation_t **out_allocation, uint64_t *out_offset) {
     const uint64_t distance = (uint64_t)(uintptr_t)address - FIRST_ADDRESS;
@@ -108,16 +108,17 @@ static ort_status_t *find_allocation(const ort_provider_t *provider, const char 
     allocation_t *allocation = slot < slots.used ? slots.list[slot].allocation : NULL;
     if (!allocation)
         return ort_fail(provider, ORT_INVALID_ARGUMENT,
-                        "Gantry: InvalidArgument: %s is at %p, where no memory is allocated", what,
-                        address);
+                        "Gantry: InvalidArgument: %s %zu is at %p, where no memory is allocated",
+                        what.kind, what.number, address);
     *out_allocation = allocation;
     *out_offset = distance - ((uint64_t)allocation->first_slot << SLOT_BITS);
     if (*out_offset <= allocation->size && bytes <= allocation->size - *out_offset) return NULL;
-    return ort_fail(provider, ORT_INVALID_ARGUMENT,
-                    "Gantry: InvalidArgument: %s has %llu bytes at byte %llu of an allocation of "
-                    "%llu bytes",
-                    what, (unsigned long long)bytes, (unsigned long long)*out_offset,
-                    (unsigned long long)allocation->size);
+    return ort_fail(
+        provider, ORT_INVALID_ARGUMENT,
+        "Gantry: InvalidArgument: %s %zu has %llu bytes at byte %llu of an allocation of "
+        "%llu bytes",
+        what.kind, what.number, (unsigned long long)bytes, (unsigned long long)*out_offset,
+        (unsigned long long)allocation->size);
 }
 
 /* ---- what an allocation holds; the mutex is held ---- */
@@ -153,11 +154,11 @@ static put_t *make_put(allocation_t *allocation, uint64_t begin, uint64_t end) {
     return &puts[first];
 }
 
-static ort_status_t *put_at(ort_provider_t *provider, const char *what, const void *address,
+static ort_status_t *put_at(ort_provider_t *provider, ort_what_t what, const void *address,
                             const gantry_tensor_t *tensor) {
     const uint64_t bytes = gantry_tensor_bytes(tensor);
-    allocation_t *allocation;
-    uint64_t offset;
+    allocation_t *allocation = NULL;
+    uint64_t offset = 0;
     ORT_TRY(find_allocation(provider, what, address, bytes, &allocation, &offset));
     put_t *put = make_put(allocation, offset, offset + bytes);
     if (!put) return ort_out_of_memory(provider);
@@ -166,7 +167,7 @@ static ort_status_t *put_at(ort_provider_t *provider, const char *what, const vo
     return NULL;
 }
 
-ort_status_t *ort_put_tensor(ort_provider_t *provider, const char *what, const void *address,
+ort_status_t *ort_put_tensor(ort_provider_t *provider, ort_what_t what, const void *address,
                              const gantry_tensor_t *tensor) {
     (void)pthread_mutex_lock(&slots.mutex);
     ort_status_t *failed = put_at(provider, what, address, tensor);
@@ -174,18 +175,18 @@ ort_status_t *ort_put_tensor(ort_provider_t *provider, const char *what, const v
     return failed;
 }
 
-static ort_status_t *take_at(const ort_provider_t *provider, const char *what, const void *address,
+static ort_status_t *take_at(const ort_provider_t *provider, ort_what_t what, const void *address,
                              uint64_t bytes, ort_held_t *out) {
-    allocation_t *allocation;
-    uint64_t offset;
+    allocation_t *allocation = NULL;
+    uint64_t offset = 0;
     ORT_TRY(find_allocation(provider, what, address, bytes, &allocation, &offset));
     const size_t i = first_after(allocation, offset);
     const put_t *put = &allocation->puts[i];
     const bool is_empty = i == allocation->put_count || put->begin >= offset + bytes;
     if (is_empty || put->begin > offset || put->end < offset + bytes)
         return ort_fail(provider, ORT_INVALID_ARGUMENT,
-                        "Gantry: InvalidArgument: %s has %llu bytes of memory of %s, which %s",
-                        what, (unsigned long long)bytes,
+                        "Gantry: InvalidArgument: %s %zu has %llu bytes of memory of %s, which %s",
+                        what.kind, what.number, (unsigned long long)bytes,
                         gantry_logical_device_name(allocation->allocator->device),
                         is_empty ? "nobody has written" : "were not written as one tensor");
     *out = (ort_held_t){ort_provider_retain(put->provider), gantry_tensor_retain(put->tensor),
@@ -193,7 +194,7 @@ static ort_status_t *take_at(const ort_provider_t *provider, const char *what, c
     return NULL;
 }
 
-ort_status_t *ort_take_tensor(const ort_provider_t *provider, const char *what, const void *address,
+ort_status_t *ort_take_tensor(const ort_provider_t *provider, ort_what_t what, const void *address,
                               uint64_t bytes, ort_held_t *out) {
     *out = (ort_held_t){0};
     (void)pthread_mutex_lock(&slots.mutex);
@@ -207,7 +208,7 @@ void ort_held_release(ort_held_t *held) {
     if (held->provider) ort_provider_release(held->provider);
 }
 
-ort_status_t *ort_find_memory(const ort_provider_t *provider, const char *what, const void *address,
+ort_status_t *ort_find_memory(const ort_provider_t *provider, ort_what_t what, const void *address,
                               ort_provider_t **out_provider,
                               const gantry_logical_device_t **out_device) {
     allocation_t *allocation = NULL;
@@ -247,7 +248,8 @@ static void free_addresses(ort_allocator_t *self, void *address) {
     uint64_t offset;
     if (!address) return;
     (void)pthread_mutex_lock(&slots.mutex);
-    ort_status_t *failed = find_allocation(provider, "", address, 0, &allocation, &offset);
+    ort_status_t *failed =
+        find_allocation(provider, (ort_what_t){"memory", 0}, address, 0, &allocation, &offset);
     if (!failed) give_slots(allocation);
     (void)pthread_mutex_unlock(&slots.mutex);
     if (failed) {

@@ -144,15 +144,21 @@ ort_status_t *ort_allocator_create(ort_provider_t *provider, const char *device,
 /* All of its memory must be free. */
 void ort_allocator_release(ort_allocator_t *allocator);
 
+/* "input 3", of messages. */
+typedef struct ort_what_t {
+    const char *kind;
+    size_t number;
+} ort_what_t;
+
 /* Whether an address is one of these allocators'. */
 bool ort_is_held(const void *address);
 /* The runtime and the device for which an address was allocated; the caller releases the provider.
- * what: of a message, as below. Thread-safe, as the following. */
-ort_status_t *ort_find_memory(const ort_provider_t *provider, const char *what, const void *address,
+ * what: of a message. Thread-safe, as the following. */
+ort_status_t *ort_find_memory(const ort_provider_t *provider, ort_what_t what, const void *address,
                               ort_provider_t **out_provider,
                               const gantry_logical_device_t **out_device);
 /* Puts a tensor of the provider's runtime at an address, in place of what is there. */
-ort_status_t *ort_put_tensor(ort_provider_t *provider, const char *what, const void *address,
+ort_status_t *ort_put_tensor(ort_provider_t *provider, ort_what_t what, const void *address,
                              const gantry_tensor_t *tensor);
 /* The tensor that has the bytes at an address. */
 typedef struct ort_held_t {
@@ -161,7 +167,7 @@ typedef struct ort_held_t {
     uint64_t first_byte; /* of the address in the tensor */
 } ort_held_t;
 /* Finds it; ort_held_release gives it back. InvalidArgument where nobody has written. */
-ort_status_t *ort_take_tensor(const ort_provider_t *provider, const char *what, const void *address,
+ort_status_t *ort_take_tensor(const ort_provider_t *provider, ort_what_t what, const void *address,
                               uint64_t bytes, ort_held_t *out_held);
 void ort_held_release(ort_held_t *held);
 
@@ -178,7 +184,7 @@ typedef enum ort_place_t {
 
 /* A tensor of ONNX Runtime. */
 typedef struct ort_content_t {
-    char what[32]; /* "input 3", of messages */
+    ort_what_t what;
     gantry_dtype_t dtype;
     gantry_shape_t shape;
     size_t bytes;
@@ -186,8 +192,7 @@ typedef struct ort_content_t {
     ort_place_t place;
 } ort_content_t;
 
-/* Describes a value, the number-th of its kind. */
-ort_status_t *ort_describe_value(const ort_provider_t *provider, const char *kind, size_t number,
+ort_status_t *ort_describe_value(const ort_provider_t *provider, ort_what_t what,
                                  const ort_value_t *value, ort_content_t *out_content);
 /* Makes a tensor of a value, which the scope owns; device: where foreign memory is. Failures of
  * Gantry stay in the scope, and the tensor is NULL. */

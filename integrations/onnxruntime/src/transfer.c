@@ -42,22 +42,24 @@ static ort_status_t *copy_to_memory(const ort_provider_t *provider, const ort_co
 static ort_status_t *transfer_value(ort_provider_t *provider, size_t number,
                                     const ort_value_t *from, ort_value_t *to) {
     ort_content_t source, target;
-    ORT_TRY(ort_describe_value(provider, "tensor", number, from, &source));
-    ORT_TRY(ort_describe_value(provider, "target", number, to, &target));
+    ORT_TRY(ort_describe_value(provider, (ort_what_t){"tensor", number}, from, &source));
+    ORT_TRY(ort_describe_value(provider, (ort_what_t){"target", number}, to, &target));
     if (source.bytes != target.bytes)
         return ort_fail(provider, ORT_INVALID_ARGUMENT,
-                        "Gantry: InvalidArgument: %s has %zu bytes; %s has room for %zu",
-                        source.what, source.bytes, target.what, target.bytes);
+                        "Gantry: InvalidArgument: %s %zu has %zu bytes; %s %zu has room for %zu",
+                        source.what.kind, number, source.bytes, target.what.kind, number,
+                        target.bytes);
     if (source.bytes == 0) return NULL;
     if (target.place == ORT_HELD && source.place != ORT_FOREIGN)
         return copy_to_memory(provider, &source, &target);
     if (target.place == ORT_ON_HOST && source.place == ORT_HELD)
         return ort_read_held(provider, &source, target.data);
-    return ort_fail(provider, ORT_INVALID_ARGUMENT,
-                    "Gantry: InvalidArgument: %s is to be copied to or from device memory that is "
-                    "not Gantry's; accepted is memory of the host, and memory that Gantry's "
-                    "provider allocated",
-                    source.what);
+    return ort_fail(
+        provider, ORT_INVALID_ARGUMENT,
+        "Gantry: InvalidArgument: %s %zu is to be copied to or from device memory that is "
+        "not Gantry's; accepted is memory of the host, and memory that Gantry's "
+        "provider allocated",
+        source.what.kind, number);
 }
 
 static ort_status_t *transfer_values(ort_transfer_t *self, const ort_value_t **from,

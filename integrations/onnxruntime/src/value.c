@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors of values of ONNX Runtime, and back: in the host's memory, where they are copied; at an
  * address of memory.c, where they are; and in memory of others. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,15 +24,16 @@ static ort_status_t *read_ort_shape(const ort_provider_t *provider, const ort_va
     int type = 0;
     ORT_TRY(provider->api->GetTensorElementTypeAndShapeDataReference(value, &type, &dims, &rank));
     if (rank > GANTRY_MAX_RANK)
-        return ort_fail(provider, ORT_INVALID_ARGUMENT,
-                        "Gantry: InvalidArgument: %s has %zu dimensions; at most %d are accepted",
-                        content->what, rank, GANTRY_MAX_RANK);
+        return ort_fail(
+            provider, ORT_INVALID_ARGUMENT,
+            "Gantry: InvalidArgument: %s %zu has %zu dimensions; at most %d are accepted",
+            content->what.kind, content->what.number, rank, GANTRY_MAX_RANK);
     content->dtype = ort_dtype_of(type);
     if (content->dtype == GANTRY_DTYPE_NONE)
         return ort_fail(provider, ORT_INVALID_ARGUMENT,
-                        "Gantry: InvalidArgument: %s has elements of ONNX's type %d, of which "
+                        "Gantry: InvalidArgument: %s %zu has elements of ONNX's type %d, of which "
                         "Gantry has no tensors",
-                        content->what, type);
+                        content->what.kind, content->what.number, type);
     content->shape.rank = (int32_t)rank;
     content->bytes = gantry_dtype_size(content->dtype);
     for (size_t i = 0; i < rank; ++i) {
@@ -50,11 +50,12 @@ static bool is_on_host(const ort_ep_api_t *api, const ort_value_t *value) {
            api->MemoryDevice_GetMemoryType(device) == ORT_MEMORY_HOST_ACCESSIBLE;
 }
 
-ort_status_t *ort_describe_value(const ort_provider_t *provider, const char *kind, size_t number,
+ort_status_t *ort_describe_value(const ort_provider_t *provider, ort_what_t what,
                                  const ort_value_t *value, ort_content_t *out) {
     const void *data = NULL;
-    *out = (ort_content_t){0};
-    (void)snprintf(out->what, sizeof out->what, "%s %zu", kind, number);
+    out->what = what;
+    out->data = NULL;
+    out->place = ORT_ON_HOST;
     ORT_TRY(read_ort_shape(provider, value, out));
     if (out->bytes == 0) return NULL;
     ORT_TRY(provider->api->GetTensorData(value, &data));
@@ -130,10 +131,10 @@ static ort_status_t *adopt_foreign(const ort_provider_t *provider, gantry_scope_
     if (gantry_device_get_native(device, &native) != GANTRY_OK ||
         strcmp(native.backend, "cuda") != 0)
         return ort_fail(provider, ORT_INVALID_ARGUMENT,
-                        "Gantry: InvalidArgument: %s is in device memory that is not Gantry's; "
+                        "Gantry: InvalidArgument: %s %zu is in device memory that is not Gantry's; "
                         "accepted is memory of the host, memory that Gantry's provider allocated, "
                         "and on CUDA memory of the device's context",
-                        content->what);
+                        content->what.kind, content->what.number);
     *out_tensor = gantry_tensor_from_device_memory(scope, device, content->dtype, content->shape,
                                                    content->data, 0, NULL);
     return NULL;
@@ -159,18 +160,19 @@ ort_status_t *ort_store_tensor(ort_provider_t *provider, const ort_content_t *co
     const size_t bytes = gantry_tensor_bytes(tensor);
     if (bytes != content->bytes) /* ONNX Runtime makes it of the type that it has inferred */
         return ort_fail(provider, ORT_RUNTIME_EXCEPTION,
-                        "Gantry: %s has %zu bytes of %s; ONNX Runtime has room for %zu",
-                        content->what, bytes, gantry_dtype_name(gantry_tensor_dtype(tensor)),
-                        content->bytes);
+                        "Gantry: %s %zu has %zu bytes of %s; ONNX Runtime has room for %zu",
+                        content->what.kind, content->what.number, bytes,
+                        gantry_dtype_name(gantry_tensor_dtype(tensor)), content->bytes);
     if (bytes == 0) return NULL;
     if (content->place == ORT_HELD)
         return ort_put_tensor(provider, content->what, content->data, tensor);
     if (content->place == ORT_FOREIGN)
-        return ort_fail(provider, ORT_INVALID_ARGUMENT,
-                        "Gantry: InvalidArgument: %s is to be written to device memory that is not "
-                        "Gantry's; accepted is memory of the host, and memory that Gantry's "
-                        "provider allocated",
-                        content->what);
+        return ort_fail(
+            provider, ORT_INVALID_ARGUMENT,
+            "Gantry: InvalidArgument: %s %zu is to be written to device memory that is not "
+            "Gantry's; accepted is memory of the host, and memory that Gantry's "
+            "provider allocated",
+            content->what.kind, content->what.number);
     (void)atomic_fetch_add(&provider->bytes_to_host, bytes);
     const gantry_status_t status = gantry_tensor_read(tensor, content->data, bytes);
     return status == GANTRY_OK ? NULL : ort_fail_as(provider, status, gantry_last_message());
