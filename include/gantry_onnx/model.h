@@ -5,7 +5,7 @@
  *     gantry_onnx_model_load(runtime, "model.onnx", NULL, &model);
  *     gantry_onnx_model_run(model, scope, inputs, input_count, outputs, output_count);
  *
- * A model reads operator sets 7 to 28 and IR versions 3 to 14. Each combination of input sizes is
+ * A model reads operator sets 6 to 28 and IR versions 3 to 14. Each combination of input sizes is
  * traced once, as a function's is (gantry/function.h): a run of new sizes takes longer than the
  * next one of these sizes. A file is never trusted: whatever its bytes are, loading ends with a
  * model or an error, and external data are read from the model's folder only.

@@ -1,23 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transposes matrices of elements of one size in vector registers. Before the file is included,
- * once for each size, define
- *
- *     ELEMENT    a type of that size
- *     VECTOR     a vector of LANES of them
- *     ZIP_LOW(a, b), ZIP_HIGH(a, b)   a0 b0 a1 b1 ... of the lower and of the upper halves of two
- *                                     vectors, by SHUFFLE
- *     LOOP(x)    the name x with the size pasted on
- *
- * The file therefore has no include guard. Owner: arrays are the caller's. Threads: thread-safe for
- * ranges that do not overlap. */
-#ifndef SHUFFLE
-/* Takes the lanes of a, then those of b, by number. GCC before 12 has a name of its own for it. */
-#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 12
-#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (VECTOR){__VA_ARGS__})
-#else
-#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#endif
-#endif
+/* Transposes matrices of elements of one size in vector registers. It is included once for each
+ * size, after kernels/common/cpu_lanes.h has defined the size, and therefore has no include guard.
+ * Owner: arrays are the caller's. Threads: thread-safe for ranges that do not overlap. */
 
 /* Transposes a square of LANES vectors in registers: log2(LANES) times, it interleaves the vectors
  * of the upper half with those of the lower half. */

@@ -168,30 +168,11 @@ static void leave_padding_out(const conv_t *conv, int64_t first) {
     }
 }
 
-/* Elements of 4 and 8 bytes. */
-typedef uint32_t conv_four_t __attribute__((vector_size(16)));
-typedef uint64_t conv_eight_t __attribute__((vector_size(16)));
-
-#define ELEMENT uint32_t
-#define VECTOR conv_four_t
-#define LANES 4
-#define LOOP(x) x##_of_4
-#define ZIP_LOW(a, b) SHUFFLE(a, b, 0, 4, 1, 5)
-#define ZIP_HIGH(a, b) SHUFFLE(a, b, 2, 6, 3, 7)
+#define ELEMENT_BYTES 4
+#include "kernels/common/cpu_lanes.h"
 #include "kernels/common/cpu_square.h"
-#undef ELEMENT
-#undef VECTOR
-#undef LANES
-#undef LOOP
-#undef ZIP_LOW
-#undef ZIP_HIGH
-
-#define ELEMENT uint64_t
-#define VECTOR conv_eight_t
-#define LANES 2
-#define LOOP(x) x##_of_8
-#define ZIP_LOW(a, b) SHUFFLE(a, b, 0, 2)
-#define ZIP_HIGH(a, b) SHUFFLE(a, b, 1, 3)
+#define ELEMENT_BYTES 8
+#include "kernels/common/cpu_lanes.h"
 #include "kernels/common/cpu_square.h"
 
 /* Moves places [first, end) of C to the planes of their images. */
@@ -204,9 +185,9 @@ static void give_planes(const conv_t *conv, int64_t first, int64_t end) {
         const char *from = (const char *)conv->gemm.c + first * n * conv->size;
         char *planes = (char *)conv->planes + to * conv->size;
         if (conv->size == sizeof(uint32_t)) {
-            cpu_tile_of_4((const void *)from, n, (void *)planes, area, next - first, n);
+            cpu_tile_4((const void *)from, n, (void *)planes, area, next - first, n);
         } else {
-            cpu_tile_of_8((const void *)from, n, (void *)planes, area, next - first, n);
+            cpu_tile_8((const void *)from, n, (void *)planes, area, next - first, n);
         }
     }
 }

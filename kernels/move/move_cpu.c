@@ -24,50 +24,20 @@ typedef struct move_job_t {
     void *out;
 } move_job_t;
 
-/* Vectors of 16 bytes, which every x86-64 and every ARMv8 processor has. */
-typedef uint8_t vector_1_t __attribute__((vector_size(16)));
-typedef uint16_t vector_2_t __attribute__((vector_size(16)));
-typedef uint32_t vector_4_t __attribute__((vector_size(16)));
-typedef uint64_t vector_8_t __attribute__((vector_size(16)));
-
-#define ELEMENT uint8_t
-#define VECTOR vector_1_t
-#define LANES 16
-#define LOOP(x) x##_1
-#define ZIP_LOW(a, b) SHUFFLE(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
-#define ZIP_HIGH(a, b) SHUFFLE(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define ELEMENT_BYTES 1
+#include "kernels/common/cpu_lanes.h"
 #include "kernels/move/move_cpu_loops.h"
-
-#define ELEMENT uint16_t
-#define VECTOR vector_2_t
-#define LANES 8
-#define LOOP(x) x##_2
-#define ZIP_LOW(a, b) SHUFFLE(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
-#define ZIP_HIGH(a, b) SHUFFLE(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define ELEMENT_BYTES 2
+#include "kernels/common/cpu_lanes.h"
 #include "kernels/move/move_cpu_loops.h"
-
-#define ELEMENT uint32_t
-#define VECTOR vector_4_t
-#define LANES 4
-#define LOOP(x) x##_4
-#define ZIP_LOW(a, b) SHUFFLE(a, b, 0, 4, 1, 5)
-#define ZIP_HIGH(a, b) SHUFFLE(a, b, 2, 6, 3, 7)
+#define ELEMENT_BYTES 4
+#include "kernels/common/cpu_lanes.h"
 #include "kernels/move/move_cpu_loops.h"
-
-#define ELEMENT uint64_t
-#define VECTOR vector_8_t
-#define LANES 2
-#define LOOP(x) x##_8
-#define ZIP_LOW(a, b) SHUFFLE(a, b, 0, 2)
-#define ZIP_HIGH(a, b) SHUFFLE(a, b, 1, 3)
+#define ELEMENT_BYTES 8
+#include "kernels/common/cpu_lanes.h"
 #include "kernels/move/move_cpu_loops.h"
-
-#define ELEMENT gantry__k_pair_t
-#define VECTOR gantry__k_pair_t
-#define LANES 1
-#define LOOP(x) x##_16
-#define ZIP_LOW(a, b) a
-#define ZIP_HIGH(a, b) b
+#define ELEMENT_BYTES 16
+#include "kernels/common/cpu_lanes.h"
 #include "kernels/move/move_cpu_loops.h"
 
 static void move_cpu_copy_bytes(void *context, int64_t begin, int64_t end) {

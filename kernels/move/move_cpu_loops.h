@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The loops of the move ops for one element size. move_cpu.c includes this file once for each size,
- * and must define before
- *
- *     ELEMENT    a type of that size
- *     VECTOR     a vector of LANES of them
- *     ZIP_LOW(a, b), ZIP_HIGH(a, b)   a0 b0 a1 b1 ... of the lower and of the upper halves of two
- *                                     vectors
- *     LOOP(x)    the name x with the size pasted on
- *
- * The file therefore has no include guard. Owner: arrays are the caller's. Threads: thread-safe for
- * ranges that do not overlap. */
+ * after kernels/common/cpu_lanes.h has defined the size; the file therefore has no include guard.
+ * Owner: arrays are the caller's. Threads: thread-safe for ranges that do not overlap. */
 
 /* Copies n elements of a row. A source stride of 0 repeats one value, a stride of 1 copies a
  * run. */
@@ -90,10 +82,3 @@ static void LOOP(move_tiles)(void *context, int64_t begin, int64_t end) {
          tiles->column_stride, rows, columns);
     }
 }
-
-#undef ELEMENT
-#undef VECTOR
-#undef LANES
-#undef LOOP
-#undef ZIP_LOW
-#undef ZIP_HIGH

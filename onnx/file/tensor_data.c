@@ -23,10 +23,24 @@ static void widen_packed_elements(const gantry__onnx_element_t *element, const u
     }
 }
 
+static void widen_small_floats(const gantry__onnx_small_float_t *type, uint32_t bits,
+                               const uint8_t *packed, uint8_t *out, size_t count) {
+    const uint32_t mask = (1u << bits) - 1;
+    for (size_t i = 0; i < count; ++i) {
+        const float value =
+            gantry__onnx_small_value(type, packed[i * bits / 8] >> (i * bits % 8) & mask);
+        memcpy(out + i * sizeof value, &value, sizeof value);
+    }
+}
+
 /* Makes packed elements Gantry's; out has room for them, and may be packed. */
-static void make_elements(const gantry__onnx_element_t *element, const uint8_t *packed,
-                          size_t packed_bytes, uint8_t *out, size_t count) {
-    if (element->bits < 8)
+static void make_elements(int32_t type, const uint8_t *packed, size_t packed_bytes, uint8_t *out,
+                          size_t count) {
+    const gantry__onnx_element_t *element = gantry__onnx_element(type);
+    const gantry__onnx_small_float_t *small = gantry__onnx_small_float(type);
+    if (small)
+        widen_small_floats(small, element->bits, packed, out, count);
+    else if (element->bits < 8)
         widen_packed_elements(element, packed, out, count);
     else if (element->stored == GANTRY_BOOL)
         for (size_t i = 0; i < count; ++i) out[i] = packed[i] != 0;
@@ -51,10 +65,10 @@ static gantry_status_t write_external(const gantry__onnx_file_t *file,
                                       const gantry__onnx_tensor_t *tensor,
                                       const gantry__onnx_element_t *element, uint8_t *out) {
     const size_t bytes = (size_t)tensor->bytes, count = (size_t)tensor->count;
-    uint8_t *packed = element->bits < 8 ? gantry__onnx_alloc(bytes, 1) : out;
+    uint8_t *packed = gantry__onnx_is_packed(element) ? gantry__onnx_alloc(bytes, 1) : out;
     if (!packed) return GANTRY_RESOURCE_EXHAUSTED;
     const gantry_status_t status = read_external(file, tensor, packed);
-    if (status == GANTRY_OK) make_elements(element, packed, bytes, out, count);
+    if (status == GANTRY_OK) make_elements(tensor->type, packed, bytes, out, count);
     if (packed != out) gantry__onnx_free(packed);
     return status;
 }
@@ -79,7 +93,7 @@ gantry_status_t gantry__onnx_tensor_data(const gantry__onnx_file_t *file,
                                          const gantry__onnx_tensor_t *tensor, void *bytes,
                                          size_t size) {
     const gantry__onnx_element_t *element = gantry__onnx_element(tensor->type);
-    const size_t item_bytes = element->bits < 8 ? 1 : element->bits / 8;
+    const size_t item_bytes = gantry_dtype_size(element->stored);
     if (element->stored == GANTRY_DTYPE_NONE)
         return gantry__fail(GANTRY_UNIMPLEMENTED,
                             "%s: the tensor '%s' has the type %s, which Gantry does not have",
@@ -92,7 +106,7 @@ gantry_status_t gantry__onnx_tensor_data(const gantry__onnx_file_t *file,
     if (tensor->count == 0) return GANTRY_OK;
     if (tensor->data == GANTRY__ONNX_SPARSE) return write_sparse(file, tensor, bytes, item_bytes);
     if (!tensor->raw.data) return write_external(file, tensor, element, bytes);
-    make_elements(element, tensor->raw.data, tensor->raw.size, bytes, (size_t)tensor->count);
+    make_elements(tensor->type, tensor->raw.data, tensor->raw.size, bytes, (size_t)tensor->count);
     return GANTRY_OK;
 }
 
@@ -107,8 +121,8 @@ const void *gantry__onnx_tensor_span(const gantry__onnx_file_t *file,
                                      const gantry__onnx_tensor_t *tensor) {
     const gantry__onnx_element_t *element = gantry__onnx_element(tensor->type);
     (void)file;
-    if (!tensor->raw.data || tensor->count == 0 || element->bits < 8 ||
-        element->stored == GANTRY_DTYPE_NONE)
+    if (!tensor->raw.data || tensor->count == 0 || element->stored == GANTRY_DTYPE_NONE ||
+        gantry__onnx_is_packed(element))
         return NULL;
     if ((uintptr_t)tensor->raw.data % (element->bits / 8) != 0) return NULL;
     if (element->stored == GANTRY_BOOL && !bools_are_plain(tensor->raw.data, (size_t)tensor->count))

@@ -112,6 +112,7 @@ static gantry_status_t make_model(gantry__onnx_build_t *build) {
     GANTRY__TRY(gantry__onnx_add_functions(build));
     GANTRY__TRY(gantry__onnx_make_graph(build, build->message->graph, NULL, &graph));
     build->model->graph = graph;
+    build->model->graph_count = build->graph_count;
     GANTRY__TRY(gantry__onnx_make_captures(build));
     GANTRY__TRY(build_take_values(build));
     build->model->work = build->reader->work;

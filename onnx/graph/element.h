@@ -24,8 +24,22 @@ typedef struct gantry__onnx_element_t {
     int64_t least, most;
 } gantry__onnx_element_t;
 
+/* A float of 4 or 8 bits that Gantry does not have; its numbers are in float32. */
+typedef struct gantry__onnx_small_float_t {
+    int32_t number;     /* ONNX's. */
+    int fraction, bias; /* Bits of the fraction; what is added to the exponent. */
+    float most;         /* The largest number. */
+} gantry__onnx_small_float_t;
+
+/* The float of ONNX's number; NULL: it is no such float. */
+const gantry__onnx_small_float_t *gantry__onnx_small_float(int64_t number);
+/* The number of a code. */
+float gantry__onnx_small_value(const gantry__onnx_small_float_t *type, uint32_t code);
+
 /* The row of a type; NULL: ONNX has none of this number. */
 const gantry__onnx_element_t *gantry__onnx_element(int64_t type);
+/* Whether Gantry's elements are other bytes than those of raw_data: they are larger. */
+bool gantry__onnx_is_packed(const gantry__onnx_element_t *element);
 /* Bytes of so many elements, packed as in raw_data. */
 uint64_t gantry__onnx_packed_bytes(const gantry__onnx_element_t *element, int64_t count);
 

@@ -142,6 +142,7 @@ typedef struct gantry__onnx_value_info_t {
 typedef struct gantry__onnx_graph_t {
     const char *name;
     const struct gantry__onnx_graph_t *parent;
+    uint32_t index; /* Its number among the graphs of the model. */
     size_t node_count, input_count, output_count, capture_count;
     const gantry__onnx_node_t *nodes;
     const gantry__onnx_value_t *inputs; /* Without those of IR 3 that are only initializers. */
@@ -167,7 +168,7 @@ typedef struct gantry__onnx_graph_model_t {
     int64_t ir_version, model_version;
     const char *producer, *producer_version, *domain, *text;
     const gantry__onnx_graph_t *graph;
-    size_t value_count, opset_count, property_count;
+    size_t graph_count, value_count, opset_count, property_count;
     const gantry__onnx_value_info_t *values; /* By number. */
     const gantry__onnx_opset_t *opsets;
     const gantry__onnx_property_t *properties;

@@ -80,6 +80,10 @@ static gantry_status_t declare(gantry__onnx_build_t *build, gantry__onnx_value_t
     gantry__onnx_type_t type = {.rank = -1};
     if (!info->type) return GANTRY_OK;
     GANTRY__TRY(gantry__onnx_make_type(build, info->type, is_promise, &type));
+    /* An optional tensor that is an input is given. */
+    if (is_promise && type.kind == GANTRY__ONNX_OPTIONAL && type.inner &&
+        type.inner->kind == GANTRY__ONNX_TENSOR)
+        type = *type.inner;
     build->values[value].type = type;
     return GANTRY_OK;
 }
@@ -350,6 +354,7 @@ gantry_status_t gantry__onnx_make_graph(gantry__onnx_build_t *build,
     graph->parent = outer ? outer->graph : NULL;
     GANTRY__TRY(gantry__onnx_grow_list(build->reader, &build->graphs, build->graph_count,
                                        &build->graph_capacity, sizeof *build->graphs));
+    graph->index = (uint32_t)build->graph_count;
     build->graphs[build->graph_count++] = graph;
     return fill_graph(build, &frame, message);
 }

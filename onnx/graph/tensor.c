@@ -88,7 +88,7 @@ static gantry_status_t take_raw(gantry__onnx_build_t *build, gantry__onnx_bytes_
                                 "the tensor '%s' of texts has raw_data; string_data "
                                 "is accepted",
                                 tensor->name);
-    if (raw.size < needed)
+    if (raw.size != needed)
         return gantry__onnx_bad(build->reader,
                                 "the tensor '%s' has %zu bytes of raw_data; its %" PRId64
                                 " elements of type %s take %" PRIu64,

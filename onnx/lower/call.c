@@ -122,7 +122,8 @@ static gantry_status_t make_prepared(gantry__onnx_call_t *call, tensor *input,
 tensor *gantry__onnx_prepared(gantry__onnx_call_t *call, size_t i, uint32_t key,
                               gantry__onnx_make_fn make) {
     gantry__onnx_constants_t *constants = call->run->constants;
-    if (!constants->plan.is_constant[call->node->inputs[i]] || call->run->is_constant_node)
+    if (!gantry__onnx_constants_has(constants, call->node->inputs[i]) ||
+        call->run->is_constant_node)
         return make(call, call->scope, call->inputs[i]);
     gantry_tensor_t *made = gantry__onnx_constants_find(constants, call->node, (uint32_t)i, key);
     gantry_status_t status = GANTRY_OK;

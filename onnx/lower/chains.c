@@ -67,6 +67,7 @@ static bool fold_norm_fits(const gantry__onnx_plan_t *plan, const gantry__onnx_n
 static bool chain_can_take(const gantry__onnx_plan_t *plan, const gantry__onnx_node_t *node,
                            gantry__onnx_value_t value, const gantry__onnx_tensor_t *filter,
                            size_t axis) {
+    if (node->version < 7) return false; /* Operands are aligned in another way. */
     if (gantry__onnx_is_op(node, "BatchNormalization"))
         return node->inputs[0] == value && fold_norm_fits(plan, node);
     if (!gantry__onnx_is_op(node, "Mul") && !gantry__onnx_is_op(node, "Add")) return false;

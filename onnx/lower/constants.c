@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "onnx/lower/constants.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 #include <gantry/gantry.h>
@@ -83,10 +82,13 @@ gantry_status_t gantry__onnx_constants_init(gantry__onnx_constants_t *constants,
     GANTRY__TRY(gantry__onnx_plan_init(&constants->plan, model));
     GANTRY__TRY(gantry__onnx_find_chains(&constants->plan));
     constants->most_computed = find_most_computed(&constants->plan);
+    constants->is_left = gantry__onnx_alloc(model->value_count, sizeof *constants->is_left);
     constants->tensors = gantry__onnx_alloc(model->value_count, sizeof *constants->tensors);
     constants->first_prepared =
         gantry__onnx_alloc(model->value_count, sizeof *constants->first_prepared);
-    return constants->tensors && constants->first_prepared ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+    return constants->is_left && constants->tensors && constants->first_prepared
+               ? GANTRY_OK
+               : GANTRY_RESOURCE_EXHAUSTED;
 }
 
 void gantry__onnx_constants_deinit(gantry__onnx_constants_t *constants) {
@@ -99,9 +101,69 @@ void gantry__onnx_constants_deinit(gantry__onnx_constants_t *constants) {
         for (size_t v = 0; v < count; ++v) gantry_tensor_release(constants->tensors[v]);
     }
     gantry__onnx_free(constants->tensors);
+    gantry__onnx_free(constants->is_left);
     gantry__onnx_plan_deinit(&constants->plan);
     if (constants->file) file_drop(constants->file);
     gantry__mutex_deinit(&constants->mutex);
+}
+
+/* ---- constants that each run computes ---- */
+
+/* Each one that a trace within a branch or a loop meets begins that trace again. */
+#define MOST_LEFT 64
+
+bool gantry__onnx_constants_has(const gantry__onnx_constants_t *constants,
+                                gantry__onnx_value_t value) {
+    return constants->plan.is_constant[value] && !atomic_load(&constants->is_left[value]);
+}
+
+static bool takes_any(const gantry__onnx_node_t *node, const uint8_t *marks) {
+    for (size_t i = 0; i < node->input_count; ++i) {
+        if (node->inputs[i] != GANTRY__ONNX_NO_VALUE && marks[node->inputs[i]]) return true;
+    }
+    return false;
+}
+
+static void mark_results(const gantry__onnx_plan_t *plan, const gantry__onnx_node_t *node,
+                         uint8_t *marks) {
+    for (size_t i = 0; i < node->output_count; ++i) {
+        const gantry__onnx_value_t value = node->outputs[i];
+        if (value != GANTRY__ONNX_NO_VALUE && plan->is_constant[value]) marks[value] = 1;
+    }
+}
+
+/* Marks the values that are made of a node's results and of constants. False: a convolution has one
+ * of them folded in. The results of a node come before their readers. */
+static bool mark_left(const gantry__onnx_plan_t *plan, const gantry__onnx_node_t *node,
+                      uint8_t *marks) {
+    mark_results(plan, node, marks);
+    for (size_t g = 0; g < plan->graph_count; ++g) {
+        const onnx_plan_graph_t *place = &plan->graphs[g];
+        for (size_t n = 0; n < place->graph->node_count; ++n) {
+            const size_t position = place->first_node + n;
+            if (!takes_any(&place->graph->nodes[n], marks)) continue;
+            if (plan->is_folded[position] || plan->next_folded[position] != 0) return false;
+            mark_results(plan, &place->graph->nodes[n], marks);
+        }
+    }
+    return true;
+}
+
+bool gantry__onnx_constants_leave(gantry__onnx_constants_t *constants,
+                                  const gantry__onnx_node_t *node) {
+    const size_t count = constants->plan.model->value_count;
+    uint8_t *marks = gantry__onnx_alloc(count, 1);
+    if (!marks) return false;
+    gantry__mutex_lock(&constants->mutex);
+    const bool is_left =
+        atomic_load(&constants->left_count) < MOST_LEFT && mark_left(&constants->plan, node, marks);
+    if (is_left) atomic_fetch_add(&constants->left_count, 1);
+    for (size_t v = 0; is_left && v < count; ++v) {
+        if (marks[v]) atomic_store(&constants->is_left[v], 1);
+    }
+    gantry__mutex_unlock(&constants->mutex);
+    gantry__onnx_free(marks);
+    return is_left;
 }
 
 /* ---- elements of the file ---- */

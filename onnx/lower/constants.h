@@ -16,6 +16,8 @@
 #ifndef GANTRY_ONNX_CONSTANTS_H
 #define GANTRY_ONNX_CONSTANTS_H
 
+#include <stdatomic.h>
+
 #include "onnx/file/read.h"
 #include "onnx/lower/plan.h"
 #include "shared/fail.h"
@@ -38,6 +40,8 @@ typedef struct gantry__onnx_constants_t {
     gantry__onnx_held_file_t *file;
     gantry__onnx_plan_t plan;
     double most_computed;                  /* Bytes of constants that are computed. */
+    atomic_uchar *is_left;                 /* By value: each run computes it of constants. */
+    atomic_size_t left_count;              /* Nodes by which it has changed. */
     gantry__mutex_t mutex;                 /* Of what follows. */
     const gantry_logical_device_t *device; /* Where large constants go; NULL: the host. */
     gantry_tensor_t **tensors;             /* By value: those that are kept. */
@@ -50,6 +54,15 @@ typedef struct gantry__onnx_constants_t {
 gantry_status_t gantry__onnx_constants_init(gantry__onnx_constants_t *constants,
                                             gantry_runtime_t *runtime, gantry__onnx_file_t *file);
 void gantry__onnx_constants_deinit(gantry__onnx_constants_t *constants);
+
+/* Whether a value is made of constants, once for the model. */
+bool gantry__onnx_constants_has(const gantry__onnx_constants_t *constants,
+                                gantry__onnx_value_t value);
+/* Leaves a node of constants, and those that take its results, to each run, because its results are
+ * too large to be kept. False: it cannot be left, because a convolution has it folded in, or too
+ * many nodes were left one by one. */
+bool gantry__onnx_constants_leave(gantry__onnx_constants_t *constants,
+                                  const gantry__onnx_node_t *node);
 
 /* Makes a tensor of the file, in scope. */
 gantry_status_t gantry__onnx_constants_read(gantry__onnx_constants_t *constants,

@@ -6,6 +6,8 @@
 
 #include <gantry/ops.h>
 
+#include "onnx/lower/parts.h"
+
 gantry_status_t gantry__onnx_split_heads(gantry__onnx_call_t *call, const gantry_tensor_t *x,
                                          int64_t heads, const gantry_tensor_t **out) {
     static const int32_t order[4] = {0, 2, 1, 3};
@@ -180,6 +182,7 @@ gantry_status_t gantry__onnx_attend(gantry__onnx_attention_t *attention) {
     attention->output = outputs[0];
     attention->present_key = outputs[1];
     attention->present_value = outputs[2];
+    attention->log_sums = outputs[3];
     return GANTRY_OK;
 }
 
@@ -301,6 +304,58 @@ gantry_status_t gantry__onnx_lower_attention(gantry__onnx_call_t *call) {
     GANTRY__TRY(gantry__onnx_set(call, 1, attention.present_key));
     GANTRY__TRY(gantry__onnx_set(call, 2, attention.present_value));
     return gantry__onnx_wants(call, 3) ? set_scores(&attention) : GANTRY_OK;
+}
+
+/* ---- FlexAttention ---- */
+
+/* What a graph makes of the scores, or of the weights. */
+static gantry_status_t change_scores(gantry__onnx_call_t *call, const char *name,
+                                     const gantry_tensor_t **scores) {
+    const gantry__onnx_graph_t *graph = gantry__onnx_attr_graph(call, name);
+    GANTRY__TRY(gantry_scope_status(call->scope));
+    if (!graph) return GANTRY_OK;
+    if (graph->input_count != 1 || graph->output_count != 1)
+        return gantry__onnx_invalid(call, "%s has %zu inputs and %zu outputs; it has one of each",
+                                    name, graph->input_count, graph->output_count);
+    const gantry_shape_t shape = *gantry_tensor_shape(*scores);
+    const gantry_tensor_t *changed = NULL;
+    GANTRY__TRY(gantry__onnx_lower_subgraph(call, call->scope, graph, scores, &changed));
+    if (!gantry_shape_equal(gantry_tensor_shape(changed), &shape))
+        return gantry__onnx_invalid(call, "%s changes the shape", name);
+    *scores = changed;
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__onnx_lower_flex_attention(gantry__onnx_call_t *call) {
+    gantry_scope_t *scope = call->scope;
+    gantry__onnx_attention_t attention = {
+        .call = call,
+        .left = -1,
+        .right = -1,
+        .scale = (double)gantry__onnx_attr_float(call, "scale", 0)};
+    GANTRY__TRY(attention_heads(&attention));
+    if (!gantry__onnx_attr_graph(call, "score_mod") && !gantry__onnx_attr_graph(call, "prob_mod")) {
+        GANTRY__TRY(gantry__onnx_attend(&attention));
+        return gantry__onnx_give(call, attention.output);
+    }
+    GANTRY__TRY(gantry__onnx_check_attention(&attention));
+    const gantry_dtype_t dtype = gantry_tensor_dtype(attention.query);
+    gantry_dtype_t precision = dtype == GANTRY_FLOAT64 ? dtype : GANTRY_FLOAT32;
+    GANTRY__TRY(gantry__onnx_attr_dtype(call, "softmax_precision", precision, &precision));
+    attention.present_key = attention.key;
+    const gantry_tensor_t *x = gantry__onnx_cast(call, multiply_heads(&attention), precision);
+    GANTRY__TRY(change_scores(call, "score_mod", &x));
+    x = gantry_softmax(scope, x);
+    GANTRY__TRY(change_scores(call, "prob_mod", &x));
+    const gantry_shape_t *q = gantry_tensor_shape(attention.query);
+    const gantry_shape_t *v = gantry_tensor_shape(attention.value);
+    const int64_t rows = q->dims[1] / v->dims[1] * q->dims[2];
+    x = gantry_reshape(scope, gantry__onnx_cast(call, x, dtype),
+                       GANTRY_SHAPE(q->dims[0], v->dims[1], rows, v->dims[2]));
+    x = gantry_matmul(scope, x, attention.value, NULL);
+    return gantry__onnx_give(
+        call,
+        gantry_reshape(scope, x, GANTRY_SHAPE(q->dims[0], q->dims[1], q->dims[2], v->dims[3])));
 }
 
 gantry_status_t gantry__onnx_lower_rotary_embedding(gantry__onnx_call_t *call) {

@@ -21,6 +21,7 @@ typedef struct gantry__onnx_attention_t {
     double scale, softcap; /* 0: 1 / sqrt(size); none. */
     /* Set by the call. */
     const gantry_tensor_t *output, *present_key, *present_value;
+    const gantry_tensor_t *log_sums;   /* [batch, heads, queries]: of each row's exponentials. */
     const gantry_tensor_t *whole_mask; /* The mask with all of the above, as it was used. */
 } gantry__onnx_attention_t;
 

@@ -129,6 +129,13 @@ static gantry_status_t run_linear_steps(linear_t *node, const gantry_tensor_t **
     return gantry_scope_status(call->scope);
 }
 
+/* Refuses an attribute of com.microsoft's op that is not as this one. */
+static gantry_status_t need_attr(gantry__onnx_call_t *call, const char *name, int64_t wanted) {
+    const int64_t given = gantry__onnx_attr_int(call, name, wanted);
+    if (given == wanted) return GANTRY_OK;
+    return gantry__onnx_unsupported(call, "%s %lld", name, (long long)given);
+}
+
 /* The rule of the update, and its inputs decay and beta. */
 static gantry_status_t read_rule(linear_t *node) {
     static const char *const rules[4] = {"linear", "gated", "delta", "gated_delta"};
@@ -187,6 +194,7 @@ gantry_status_t gantry__onnx_lower_linear_attention(gantry__onnx_call_t *call) {
     static const int32_t order[5] = {1, 0, 2, 3, 4};
     gantry_scope_t *scope = call->scope;
     linear_t node = {.call = call};
+    GANTRY__TRY(need_attr(call, "state_window", 0));
     GANTRY__TRY(read_linear(&node));
     const gantry_dtype_t dtype = gantry_tensor_dtype(gantry__onnx_input(call, 0));
     const gantry_tensor_t *state = gantry__onnx_input(call, 3), *all = NULL;
@@ -210,16 +218,18 @@ gantry_status_t gantry__onnx_lower_linear_attention(gantry__onnx_call_t *call) {
 /* The sum of shifted values times the filter's elements. */
 static const gantry_tensor_t *sum_shifted_taps(gantry__onnx_call_t *call,
                                                const gantry_tensor_t *values,
-                                               const gantry_tensor_t *filter, int64_t length) {
+                                               const gantry_tensor_t *filter, int64_t length,
+                                               int64_t dilation) {
     gantry_scope_t *scope = call->scope;
     const gantry_shape_t *shape = gantry_tensor_shape(values);
     const gantry_shape_t *taps = gantry_tensor_shape(filter);
     const gantry_tensor_t *sum = NULL;
     for (int64_t i = 0; i < taps->dims[2]; ++i) {
-        const int64_t begin[3] = {0, 0, i}, size[3] = {shape->dims[0], shape->dims[1], length};
-        const int64_t column[3] = {taps->dims[0], 1, 1};
+        const int64_t begin[3] = {0, 0, i * dilation},
+                      size[3] = {shape->dims[0], shape->dims[1], length};
+        const int64_t place[3] = {0, 0, i}, column[3] = {taps->dims[0], 1, 1};
         gantry_scope_t *own = gantry__onnx_is_known(call, filter) ? call->host : scope;
-        const gantry_tensor_t *tap = gantry_reshape(own, gantry_slice(own, filter, begin, column),
+        const gantry_tensor_t *tap = gantry_reshape(own, gantry_slice(own, filter, place, column),
                                                     GANTRY_SHAPE(taps->dims[0], 1));
         const gantry_tensor_t *part =
             gantry_mul(scope, gantry_slice(scope, values, begin, size), tap);
@@ -237,6 +247,12 @@ gantry_status_t gantry__onnx_lower_causal_conv(gantry__onnx_call_t *call) {
     if (!is_silu && strcmp(activation, "none") != 0)
         return gantry__onnx_invalid(call, "activation \"%s\"; accepted are silu, swish and none",
                                     activation);
+    const int64_t dilation = gantry__onnx_attr_int(call, "dilation", 1);
+    if (dilation < 1 || dilation > INT32_MAX)
+        return gantry__onnx_invalid(call, "dilation is %lld", (long long)dilation);
+    GANTRY__TRY(need_attr(call, "channels_last", 0));
+    GANTRY__TRY(need_attr(call, "state_window", 0));
+    GANTRY__TRY(need_attr(call, "ndim", 1));
     GANTRY__TRY(gantry__onnx_need_shape(call, x));
     GANTRY__TRY(gantry__onnx_need_shape(call, filter));
     const gantry_shape_t *shape = gantry_tensor_shape(x), *taps = gantry_tensor_shape(filter);
@@ -247,7 +263,8 @@ gantry_status_t gantry__onnx_lower_causal_conv(gantry__onnx_call_t *call) {
     if (taps->dims[2] > MOST_CAUSAL_TAPS)
         return gantry__onnx_unsupported(call, "a filter of %lld elements; %d are the most",
                                         (long long)taps->dims[2], MOST_CAUSAL_TAPS);
-    const gantry_shape_t before = GANTRY_SHAPE(shape->dims[0], shape->dims[1], taps->dims[2] - 1);
+    const gantry_shape_t before =
+        GANTRY_SHAPE(shape->dims[0], shape->dims[1], (taps->dims[2] - 1) * dilation);
     if (past) GANTRY__TRY(gantry__onnx_need_shape(call, past));
     if (past && !gantry_shape_equal(gantry_tensor_shape(past), &before))
         return gantry__onnx_invalid(call, "past_state must have the shape [%lld, %lld, %lld]",
@@ -256,7 +273,7 @@ gantry_status_t gantry__onnx_lower_causal_conv(gantry__onnx_call_t *call) {
     const gantry_tensor_t *parts[2] = {
         past ? past : gantry_zeros(scope, gantry_tensor_dtype(x), before), x};
     const gantry_tensor_t *values = gantry_concat(scope, parts, 2, 2);
-    const gantry_tensor_t *y = sum_shifted_taps(call, values, filter, shape->dims[2]);
+    const gantry_tensor_t *y = sum_shifted_taps(call, values, filter, shape->dims[2], dilation);
     if (bias)
         y = gantry_add(scope, y, gantry_reshape(scope, bias, GANTRY_SHAPE(shape->dims[1], 1)));
     GANTRY__TRY(gantry__onnx_set(call, 0, is_silu ? gantry_silu(scope, y) : y));

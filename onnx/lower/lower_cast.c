@@ -4,7 +4,7 @@
  * 8. */
 #include <gantry/ops.h>
 
-#include "onnx/lower/parts.h"
+#include "onnx/lower/small_float.h"
 
 /* x within the finite numbers of a float8, for `saturate`. */
 static const gantry_tensor_t *cast_clamped(gantry__onnx_call_t *call, const gantry_tensor_t *x,
@@ -46,6 +46,11 @@ static const cast_few_t *cast_find_few(int64_t number) {
 static gantry_status_t cast_to_number(gantry__onnx_call_t *call, int64_t number,
                                       gantry_dtype_t dtype) {
     const cast_few_t *few = cast_find_few(number);
+    const gantry__onnx_small_float_t *small = gantry__onnx_small_float(number);
+    if (small)
+        return gantry__onnx_give(
+            call, gantry__onnx_round_small(call, call->scope, gantry__onnx_input(call, 0), small,
+                                           gantry__onnx_attr_int(call, "saturate", 1) != 0));
     if (!few) return cast_to(call, dtype);
     const double count = 1 << few->bits;
     const gantry_tensor_t *x = gantry__onnx_cast(call, gantry__onnx_input(call, 0), GANTRY_INT32);
@@ -60,7 +65,7 @@ static gantry_status_t cast_to_number(gantry__onnx_call_t *call, int64_t number,
 gantry_status_t gantry__onnx_lower_cast(gantry__onnx_call_t *call) {
     const int64_t number = gantry__onnx_attr_int(call, "to", 0);
     gantry_dtype_t dtype = GANTRY_DTYPE_NONE;
-    if (cast_find_few(number) == NULL) {
+    if (!cast_find_few(number) && !gantry__onnx_small_float(number)) {
         GANTRY__TRY(gantry__onnx_attr_dtype(call, "to", GANTRY_DTYPE_NONE, &dtype));
         if (dtype == GANTRY_DTYPE_NONE) return gantry__onnx_invalid(call, "to is not given");
     }
@@ -75,8 +80,12 @@ gantry_status_t gantry__onnx_lower_cast_like(gantry__onnx_call_t *call) {
 gantry_status_t gantry__onnx_lower_bit_cast(gantry__onnx_call_t *call) {
     const gantry_tensor_t *x = gantry__onnx_input(call, 0);
     const gantry_dtype_t from = gantry_tensor_dtype(x);
+    const int32_t number = gantry__onnx_input_type(call, 0);
+    const char *name = NULL;
     gantry_dtype_t to;
     GANTRY__TRY(gantry__onnx_attr_dtype(call, "to", GANTRY_DTYPE_NONE, &to));
+    if (number && gantry__onnx_dtype(number, &name) == GANTRY_DTYPE_NONE)
+        return gantry__onnx_unsupported(call, "the bits of %s", name);
     if (to == GANTRY_DTYPE_NONE) return gantry__onnx_invalid(call, "to is not given");
     if (gantry_dtype_size(from) != gantry_dtype_size(to))
         return gantry__onnx_invalid(call, "elements of %s have another size than %s",

@@ -27,6 +27,19 @@ gantry_status_t gantry__onnx_lower_inner(gantry__onnx_call_t *call, gantry__onnx
     return GANTRY_OK;
 }
 
+const gantry_tensor_t *gantry__onnx_move_channels(gantry__onnx_call_t *call,
+                                                  const gantry_tensor_t *x, bool to_front) {
+    const int32_t rank = gantry_tensor_shape(x)->rank;
+    int32_t order[GANTRY_MAX_RANK] = {0};
+    for (int32_t i = 1; i < rank; ++i) {
+        if (to_front)
+            order[i] = i == 1 ? rank - 1 : i - 1;
+        else
+            order[i] = i == rank - 1 ? 1 : i + 1;
+    }
+    return gantry_transpose(call->scope, x, order);
+}
+
 /* ---- activations after a product ---- */
 
 /* Numbers of an activation after another op. */
@@ -73,6 +86,33 @@ gantry_status_t gantry__onnx_lower_fused_conv(gantry__onnx_call_t *call) {
     GANTRY__TRY(gantry_scope_status(call->scope));
     GANTRY__TRY(activate_fused(call, fused, y, &y));
     return gantry__onnx_give(call, y);
+}
+
+/* Another row's function for images with channels last, which are inputs 0 and `added`. */
+static gantry_status_t lower_channels_last(gantry__onnx_call_t *call, gantry__onnx_lower_fn lower,
+                                           size_t added) {
+    const gantry_tensor_t *inputs[9] = {NULL}, *y = NULL;
+    for (size_t i = 0; i < call->input_count; ++i) {
+        const gantry_tensor_t *x = gantry__onnx_input(call, i);
+        inputs[i] = x && (i == 0 || i == added) ? gantry__onnx_move_channels(call, x, true) : x;
+    }
+    GANTRY__TRY(gantry_scope_status(call->scope));
+    GANTRY__TRY(gantry__onnx_lower_inner(call, lower, inputs, call->input_count, &y));
+    return gantry__onnx_give(call, gantry__onnx_move_channels(call, y, false));
+}
+
+gantry_status_t gantry__onnx_lower_nhwc_conv(gantry__onnx_call_t *call) {
+    return lower_channels_last(call, gantry__onnx_lower_fused_conv, 3);
+}
+
+gantry_status_t gantry__onnx_lower_nhwc_max_pool(gantry__onnx_call_t *call) {
+    return lower_channels_last(call, gantry__onnx_lower_max_pool, 0);
+}
+
+gantry_status_t gantry__onnx_lower_contrib_qlinear_conv(gantry__onnx_call_t *call) {
+    if (!gantry__onnx_attr_int(call, "channels_last", 0))
+        return gantry__onnx_lower_qlinear_conv(call);
+    return lower_channels_last(call, gantry__onnx_lower_qlinear_conv, 0);
 }
 
 gantry_status_t gantry__onnx_lower_fused_gemm(gantry__onnx_call_t *call) {
@@ -213,6 +253,50 @@ gantry_status_t gantry__onnx_lower_skip_layer_norm(gantry__onnx_call_t *call) {
     const gantry_tensor_t *mean = mean_of_rows(scope, x);
     GANTRY__TRY(gantry__onnx_set(call, 1, mean));
     return gantry__onnx_set(call, 2, inverse_root(call, gantry_sub(scope, x, mean), epsilon));
+}
+
+/* Rows of a table of embeddings that indices name. */
+static const gantry_tensor_t *look_up_rows(gantry__onnx_call_t *call, size_t table,
+                                           size_t indices) {
+    return gantry_gather(call->scope, gantry__onnx_input(call, table),
+                         gantry__onnx_input(call, indices), 0);
+}
+
+gantry_status_t gantry__onnx_lower_embed_layer_norm(gantry__onnx_call_t *call) {
+    gantry_scope_t *scope = call->scope;
+    const gantry_tensor_t *words = gantry__onnx_input(call, 0), *mask = gantry__onnx_input(call, 7);
+    const gantry_tensor_t *places = gantry__onnx_input(call, 3);
+    if (!gantry__onnx_input(call, 2) || !places || !gantry__onnx_input(call, 5) ||
+        !gantry__onnx_input(call, 6))
+        return gantry__onnx_invalid(call, "a table, gamma or beta is missing");
+    GANTRY__TRY(gantry__onnx_need_shape(call, words));
+    GANTRY__TRY(gantry__onnx_need_shape(call, places));
+    const gantry_shape_t *shape = gantry_tensor_shape(words), *table = gantry_tensor_shape(places);
+    if (shape->rank != 2 || table->rank != 2 ||
+        (!gantry__onnx_input(call, 8) && table->dims[0] < shape->dims[1]))
+        return gantry__onnx_invalid(call, "input_ids of rank %d, for %lld positions", shape->rank,
+                                    (long long)table->dims[0]);
+    const int64_t begin[2] = {0}, size[2] = {shape->dims[1], table->dims[1]};
+    places = gantry__onnx_input(call, 8) ? look_up_rows(call, 3, 8)
+                                         : gantry_slice(scope, places, begin, size);
+    const gantry_tensor_t *x = gantry_add(scope, look_up_rows(call, 2, 0), places);
+    if (gantry__onnx_input(call, 1) && gantry__onnx_input(call, 4))
+        x = gantry_add(scope, x, look_up_rows(call, 4, 1));
+    GANTRY__TRY(gantry__onnx_set(call, 2, x));
+    GANTRY__TRY(gantry__onnx_set(
+        call, 0,
+        gantry_layer_norm(scope, x, gantry__onnx_input(call, 5), gantry__onnx_input(call, 6), -1,
+                          (double)gantry__onnx_attr_float(call, "epsilon", 1e-12f))));
+    if (!gantry__onnx_wants(call, 1)) return GANTRY_OK;
+    if (!mask)
+        return gantry__onnx_set(call, 1,
+                                gantry_zeros(scope, GANTRY_INT32, GANTRY_SHAPE(shape->dims[0])));
+    const int32_t last = 1;
+    const gantry_reduce_options_t options = {
+        .struct_size = sizeof options, .axes = &last, .axis_count = 1};
+    const gantry_tensor_t *one = gantry__onnx_like(call, mask, 1);
+    mask = gantry_cast(scope, gantry_equal(scope, mask, one), GANTRY_INT32);
+    return gantry__onnx_set(call, 1, gantry_sum(scope, mask, &options));
 }
 
 /* RMSNorm of x from axis on; root_output is that of the inverse root. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* com.microsoft: MultiHeadAttention, Attention, QAttention and RotaryEmbedding. Masks of these ops
- * add a number that is far below all scores, and do not hide keys. */
+/* com.microsoft: MultiHeadAttention, Attention, their packed forms, QAttention and RotaryEmbedding.
+ * Masks of these ops add a number that is far below all scores, and do not hide keys. */
 #include "onnx/lower/lower_attention.h"
 
 #include <gantry/ops.h>
@@ -262,6 +262,103 @@ gantry_status_t gantry__onnx_lower_qattention(gantry__onnx_call_t *call) {
     all = gantry_mul(scope, gantry_cast(scope, all, GANTRY_FLOAT32), factor);
     all = gantry_add(scope, all, gantry__onnx_input(call, 2));
     return attend_projected(call, all, (projected_inputs_t){5, 8, SIZE_MAX});
+}
+
+/* ---- packed tokens ---- */
+
+/* Whether two tokens are of one sequence, [tokens, tokens]: as many sequences end before each. */
+static const gantry_tensor_t *same_sequence(gantry__onnx_call_t *call, const gantry_tensor_t *ends,
+                                            int64_t tokens) {
+    gantry_scope_t *scope = call->scope;
+    const int32_t first = 0;
+    const int64_t count = gantry_tensor_elements(ends);
+    int64_t *places = gantry__onnx_scratch(call, (size_t)tokens + 1, sizeof *places);
+    if (!places) return NULL;
+    for (int64_t i = 0; i < tokens; ++i) places[i] = i;
+    const gantry_tensor_t *row =
+        gantry__onnx_make_ints(call, gantry_tensor_dtype(ends), places, (size_t)tokens);
+    const gantry_tensor_t *ended =
+        gantry_less_equal(scope, gantry_reshape(scope, ends, GANTRY_SHAPE(count, 1)), row);
+    const gantry_reduce_options_t options = {
+        .struct_size = sizeof options, .axes = &first, .axis_count = 1, .keep_dims = true};
+    ended = gantry_sum(scope, gantry_cast(scope, ended, GANTRY_INT32), &options);
+    return gantry_equal(scope, gantry_reshape(scope, ended, GANTRY_SHAPE(tokens, 1)), ended);
+}
+
+/* Attention of tokens [tokens, heads * size], of sequences that follow each other. */
+static gantry_status_t attend_packed(gantry__onnx_call_t *call, const gantry_tensor_t *parts[3],
+                                     size_t ends_input) {
+    const gantry_tensor_t *ends = gantry__onnx_input(call, ends_input);
+    const int64_t heads = gantry__onnx_attr_int(call, "num_heads", 0);
+    gantry__onnx_attention_t attention = {
+        .call = call,
+        .left = -1,
+        .right = -1,
+        .scale = (double)gantry__onnx_attr_float(call, "scale", 0)};
+    const gantry_tensor_t **heads_of[3] = {&attention.query, &attention.key, &attention.value};
+    if (!ends) return gantry__onnx_invalid(call, "cumulative_sequence_length is missing");
+    if (gantry__onnx_input(call, ends_input + 1))
+        return gantry__onnx_unsupported(call, "attention_bias of packed tokens");
+    GANTRY__TRY(gantry__onnx_need_shape(call, ends));
+    for (size_t i = 0; i < 3; ++i) {
+        const gantry_tensor_t *x = gantry_expand_dims(call->scope, parts[i], 0);
+        GANTRY__TRY(gantry_scope_status(call->scope));
+        GANTRY__TRY(gantry__onnx_split_heads(call, x, heads, heads_of[i]));
+    }
+    GANTRY__TRY(gantry__onnx_check_attention(&attention));
+    attention.mask = same_sequence(call, ends, gantry_tensor_shape(attention.query)->dims[2]);
+    GANTRY__TRY(gantry_scope_status(call->scope));
+    GANTRY__TRY(gantry__onnx_attend(&attention));
+    const gantry_tensor_t *y = gantry__onnx_join_heads(call, attention.output);
+    return gantry__onnx_give(call, gantry_squeeze(call->scope, y, (const int32_t[]){0}, 1));
+}
+
+gantry_status_t gantry__onnx_lower_packed_multi_head_attention(gantry__onnx_call_t *call) {
+    const gantry_tensor_t *parts[3], *bias = gantry__onnx_input(call, 3);
+    int64_t begin = 0;
+    for (size_t i = 0; i < 3; ++i) {
+        parts[i] = gantry__onnx_input(call, i);
+        if (parts[i]) GANTRY__TRY(gantry__onnx_need_shape(call, parts[i]));
+    }
+    if (!parts[1] && !parts[2] && gantry_tensor_shape(parts[0])->rank == 4) {
+        const gantry_tensor_t *packed = gantry_expand_dims(call->scope, parts[0], 0);
+        for (size_t i = 0; i < 3; ++i)
+            parts[i] = gantry_squeeze(call->scope, packed_part(call, packed, (int64_t)i),
+                                      (const int32_t[]){0}, 1);
+    }
+    GANTRY__TRY(gantry_scope_status(call->scope));
+    for (size_t i = 0; i < 3; ++i) {
+        if (!parts[i] || gantry_tensor_shape(parts[i])->rank != 2)
+            return gantry__onnx_invalid(call, "query, key and value are [tokens, hidden size]");
+        const int64_t size = gantry_tensor_shape(parts[i])->dims[1];
+        if (bias)
+            parts[i] = gantry_add(call->scope, parts[i], part_of_vector(call, bias, begin, size));
+        begin += size;
+    }
+    return attend_packed(call, parts, 5);
+}
+
+gantry_status_t gantry__onnx_lower_packed_attention(gantry__onnx_call_t *call) {
+    gantry_scope_t *scope = call->scope;
+    const gantry_tensor_t *parts[3];
+    size_t count = 0;
+    const int64_t *given = gantry__onnx_attr_ints(call, "qkv_hidden_sizes", &count);
+    const gantry_tensor_t *all =
+        gantry_matmul(scope, gantry__onnx_input(call, 0), gantry__onnx_input(call, 1), NULL);
+    all = gantry_add(scope, all, gantry__onnx_input(call, 2));
+    GANTRY__TRY(gantry_scope_status(scope));
+    GANTRY__TRY(gantry__onnx_need_shape(call, all));
+    const gantry_shape_t *shape = gantry_tensor_shape(all);
+    if (shape->rank != 2 || (given && count != 3))
+        return gantry__onnx_invalid(call, "an input of rank %d and %zu sizes", shape->rank, count);
+    int64_t begin[2] = {0}, size[2] = {shape->dims[0], 0};
+    for (size_t i = 0; i < 3; ++i) {
+        size[1] = given ? given[i] : shape->dims[1] / 3;
+        parts[i] = gantry_slice(scope, all, begin, size);
+        begin[1] += size[1];
+    }
+    GANTRY__TRY(gantry_scope_status(scope));
+    return attend_packed(call, parts, 4);
 }
 
 /* ---- RotaryEmbedding ---- */

@@ -5,11 +5,11 @@
 
 #include <gantry/ops.h>
 
-#include "onnx/lower/move.h"
+#include "onnx/lower/lower_contrib.h"
+#include "onnx/lower/parts.h"
 
-/* Bytes [..., n] as numbers of so many bits, [..., n * 8 / bits], the lowest bits first. */
-static const gantry_tensor_t *unpack_bits(gantry__onnx_call_t *call, gantry_scope_t *scope,
-                                          const gantry_tensor_t *bytes, int64_t bits) {
+const gantry_tensor_t *gantry__onnx_unpack_bits(gantry__onnx_call_t *call, gantry_scope_t *scope,
+                                                const gantry_tensor_t *bytes, int64_t bits) {
     if (bits == 8 || gantry_tensor_shape(bytes)->rank == 0) return bits == 8 ? bytes : NULL;
     gantry_shape_t shape = *gantry_tensor_shape(bytes);
     const gantry_tensor_t *mask =
@@ -25,6 +25,22 @@ static const gantry_tensor_t *unpack_bits(gantry__onnx_call_t *call, gantry_scop
     const gantry_tensor_t *all = gantry_concat(scope, parts, (size_t)count, -1);
     shape.dims[shape.rank - 1] *= count;
     return gantry_reshape(scope, all, shape);
+}
+
+const gantry_tensor_t *gantry__onnx_pack_pairs(gantry__onnx_call_t *call,
+                                               const gantry_tensor_t *x) {
+    gantry_scope_t *scope = call->scope;
+    gantry_shape_t shape = *gantry_tensor_shape(x);
+    const int32_t last = shape.rank - 1;
+    x = gantry_cast(scope, gantry__onnx_scale(call, x, 1, 8), GANTRY_UINT8);
+    shape.dims[last] /= 2;
+    gantry_shape_t pairs = shape;
+    pairs.dims[pairs.rank++] = 2;
+    x = gantry_reshape(scope, x, pairs);
+    const gantry_tensor_t *high = gantry__onnx_part(call, x, last + 1, 1, 1);
+    const gantry_tensor_t *low = gantry__onnx_part(call, x, last + 1, 0, 1);
+    return gantry_reshape(scope, gantry_add(scope, low, gantry__onnx_scale(call, high, 16, 0)),
+                          shape);
 }
 
 /* The block of each row of the weights: given, or in their order. */
@@ -53,7 +69,7 @@ static const gantry_tensor_t *block_zeros(gantry__onnx_call_t *call, gantry_scop
     const int64_t bytes = (blocks * bits + 7) / 8;
     const int64_t begin[2] = {0, 0}, size[2] = {columns, blocks};
     zeros = gantry_reshape(scope, zeros, GANTRY_SHAPE(columns, bytes));
-    zeros = gantry_slice(scope, unpack_bits(call, scope, zeros, bits), begin, size);
+    zeros = gantry_slice(scope, gantry__onnx_unpack_bits(call, scope, zeros, bits), begin, size);
     return gantry_cast(scope, zeros, dtype);
 }
 
@@ -70,7 +86,7 @@ static const gantry_tensor_t *unpack_weights(gantry__onnx_call_t *call, gantry_s
     const gantry_dtype_t dtype = gantry_tensor_dtype(scales);
     const gantry_tensor_t *bytes =
         gantry_reshape(scope, packed, GANTRY_SHAPE(columns, blocks * block * bits / 8));
-    const gantry_tensor_t *x = unpack_bits(call, scope, bytes, bits);
+    const gantry_tensor_t *x = gantry__onnx_unpack_bits(call, scope, bytes, bits);
     x = gantry_cast(scope, gantry_slice(scope, x, begin, size), dtype);
     const gantry_tensor_t *indices = block_indices(call, rows, block);
     const gantry_tensor_t *zeros = block_zeros(call, scope, bits, columns, blocks);
@@ -121,6 +137,72 @@ gantry_status_t gantry__onnx_lower_matmul_nbits(gantry__onnx_call_t *call) {
     return gantry__onnx_give(call, y);
 }
 
+/* ---- MatMulBnb4 ---- */
+
+/* The weights [N, K]: 16 numbers, the first of a byte in its high bits, times those of blocks. */
+static const gantry_tensor_t *unpack_bnb4(gantry__onnx_call_t *call, gantry_scope_t *scope,
+                                          const gantry_tensor_t *packed) {
+    static const float tables[2][16] = {
+        {0, 0.00520833333f, 0.66666667f, 1, 0.33333333f, 0.5f, 0.16666667f, 0.25f, -0.0f,
+         -0.00520833333f, -0.66666667f, -1, -0.33333333f, -0.5f, -0.16666667f, -0.25f},
+        {-1, -0.6961928009986877f, -0.5250730514526367f, -0.39491748809814453f,
+         -0.28444138169288635f, -0.18477343022823334f, -0.09105003625154495f, 0,
+         0.07958029955625534f, 0.16093020141124725f, 0.24611230194568634f, 0.33791524171829224f,
+         0.44070982933044434f, 0.5626170039176941f, 0.7229568362236023f, 1}};
+    const int64_t rows = gantry__onnx_attr_int(call, "N", 0);
+    const int64_t columns = gantry__onnx_attr_int(call, "K", 0), count = rows * columns;
+    const int64_t block = gantry__onnx_attr_int(call, "block_size", 0);
+    const int64_t blocks = (count + block - 1) / block, first = 0;
+    const gantry_tensor_t *scales = gantry__onnx_input(call, 2);
+    const gantry_dtype_t dtype = gantry_tensor_dtype(scales);
+    const gantry_tensor_t *table =
+        gantry_constant(call->host, GANTRY_FLOAT32, GANTRY_SHAPE(16),
+                        tables[gantry__onnx_attr_int(call, "quant_type", 0) != 0], sizeof *tables);
+    const gantry_tensor_t *pairs[2] = {
+        gantry_right_shift(scope, packed, gantry__onnx_make_scalar(call, GANTRY_UINT8, 4)),
+        gantry_bitwise_and(scope, packed, gantry__onnx_make_scalar(call, GANTRY_UINT8, 15))};
+    for (size_t i = 0; i < 2; ++i) pairs[i] = gantry_expand_dims(scope, pairs[i], -1);
+    const gantry_tensor_t *x = gantry_concat(scope, pairs, 2, -1);
+    const int64_t given = gantry_tensor_elements(x);
+    x = gantry_slice(scope, gantry_reshape(scope, x, GANTRY_SHAPE(given)), &first, &count);
+    x = gantry_cast(scope, gantry_gather(scope, table, gantry_cast(scope, x, GANTRY_INT32), 0),
+                    dtype);
+    scales = gantry_broadcast_to(scope, gantry_reshape(scope, scales, GANTRY_SHAPE(blocks, 1)),
+                                 GANTRY_SHAPE(blocks, block));
+    scales = gantry_slice(scope, gantry_reshape(scope, scales, GANTRY_SHAPE(blocks * block)),
+                          &first, &count);
+    return gantry_reshape(scope, gantry_mul(scope, x, scales), GANTRY_SHAPE(rows, columns));
+}
+
+gantry_status_t gantry__onnx_lower_matmul_bnb4(gantry__onnx_call_t *call) {
+    const gantry_tensor_t *x = gantry__onnx_input(call, 0), *packed = gantry__onnx_input(call, 1),
+                          *scales = gantry__onnx_input(call, 2);
+    const int64_t rows = gantry__onnx_attr_int(call, "N", 0);
+    const int64_t columns = gantry__onnx_attr_int(call, "K", 0);
+    const int64_t block = gantry__onnx_attr_int(call, "block_size", 0);
+    const int64_t kind = gantry__onnx_attr_int(call, "quant_type", 0);
+    const gantry_matmul_options_t options = {
+        .struct_size = sizeof options,
+        .transpose_b = gantry__onnx_attr_int(call, "transB", 1) != 0};
+    GANTRY__TRY(gantry__onnx_need_shape(call, packed));
+    GANTRY__TRY(gantry__onnx_need_shape(call, scales));
+    const int64_t numbers = 2 * gantry_tensor_elements(packed);
+    if ((kind != 0 && kind != 1) || block < 1 || rows < 1 || columns < 1 || block > INT32_MAX ||
+        columns > numbers / rows || numbers - rows * columns > 1 ||
+        gantry_tensor_elements(scales) != (rows * columns - 1) / block + 1)
+        return gantry__onnx_invalid(call,
+                                    "%lld numbers and %lld scales; K %lld, N %lld, block_size "
+                                    "%lld, quant_type %lld",
+                                    (long long)numbers, (long long)gantry_tensor_elements(scales),
+                                    (long long)columns, (long long)rows, (long long)block,
+                                    (long long)kind);
+    const gantry_tensor_t *weights =
+        gantry__onnx_is_known(call, packed) && gantry__onnx_is_known(call, scales)
+            ? gantry__onnx_prepared(call, 1, 0, unpack_bnb4)
+            : unpack_bnb4(call, call->scope, packed);
+    return gantry__onnx_give(call, gantry_matmul(call->scope, x, weights, &options));
+}
+
 /* ---- GatherBlockQuantized ---- */
 
 /* The zero point if none is given: the middle of bytes, else 0. */
@@ -158,10 +240,10 @@ gantry_status_t gantry__onnx_lower_gather_block_quantized(gantry__onnx_call_t *c
     data = gantry_gather(scope, data, indices, axis);
     scales = gantry_gather(scope, scales, indices, axis);
     if (zeros) zeros = gantry_gather(scope, zeros, indices, axis);
-    if (is_packed) data = unpack_bits(call, scope, data, bits);
+    if (is_packed) data = gantry__onnx_unpack_bits(call, scope, data, bits);
     if (is_packed && zeros) {
         const int64_t begin[GANTRY_MAX_RANK] = {0};
-        zeros = gantry_slice(scope, unpack_bits(call, scope, zeros, bits), begin,
+        zeros = gantry_slice(scope, gantry__onnx_unpack_bits(call, scope, zeros, bits), begin,
                              gantry_tensor_shape(scales)->dims);
     }
     GANTRY__TRY(gantry_scope_status(scope));

@@ -4,10 +4,14 @@
  * the batch, of which seqlens_k has the last place. */
 #include "onnx/lower/lower_attention.h"
 
+#include <string.h>
+
 #include <gantry/ops.h>
 
 #include "onnx/lower/lower_contrib.h"
+#include "onnx/lower/lower_quantize.h"
 #include "onnx/lower/lower_steps.h"
+#include "onnx/lower/parts.h"
 
 /* A node. */
 typedef struct group_t {
@@ -21,21 +25,44 @@ typedef struct group_t {
     const gantry_tensor_t *parts[3]; /* Query, key and value: [batch, queries, heads * size]. */
 } group_t;
 
+/* A cache of keys or of values. */
+typedef struct group_cache_t {
+    const gantry_tensor_t *past;   /* NULL: none. */
+    const gantry_tensor_t *scale;  /* NULL: it is not quantised. */
+    gantry__onnx_quantized_t type; /* Of the quantised numbers; those of 4 bits are in pairs. */
+} group_cache_t;
+
 /* Refuses what it does not have. */
 static gantry_status_t check_group_query(gantry__onnx_call_t *call) {
-    static const char *const names[] = {"head_sink",     "k_scale",       "v_scale",
-                                        "q_norm_weight", "k_norm_weight", "query_seqlens"};
-    for (size_t i = 0; i < 6; ++i)
-        if (gantry__onnx_input(call, 11 + i))
-            return gantry__onnx_unsupported(call, "the input %s", names[i]);
-    if (gantry__onnx_attr_int(call, "smooth_softmax", -1) > 0)
-        return gantry__onnx_unsupported(call, "smooth_softmax");
+    if (gantry__onnx_input(call, 16))
+        return gantry__onnx_unsupported(call, "the input query_seqlens");
     if (gantry__onnx_wants(call, 3)) return gantry__onnx_unsupported(call, "the output output_qk");
     if (gantry__onnx_attr_int(call, "sliding_window_cache", 0))
         return gantry__onnx_unsupported(call, "sliding_window_cache");
-    if (gantry__onnx_attr_int(call, "kv_cache_bit_width", 0))
-        return gantry__onnx_unsupported(call, "a quantised cache");
+    if (!gantry__onnx_input(call, 14) != !gantry__onnx_input(call, 15))
+        return gantry__onnx_invalid(call, "q_norm_weight and k_norm_weight must be given together");
     return GANTRY_OK;
+}
+
+/* The cache of keys, 0, or of values, 1. */
+static gantry_status_t read_group_cache(gantry__onnx_call_t *call, size_t i, group_cache_t *cache) {
+    const char *kind = gantry__onnx_attr_text(call, i ? "v_quant_type" : "k_quant_type", "NONE");
+    const int64_t bits = gantry__onnx_attr_int(call, "kv_cache_bit_width", 0);
+    *cache = (group_cache_t){.past = gantry__onnx_input(call, 3 + i)};
+    if (strcmp(kind, "NONE") == 0) return GANTRY_OK;
+    if (strcmp(kind, "PER_TENSOR") != 0 && strcmp(kind, "PER_CHANNEL") != 0)
+        return gantry__onnx_invalid(
+            call, "a cache of kind '%s'; accepted are NONE, PER_TENSOR and PER_CHANNEL", kind);
+    cache->scale = gantry__onnx_input(call, 12 + i);
+    if (!cache->scale || !cache->past)
+        return gantry__onnx_invalid(call, "a quantised cache needs its scale and the past");
+    if (bits == 4) {
+        if (gantry_tensor_dtype(cache->past) != GANTRY_UINT8)
+            return gantry__onnx_invalid(call, "a cache of 4 bits of type %s, not uint8",
+                                        gantry_dtype_name(gantry_tensor_dtype(cache->past)));
+        return gantry__onnx_quantized(call, 22, &cache->type);
+    }
+    return gantry__onnx_quantized_as(call, 3 + i, &cache->type);
 }
 
 /* Query, key and value, which may come as one. */
@@ -121,6 +148,24 @@ static gantry_status_t read_lengths_of(group_t *group) {
     return group->is_first ? gantry_scope_status(scope) : check_new_places(group);
 }
 
+/* Normalises each head of queries and keys. */
+static gantry_status_t norm_parts(group_t *group) {
+    static const char *const names[2] = {"q_norm_epsilon", "k_norm_epsilon"};
+    gantry__onnx_call_t *call = group->call;
+    for (size_t i = 0; i < 2 && gantry__onnx_input(call, 14); ++i) {
+        const float both = gantry__onnx_attr_float(call, "qk_norm_epsilon", 1e-6f);
+        const gantry_shape_t shape = *gantry_tensor_shape(group->parts[i]);
+        const gantry_tensor_t *x = gantry_reshape(
+            call->scope, group->parts[i],
+            GANTRY_SHAPE(group->batch, -1, i ? group->key_heads : group->heads, group->size));
+        x = gantry_rms_norm(call->scope, x, gantry__onnx_input(call, 14 + i), -1,
+                            (double)gantry__onnx_attr_float(call, names[i], both));
+        group->parts[i] = gantry_reshape(call->scope, x, shape);
+        GANTRY__TRY(gantry_scope_status(call->scope));
+    }
+    return GANTRY_OK;
+}
+
 /* Turns queries and keys by their places. */
 static gantry_status_t turn_parts(group_t *group) {
     gantry__onnx_call_t *call = group->call;
@@ -184,8 +229,8 @@ static gantry_status_t write_cache(const group_t *group, const gantry_tensor_t *
         *out = gantry_concat(scope, parts, 2, 2);
         return gantry_scope_status(scope);
     }
-    const gantry_shape_t shape =
-        GANTRY_SHAPE(group->batch, group->key_heads, group->room, group->size);
+    const gantry_shape_t shape = GANTRY_SHAPE(group->batch, group->key_heads, group->room,
+                                              gantry_tensor_shape(rows)->dims[3]);
     const int64_t paddings[8] = {0, 0, 0, 0, 0, group->room - kept, 0, 0};
     const gantry_tensor_t *cache = past ? gantry_pad(scope, past, paddings, NULL)
                                         : gantry_zeros(scope, gantry_tensor_dtype(rows), shape);
@@ -202,22 +247,87 @@ static gantry_status_t write_cache(const group_t *group, const gantry_tensor_t *
     return gantry_scope_status(scope);
 }
 
+/* A scale for each head and element, or one. */
+static const gantry_tensor_t *group_scale(const group_t *group, const group_cache_t *cache) {
+    gantry_scope_t *scope = gantry__onnx_scope_of(group->call, &cache->scale, 1);
+    if (gantry_tensor_elements(cache->scale) == 1)
+        return gantry_reshape(scope, cache->scale, GANTRY_SCALAR);
+    return gantry_reshape(scope, cache->scale, GANTRY_SHAPE(group->key_heads, 1, group->size));
+}
+
+/* Writes rows to a quantised cache; *out has the cache's numbers. */
+static gantry_status_t write_quantized_cache(const group_t *group, const group_cache_t *cache,
+                                             const gantry_tensor_t **present,
+                                             const gantry_tensor_t **out) {
+    gantry__onnx_call_t *call = group->call;
+    gantry_scope_t *scope = call->scope;
+    const bool is_packed = cache->type.number == 22;
+    const gantry_dtype_t dtype = gantry_tensor_dtype(*out);
+    const gantry_tensor_t *scale = group_scale(group, cache);
+    const gantry_tensor_t *rows =
+        gantry__onnx_quantize(call, scope, *out, scale, NULL, &cache->type);
+    if (is_packed) rows = gantry__onnx_pack_pairs(call, rows);
+    GANTRY__TRY(gantry_scope_status(scope));
+    GANTRY__TRY(write_cache(group, cache->past, rows, present));
+    const gantry_tensor_t *x = *present;
+    if (is_packed) x = gantry__onnx_unpack_bits(call, scope, x, 4);
+    const gantry_tensor_t *middle = gantry__onnx_make_scalar(call, GANTRY_UINT8, 8);
+    *out = gantry__onnx_dequantize(call, scope, x, scale, is_packed ? middle : NULL, dtype);
+    return gantry_scope_status(scope);
+}
+
+/* Keys, 0, or values, 1, with their heads apart, and the cache in which they are then. */
+static gantry_status_t write_part(const group_t *group, size_t i, const gantry_tensor_t **present,
+                                  const gantry_tensor_t **out) {
+    group_cache_t cache;
+    GANTRY__TRY(read_group_cache(group->call, i, &cache));
+    GANTRY__TRY(gantry__onnx_split_heads(group->call, group->parts[1 + i], group->key_heads, out));
+    if (cache.scale) return write_quantized_cache(group, &cache, present, out);
+    GANTRY__TRY(write_cache(group, cache.past, *out, present));
+    *out = *present;
+    return GANTRY_OK;
+}
+
+/* The weights of a row have a sum below 1: a number for each head, 0 without head_sink, is in the
+ * divisor, too. */
+static gantry_status_t share_with_sink(gantry__onnx_attention_t *attention) {
+    gantry__onnx_call_t *call = attention->call;
+    gantry_scope_t *scope = call->scope;
+    const gantry_tensor_t *sink = gantry__onnx_input(call, 11), *y = attention->output;
+    if (!sink && gantry__onnx_attr_int(call, "smooth_softmax", -1) <= 0) return GANTRY_OK;
+    gantry_shape_t shape = *gantry_tensor_shape(y);
+    if (sink && gantry_tensor_elements(sink) != shape.dims[1])
+        return gantry__onnx_invalid(call, "head_sink has %lld elements for %lld heads",
+                                    (long long)gantry_tensor_elements(sink),
+                                    (long long)shape.dims[1]);
+    shape.dims[3] = 1;
+    const gantry_tensor_t *sums = gantry_reshape(scope, attention->log_sums, shape);
+    const gantry_dtype_t dtype = gantry_tensor_dtype(sums), given = gantry_tensor_dtype(y);
+    if (sink)
+        sums = gantry_sub(
+            scope, sums,
+            gantry__onnx_cast(call, gantry_reshape(scope, sink, GANTRY_SHAPE(shape.dims[1], 1, 1)),
+                              dtype));
+    y = gantry_mul(scope, gantry__onnx_cast(call, y, dtype), gantry_sigmoid(scope, sums));
+    attention->output = gantry__onnx_cast(call, y, given);
+    return gantry_scope_status(scope);
+}
+
 gantry_status_t gantry__onnx_lower_group_query_attention(gantry__onnx_call_t *call) {
     group_t group = {.call = call,
                      .heads = gantry__onnx_attr_int(call, "num_heads", 0),
                      .key_heads = gantry__onnx_attr_int(call, "kv_num_heads", 0)};
     gantry__onnx_attention_t attention = {.call = call, .right = -1};
+    const gantry_tensor_t *present[2] = {NULL};
     const int64_t window = gantry__onnx_attr_int(call, "local_window_size", -1);
     GANTRY__TRY(check_group_query(call));
     GANTRY__TRY(unpack_group(&group));
     GANTRY__TRY(read_lengths_of(&group));
+    GANTRY__TRY(norm_parts(&group));
     GANTRY__TRY(turn_parts(&group));
     GANTRY__TRY(gantry__onnx_split_heads(call, group.parts[0], group.heads, &attention.query));
-    GANTRY__TRY(gantry__onnx_split_heads(call, group.parts[1], group.key_heads, &attention.key));
-    GANTRY__TRY(gantry__onnx_split_heads(call, group.parts[2], group.key_heads, &attention.value));
-    GANTRY__TRY(write_cache(&group, gantry__onnx_input(call, 3), attention.key, &attention.key));
-    GANTRY__TRY(
-        write_cache(&group, gantry__onnx_input(call, 4), attention.value, &attention.value));
+    GANTRY__TRY(write_part(&group, 0, &present[0], &attention.key));
+    GANTRY__TRY(write_part(&group, 1, &present[1], &attention.value));
     attention.mask = gantry__onnx_input(call, 10);
     attention.lengths = group.lengths;
     attention.counts_from_lengths = !group.is_first;
@@ -226,7 +336,8 @@ gantry_status_t gantry__onnx_lower_group_query_attention(gantry__onnx_call_t *ca
     attention.scale = (double)gantry__onnx_attr_float(call, "scale", 0);
     attention.softcap = (double)gantry__onnx_attr_float(call, "softcap", 0);
     GANTRY__TRY(gantry__onnx_attend(&attention));
+    GANTRY__TRY(share_with_sink(&attention));
     GANTRY__TRY(gantry__onnx_set(call, 0, gantry__onnx_join_heads(call, attention.output)));
-    GANTRY__TRY(gantry__onnx_set(call, 1, attention.key));
-    return gantry__onnx_set(call, 2, attention.value);
+    GANTRY__TRY(gantry__onnx_set(call, 1, present[0]));
+    return gantry__onnx_set(call, 2, present[1]);
 }

@@ -41,6 +41,24 @@ static const gantry_tensor_t *second_state_weights(gantry__onnx_call_t *call, ga
     return dequantize_weights(call, scope, input, 1, 1);
 }
 
+/* Checks W and R, [directions, ..., 4 * units], and sets units. */
+static gantry_status_t check_quantized_weights(gantry__onnx_recurrent_t *node) {
+    gantry__onnx_call_t *call = node->call;
+    const gantry_shape_t *r = gantry_tensor_shape(gantry__onnx_input(call, 2));
+    const int64_t directions = (int64_t)node->direction_count, units = r->dims[1];
+    node->units = units;
+    for (size_t i = 1; i < 3; ++i) {
+        const gantry_tensor_t *weights = gantry__onnx_input(call, i);
+        const gantry_shape_t *shape = gantry_tensor_shape(weights);
+        GANTRY__TRY(gantry__onnx_need_shape(call, weights));
+        if (shape->rank != 3 || shape->dims[0] != directions || shape->dims[2] != 4 * units)
+            return gantry__onnx_invalid(call, "%s is not of the shape [%lld, %s, %lld]",
+                                        i == 1 ? "W" : "R", (long long)directions,
+                                        i == 1 ? "inputs" : "units", (long long)(4 * units));
+    }
+    return GANTRY_OK;
+}
+
 gantry_status_t gantry__onnx_lower_dynamic_quantize_lstm(gantry__onnx_call_t *call) {
     static const gantry__onnx_make_fn make[2][2] = {{first_input_weights, second_input_weights},
                                                     {first_state_weights, second_state_weights}};
@@ -49,8 +67,9 @@ gantry_status_t gantry__onnx_lower_dynamic_quantize_lstm(gantry__onnx_call_t *ca
         if (gantry__onnx_input(call, i) &&
             !gantry__onnx_is_known(call, gantry__onnx_input(call, i)))
             return gantry__onnx_unsupported(call, "scales of weights that are not constant");
-    GANTRY__TRY(gantry__onnx_read_recurrent(call, GANTRY__ONNX_LSTM, 4, 5, &node));
-    node.units = gantry_tensor_shape(gantry__onnx_input(call, 2))->dims[1];
+    GANTRY__TRY(gantry__onnx_read_recurrent(call, GANTRY__ONNX_LSTM, 4, &node));
+    GANTRY__TRY(check_quantized_weights(&node));
+    GANTRY__TRY(gantry__onnx_take_states(&node, 5));
     for (size_t i = 0; i < node.direction_count; ++i) {
         node.directions[i].weights = gantry__onnx_prepared(call, 1, (uint32_t)i, make[0][i]);
         node.directions[i].recurrent = gantry__onnx_prepared(call, 2, (uint32_t)i, make[1][i]);

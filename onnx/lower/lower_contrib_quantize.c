@@ -69,8 +69,11 @@ gantry_status_t gantry__onnx_lower_qlinear_concat(gantry__onnx_call_t *call) {
     const gantry_tensor_t **parts = gantry__onnx_scratch(call, count, sizeof *parts);
     if (!parts) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < count; ++i) parts[i] = numbers_of(call, 2 + 3 * i);
-    const int32_t axis = (int32_t)gantry__onnx_attr_int(call, "axis", 0);
-    return give_rounded(call, 1, 0, gantry__onnx_concat(call, parts, count, axis));
+    GANTRY__TRY(gantry_scope_status(call->scope));
+    int64_t axis;
+    GANTRY__TRY(gantry__onnx_axis(call, gantry__onnx_attr_int(call, "axis", 0),
+                                  (uint32_t)gantry_tensor_shape(parts[0])->rank, &axis));
+    return give_rounded(call, 1, 0, gantry__onnx_concat(call, parts, count, (int32_t)axis));
 }
 
 /* Softmax of numbers along an axis; below operator set 13 over all dimensions from it on. */
@@ -103,27 +106,13 @@ gantry_status_t gantry__onnx_lower_qlinear_softmax(gantry__onnx_call_t *call) {
 
 /* ---- pools ---- */
 
-/* Moves the channels of images to dimension 1, or back to the end. */
-static const gantry_tensor_t *move_channels(gantry__onnx_call_t *call, const gantry_tensor_t *x,
-                                            bool to_front) {
-    const int32_t rank = gantry_tensor_shape(x)->rank;
-    int32_t order[GANTRY_MAX_RANK] = {0};
-    for (int32_t i = 1; i < rank; ++i) {
-        if (to_front)
-            order[i] = i == 1 ? rank - 1 : i - 1;
-        else
-            order[i] = i == rank - 1 ? 1 : i + 1;
-    }
-    return gantry_transpose(call->scope, x, order);
-}
-
 gantry_status_t gantry__onnx_lower_qlinear_average_pool(gantry__onnx_call_t *call) {
     const bool is_last = gantry__onnx_attr_int(call, "channels_last", 0) != 0;
     const gantry_tensor_t *x = numbers_of(call, 0), *y = NULL;
-    if (is_last) x = move_channels(call, x, true);
+    if (is_last) x = gantry__onnx_move_channels(call, x, true);
     GANTRY__TRY(gantry_scope_status(call->scope));
     GANTRY__TRY(gantry__onnx_lower_inner(call, gantry__onnx_lower_average_pool, &x, 1, &y));
-    return give_rounded(call, 0, 3, is_last ? move_channels(call, y, false) : y);
+    return give_rounded(call, 0, 3, is_last ? gantry__onnx_move_channels(call, y, false) : y);
 }
 
 gantry_status_t gantry__onnx_lower_qlinear_global_average_pool(gantry__onnx_call_t *call) {

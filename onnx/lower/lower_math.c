@@ -5,7 +5,37 @@
 
 #include <gantry/ops.h>
 
+#include "onnx/lower/chains.h"
 #include "onnx/lower/parts.h"
+
+/* Below operator set 7 the dimensions of the second operand are some of the first one's: from
+ * `axis` on, or the last ones. The op is that of operator set 7 then. */
+gantry_status_t gantry__onnx_lower_aligned(gantry__onnx_call_t *call) {
+    const gantry_tensor_t *x = gantry__onnx_input(call, 0), *y = gantry__onnx_input(call, 1);
+    GANTRY__TRY(gantry__onnx_need_shape(call, y));
+    const gantry_shape_t *shape = gantry_tensor_shape(x), *own = gantry_tensor_shape(y);
+    const bool is_slope = gantry__onnx_is_op(call->node, "PRelu");
+    int64_t axis = gantry__onnx_attr_int(call, "axis", is_slope && own->rank == 1 ? 1 : -1);
+    if (!is_slope && !gantry__onnx_attr_int(call, "broadcast", 0) &&
+        gantry_tensor_elements(x) >= 0 && !gantry_shape_equal(shape, own))
+        return gantry__onnx_invalid(call, "operands of two shapes, and broadcast is 0");
+    if (axis == -1) axis = shape->rank - own->rank;
+    if (gantry_tensor_elements(y) == 1) axis = shape->rank;
+    if (axis < 0 || (own->rank > shape->rank - axis && gantry_tensor_elements(y) != 1))
+        return gantry__onnx_invalid(call, "axis %lld for operands of %d and %d dimensions",
+                                    (long long)axis, (int)shape->rank, (int)own->rank);
+    gantry_shape_t wide = {.rank = shape->rank - (int32_t)axis};
+    for (int32_t i = 0; i < wide.rank; ++i) wide.dims[i] = i < own->rank ? own->dims[i] : 1;
+    const gantry_tensor_t *const inputs[2] = {x, gantry__onnx_reshape(call, y, wide)};
+    if (!inputs[1]) return gantry__onnx_give(call, NULL);
+    GANTRY__TRY(gantry__onnx_need_fit(call, "the second operand", inputs[1], x));
+    gantry__onnx_call_t inner = *call;
+    inner.row = gantry__onnx_find_row("", call->node->op, 7);
+    inner.inputs = inputs;
+    const gantry_status_t status = inner.row->lower(&inner);
+    call->prepared = inner.prepared;
+    return status;
+}
 
 /* Integers that are divided by 0, which ONNX leaves undefined, fail in Gantry. */
 gantry_status_t gantry__onnx_lower_mod(gantry__onnx_call_t *call) {

@@ -160,18 +160,63 @@ static tensor *expand_determinant(gantry__onnx_call_t *call, tensor *x, int32_t 
     return sum;
 }
 
-#define MOST_DETERMINANT 4
+/* One step of the elimination: *x, [batch, rows, rows], without its first column and the row of the
+ * column's largest element, which *product is multiplied by. */
+static void eliminate_column(gantry__onnx_call_t *call, tensor **x, tensor **product) {
+    gantry_scope_t *scope = call->scope;
+    const gantry_shape_t *shape = gantry_tensor_shape(*x);
+    const gantry_dtype_t dtype = gantry_tensor_dtype(*x);
+    const int64_t batch = shape->dims[0], rows = shape->dims[1];
+    tensor *column = gantry__onnx_part(call, *x, 2, 0, 1);
+    tensor *place = gantry_argmax(scope, gantry_abs(scope, column), 1);
+    place = gantry_reshape(scope, place, GANTRY_SHAPE(batch, 1, 1));
+    tensor *row = gantry_gather_elements(
+        scope, *x, gantry_broadcast_to(scope, place, GANTRY_SHAPE(batch, 1, rows)), 1);
+    int64_t *numbers = gantry__onnx_scratch(call, (size_t)rows, sizeof *numbers);
+    if (!numbers) {
+        *x = NULL;
+        return;
+    }
+    for (int64_t i = 0; i < rows; ++i) numbers[i] = i;
+    tensor *places = gantry__onnx_ints_of(call, GANTRY_INT64, numbers, GANTRY_SHAPE(rows, 1));
+    tensor *zero = gantry__onnx_make_scalar(call, dtype, 0);
+    tensor *one = gantry__onnx_make_scalar(call, dtype, 1);
+    tensor *pivot = gantry__onnx_part(call, row, 2, 0, 1);
+    tensor *is_first = gantry_equal(scope, place, gantry_scalar_i64(call->host, 0));
+    *product = gantry_mul(scope, *product,
+                          gantry_select(scope, is_first, pivot, gantry_sub(scope, zero, pivot)));
+    /* The first row takes the place of the pivot's. */
+    *x = gantry_select(scope, gantry_equal(scope, places, place),
+                       gantry__onnx_part(call, *x, 1, 0, 1), *x);
+    *x = gantry__onnx_part(call, *x, 1, 1, rows - 1);
+    tensor *divisor = gantry_select(scope, gantry_equal(scope, pivot, zero), one, pivot);
+    tensor *factors = gantry_div(scope, gantry__onnx_part(call, *x, 2, 0, 1), divisor);
+    *x = gantry_sub(scope, gantry__onnx_part(call, *x, 2, 1, rows - 1),
+                    gantry_mul(scope, factors, gantry__onnx_part(call, row, 2, 1, rows - 1)));
+}
+
+#define MOST_EXPANDED_ROWS 4
+#define MOST_DETERMINANT 64
 
 gantry_status_t gantry__onnx_lower_det(gantry__onnx_call_t *call) {
     tensor *x = gantry__onnx_input(call, 0);
-    const gantry_shape_t *shape = gantry_tensor_shape(x);
+    gantry_shape_t shape = *gantry_tensor_shape(x);
     GANTRY__TRY(gantry__onnx_need_shape(call, x));
-    const int64_t size = shape->rank > 1 ? shape->dims[shape->rank - 1] : 0;
-    if (size < 1 || shape->dims[shape->rank - 2] != size)
+    const int64_t size = shape.rank > 1 ? shape.dims[shape.rank - 1] : 0;
+    if (size < 1 || shape.dims[shape.rank - 2] != size)
         return gantry__onnx_invalid(call, "matrices that are not square");
     if (size > MOST_DETERMINANT)
         return gantry__onnx_unsupported(
             call, "the determinant of matrices of %lld rows; there are at most %d", (long long)size,
             MOST_DETERMINANT);
-    return gantry__onnx_give(call, expand_determinant(call, x, 0, (int32_t)size, (1u << size) - 1));
+    if (size <= MOST_EXPANDED_ROWS)
+        return gantry__onnx_give(call,
+                                 expand_determinant(call, x, 0, (int32_t)size, (1u << size) - 1));
+    shape.rank -= 2;
+    const int64_t batch = gantry_shape_elements(&shape);
+    tensor *product = gantry__onnx_make_scalar(call, gantry_tensor_dtype(x), 1);
+    x = gantry__onnx_reshape(call, x, GANTRY_SHAPE(batch, size, size));
+    for (int64_t i = 1; i < size && x; ++i) eliminate_column(call, &x, &product);
+    product = x ? gantry_mul(call->scope, product, x) : NULL;
+    return gantry__onnx_give(call, gantry__onnx_reshape(call, product, shape));
 }

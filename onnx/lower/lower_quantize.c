@@ -4,15 +4,20 @@
 
 #include <gantry/ops.h>
 
+#include "onnx/lower/small_float.h"
+
 static const gantry__onnx_quantized_t quantized_types[] = {
     {2, GANTRY_UINT8, 0, 255, false},
     {3, GANTRY_INT8, -128, 127, false},
     {4, GANTRY_UINT16, 0, 65535, false},
     {5, GANTRY_INT16, -32768, 32767, false},
     {17, GANTRY_FLOAT8_E4M3FN, -448, 448, true},
+    {18, GANTRY_FLOAT32, -240, 240, true},
     {19, GANTRY_FLOAT8_E5M2, -57344, 57344, true},
+    {20, GANTRY_FLOAT32, -57344, 57344, true},
     {21, GANTRY_UINT8, 0, 15, false},
     {22, GANTRY_INT8, -8, 7, false},
+    {23, GANTRY_FLOAT32, -6, 6, true},
     {25, GANTRY_UINT8, 0, 3, false},
     {26, GANTRY_INT8, -2, 1, false},
 };
@@ -42,7 +47,8 @@ gantry_status_t gantry__onnx_quantized_as(gantry__onnx_call_t *call, size_t i,
     const gantry_dtype_t dtype = gantry_tensor_dtype(gantry__onnx_input(call, i));
     for (size_t k = 0; k < sizeof quantized_types / sizeof *quantized_types; ++k) {
         *out = quantized_types[k];
-        if (out->dtype == dtype && (number == 0 || number == out->number)) return GANTRY_OK;
+        const bool fits = number ? number == out->number : dtype != GANTRY_FLOAT32;
+        if (out->dtype == dtype && fits) return GANTRY_OK;
     }
     return gantry__onnx_unsupported(call, "input %zu, quantised values, of type %s", i,
                                     gantry_dtype_name(dtype));
@@ -154,6 +160,8 @@ const gantry_tensor_t *gantry__onnx_round_to(gantry__onnx_call_t *call, gantry_s
         gantry_scope_t *own = gantry__onnx_scope_of(call, &zero_point, 1);
         y = gantry_add(scope, y, quantize_cast(own, zero_point, dtype));
     }
+    const gantry__onnx_small_float_t *small = gantry__onnx_small_float(type->number);
+    if (small) return gantry__onnx_round_small(call, scope, y, small, saturates);
     if (saturates)
         y = gantry_clip_by_value(scope, y, gantry__onnx_make_scalar(call, dtype, type->low),
                                  gantry__onnx_make_scalar(call, dtype, type->high));

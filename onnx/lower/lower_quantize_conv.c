@@ -134,6 +134,8 @@ gantry_status_t gantry__onnx_lower_qlinear_conv(gantry__onnx_call_t *call) {
     GANTRY__TRY(gantry__onnx_convolve_integers(
         call, gantry__onnx_input(call, 0), 3, gantry__onnx_turn_filter, gantry__onnx_input(call, 2),
         gantry__onnx_input(call, 5), &y));
+    GANTRY__TRY(gantry__onnx_check_bias(call, 8,
+                                        gantry_tensor_shape(gantry__onnx_input(call, 3))->dims[0]));
     const int32_t rank = gantry_tensor_shape(y)->rank;
     if (bias) {
         const gantry_shape_t shape = {.rank = rank - 1,

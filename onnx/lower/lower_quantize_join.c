@@ -13,6 +13,7 @@
 #include "onnx/lower/lower_quantize.h"
 #include "onnx/lower/parts.h"
 #include "onnx/lower/run.h"
+#include "onnx/lower/window.h"
 
 /* Sums of so many products of bytes are below 2^31. */
 #define MOST_SUMMED INT64_C(32768)
@@ -100,8 +101,7 @@ static const gantry_tensor_t *make_bytes_filter(gantry__onnx_call_t *call, gantr
 /* An operand: one of the file is kept as bytes, and its numbers are given back. */
 static const gantry_tensor_t *integer_operand(gantry__onnx_call_t *call, size_t i,
                                               const gantry_tensor_t *x, bool is_turned) {
-    const gantry__onnx_plan_t *plan = &call->run->constants->plan;
-    if (!plan->is_constant[call->node->inputs[i]])
+    if (!gantry__onnx_constants_has(call->run->constants, call->node->inputs[i]))
         return is_turned ? gantry_matrix_transpose(call->scope, x) : x;
     if (is_turned) return gantry__onnx_prepared(call, i, INTEGER_OPERAND_TURNED, make_right_turned);
     return gantry__onnx_prepared(call, i, INTEGER_OPERAND, i == 0 ? make_left : make_right);
@@ -153,10 +153,11 @@ static gantry_status_t join_matmul(gantry__onnx_call_t *call, bool is_gemm, bool
 
 static gantry_status_t join_conv(gantry__onnx_call_t *call, bool *out_done) {
     origin_t x, filter;
-    const gantry__onnx_plan_t *plan = &call->run->constants->plan;
     const int64_t group = gantry__onnx_attr_int(call, "group", 1);
     if (!find_origin(call, 0, &x) || !find_origin(call, 1, &filter)) return GANTRY_OK;
-    if (!has_one_scale(&x) || !plan->is_constant[call->node->inputs[1]]) return GANTRY_OK;
+    if (!has_one_scale(&x) ||
+        !gantry__onnx_constants_has(call->run->constants, call->node->inputs[1]))
+        return GANTRY_OK;
     const gantry_shape_t *shape = gantry_tensor_shape(filter.x);
     if ((shape->rank != 3 && shape->rank != 4) || (!has_one_scale(&filter) && filter.axis != 0))
         return GANTRY_OK;
@@ -165,6 +166,7 @@ static gantry_status_t join_conv(gantry__onnx_call_t *call, bool *out_done) {
         return GANTRY_OK;
     *out_done = true;
     const gantry_tensor_t *sum = NULL;
+    GANTRY__TRY(gantry__onnx_check_bias(call, 2, shape->dims[0]));
     GANTRY__TRY(
         gantry__onnx_convolve_integers(call, x.x, 1, make_bytes_filter, x.zero, filter.zero, &sum));
     return give_sum(call, sum, x.scale,

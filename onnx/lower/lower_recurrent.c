@@ -96,19 +96,39 @@ static gantry_status_t read_activations(gantry__onnx_recurrent_t *node) {
     return GANTRY_OK;
 }
 
-/* A first state [directions, batch, units], or batch first; of direction i. */
-static const gantry_tensor_t *read_first_state(const gantry__onnx_recurrent_t *node, size_t input,
-                                               size_t i) {
+/* A first state [directions, batch, units], or batch first; *out_states gets that of each
+ * direction. */
+static gantry_status_t take_first_state(const gantry__onnx_recurrent_t *node, size_t input,
+                                        const char *name, const gantry_tensor_t *out_states[2]) {
     static const int32_t order[3] = {1, 0, 2};
-    const gantry_tensor_t *state = gantry__onnx_input(node->call, input);
-    if (!state) return NULL;
-    if (gantry_tensor_shape(state)->rank != 3) {
-        (void)gantry_scope_fail(node->call->scope, GANTRY_INVALID_ARGUMENT,
-                                "a first state of another rank than 3");
-        return NULL;
+    gantry__onnx_call_t *call = node->call;
+    const gantry_tensor_t *state = gantry__onnx_input(call, input);
+    const int64_t directions = (int64_t)node->direction_count;
+    const gantry_shape_t wanted = node->batch_first
+                                      ? GANTRY_SHAPE(node->batch, directions, node->units)
+                                      : GANTRY_SHAPE(directions, node->batch, node->units);
+    if (!state) return GANTRY_OK;
+    GANTRY__TRY(gantry__onnx_need_shape(call, state));
+    if (!gantry_shape_equal(gantry_tensor_shape(state), &wanted))
+        return gantry__onnx_invalid(call, "%s is not of the shape [%lld, %lld, %lld]", name,
+                                    (long long)wanted.dims[0], (long long)wanted.dims[1],
+                                    (long long)wanted.dims[2]);
+    if (node->batch_first) state = gantry_transpose(call->scope, state, order);
+    for (int64_t i = 0; i < directions; ++i)
+        out_states[i] = gantry__onnx_row_of(call->scope, state, i);
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__onnx_take_states(gantry__onnx_recurrent_t *node, size_t initial) {
+    const gantry_tensor_t *states[2] = {NULL, NULL}, *cells[2] = {NULL, NULL};
+    GANTRY__TRY(take_first_state(node, initial, "initial_h", states));
+    if (node->kind == GANTRY__ONNX_LSTM)
+        GANTRY__TRY(take_first_state(node, initial + 1, "initial_c", cells));
+    for (size_t i = 0; i < node->direction_count; ++i) {
+        node->directions[i].state = states[i];
+        node->directions[i].cell = cells[i];
     }
-    if (node->batch_first) state = gantry_transpose(node->call->scope, state, order);
-    return gantry__onnx_row_of(node->call->scope, state, (int64_t)i);
+    return GANTRY_OK;
 }
 
 /* Lengths that all rows have need no mask. */
@@ -116,7 +136,12 @@ static gantry_status_t read_lengths(gantry__onnx_recurrent_t *node, size_t input
     gantry__onnx_call_t *call = node->call;
     const gantry_tensor_t *lengths = gantry__onnx_input(call, input);
     node->lengths = lengths;
-    if (!lengths || !gantry__onnx_is_known(call, lengths)) return GANTRY_OK;
+    if (!lengths) return GANTRY_OK;
+    const gantry_shape_t *shape = gantry_tensor_shape(lengths);
+    if (shape->rank != 1 || (shape->dims[0] >= 0 && shape->dims[0] != node->batch))
+        return gantry__onnx_invalid(call, "sequence_lens is not of the shape [%lld]",
+                                    (long long)node->batch);
+    if (!gantry__onnx_is_known(call, lengths)) return GANTRY_OK;
     const int64_t *values = NULL;
     size_t count = 0;
     GANTRY__TRY(gantry__onnx_get_ints(call, input, "sequence_lens", &values, &count));
@@ -133,7 +158,7 @@ static gantry_status_t read_lengths(gantry__onnx_recurrent_t *node, size_t input
 
 gantry_status_t gantry__onnx_read_recurrent(gantry__onnx_call_t *call,
                                             gantry__onnx_cell_kind_t kind, size_t lengths,
-                                            size_t initial, gantry__onnx_recurrent_t *node) {
+                                            gantry__onnx_recurrent_t *node) {
     static const int32_t order[3] = {1, 0, 2};
     *node = (gantry__onnx_recurrent_t){.call = call, .kind = kind};
     node->x = gantry__onnx_input(call, 0);
@@ -153,11 +178,6 @@ gantry_status_t gantry__onnx_read_recurrent(gantry__onnx_call_t *call,
     GANTRY__TRY(read_directions(node));
     GANTRY__TRY(read_activations(node));
     if (node->batch_first) node->x = gantry_transpose(call->scope, node->x, order);
-    for (size_t i = 0; i < node->direction_count; ++i) {
-        node->directions[i].state = read_first_state(node, initial, i);
-        if (kind == GANTRY__ONNX_LSTM)
-            node->directions[i].cell = read_first_state(node, initial + 1, i);
-    }
     return read_lengths(node, lengths);
 }
 

@@ -50,11 +50,13 @@ typedef struct gantry__onnx_recurrent_t {
     gantry__onnx_direction_t directions[2];
 } gantry__onnx_recurrent_t;
 
-/* Reads direction, activations, clip and sizes, and the inputs X, sequence_lens (input lengths),
- * and initial_h and initial_c (input initial and the next one). The caller sets the weights. */
+/* Reads direction, activations, clip and sizes, and the inputs X and sequence_lens (input lengths).
+ * The caller sets the weights and the units. */
 gantry_status_t gantry__onnx_read_recurrent(gantry__onnx_call_t *call,
                                             gantry__onnx_cell_kind_t kind, size_t lengths,
-                                            size_t initial, gantry__onnx_recurrent_t *node);
+                                            gantry__onnx_recurrent_t *node);
+/* Takes initial_h (input initial) and an LSTM's initial_c, the next one, once the units are set. */
+gantry_status_t gantry__onnx_take_states(gantry__onnx_recurrent_t *node, size_t initial);
 /* Takes bias and peepholes, [directions, ...], apart. They may be NULL. */
 gantry_status_t gantry__onnx_take_biases(gantry__onnx_recurrent_t *node,
                                          const gantry_tensor_t *bias,

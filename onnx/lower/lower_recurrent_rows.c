@@ -49,8 +49,9 @@ static gantry_status_t check_cell_weights(gantry__onnx_recurrent_t *node) {
 
 static gantry_status_t lower_recurrent(gantry__onnx_call_t *call, gantry__onnx_cell_kind_t kind) {
     gantry__onnx_recurrent_t node;
-    GANTRY__TRY(gantry__onnx_read_recurrent(call, kind, 4, 5, &node));
+    GANTRY__TRY(gantry__onnx_read_recurrent(call, kind, 4, &node));
     GANTRY__TRY(check_cell_weights(&node));
+    GANTRY__TRY(gantry__onnx_take_states(&node, 5));
     for (size_t i = 0; i < node.direction_count; ++i) {
         const gantry__onnx_make_fn make = i ? second_weights : first_weights;
         node.directions[i].weights = gantry__onnx_prepared(call, 1, (uint32_t)i, make);

@@ -134,7 +134,7 @@ static gantry_status_t read_deform(gantry__onnx_call_t *call, deform_t *deform) 
         deform->rows != gantry__onnx_window_count(&deform->window, 1, false) ||
         deform->columns != gantry__onnx_window_count(&deform->window, 2, false))
         return gantry__onnx_invalid(call, "the sizes of images, filter and offset do not fit");
-    return GANTRY_OK;
+    return gantry__onnx_check_bias(call, 3, deform->outputs);
 }
 
 /* The rows (axis 0) or columns at which the filter's taps are without offsets: [1, places]. */

@@ -8,6 +8,8 @@
  * body computes leaves open. What remains needs the values, and runs op by op. */
 #include "onnx/lower/lower_steps.h"
 
+#include <stdio.h>
+
 #include "onnx/lower/run.h"
 
 #include <gantry/control.h>
@@ -29,7 +31,11 @@
 
 /* A step's results, and the slices of each output so far. */
 typedef struct unrolled_t {
+    const gantry_tensor_t **values;  /* What a step gets: [carried ...] [slices of inputs ...] */
     const gantry_tensor_t **results; /* [condition] [carried ...] [slices ...] */
+    /* References to the condition and the carried values, in a run op by op; slices are references
+     * there, too. */
+    gantry_tensor_t **held;
     const gantry_tensor_t ***slices; /* For each output those of all steps. */
     size_t capacity;
     int64_t done;
@@ -119,6 +125,8 @@ static gantry_status_t run_step_body(const gantry__onnx_steps_t *steps, gantry_s
                                      const gantry_tensor_t *condition,
                                      const gantry_tensor_t *const *values,
                                      const gantry_tensor_t **results) {
+    gantry__onnx_run_t *run = steps->call->run;
+    struct onnx_scratch_t *since = run->scratch;
     const size_t count = steps->body->input_count;
     const gantry_tensor_t **inputs = gantry__onnx_scratch(steps->call, count + 1, sizeof *inputs);
     if (!inputs) return GANTRY_RESOURCE_EXHAUSTED;
@@ -128,18 +136,26 @@ static gantry_status_t run_step_body(const gantry__onnx_steps_t *steps, gantry_s
         inputs[at++] = condition;
     }
     for (size_t i = 0; at < count; ++i) inputs[at++] = values[i];
-    return gantry__onnx_lower_subgraph(steps->call, scope, steps->body, inputs, results);
+    const gantry_status_t status =
+        gantry__onnx_lower_subgraph(steps->call, scope, steps->body, inputs, results);
+    gantry__onnx_scratch_free(run, since);
+    return status;
 }
 
 /* ---- unrolled ---- */
 
 static gantry_status_t begin_unrolled(const gantry__onnx_steps_t *steps, unrolled_t *unrolled) {
     gantry__onnx_call_t *call = steps->call;
+    unrolled->values = gantry__onnx_scratch(call, steps->carried_count + steps->input_count + 1,
+                                            sizeof *unrolled->values);
     unrolled->results =
         gantry__onnx_scratch(call, count_step_results(steps) + 1, sizeof *unrolled->results);
+    unrolled->held = gantry__onnx_scratch(call, steps->carried_count + 1, sizeof *unrolled->held);
     unrolled->slices =
         gantry__onnx_scratch(call, steps->output_count + 1, sizeof *unrolled->slices);
-    if (!unrolled->results || !unrolled->slices) return GANTRY_RESOURCE_EXHAUSTED;
+    if (!unrolled->values || !unrolled->results || !unrolled->held || !unrolled->slices)
+        return GANTRY_RESOURCE_EXHAUSTED;
+    for (size_t i = 0; i <= steps->carried_count; ++i) unrolled->held[i] = NULL;
     for (size_t i = 0; i < steps->output_count; ++i) unrolled->slices[i] = NULL;
     unrolled->condition = steps->condition;
     return GANTRY_OK;
@@ -199,9 +215,7 @@ static gantry_status_t take_step_results(gantry__onnx_steps_t *steps, unrolled_t
 /* One step whose number is known. */
 static gantry_status_t unroll_step(gantry__onnx_steps_t *steps, unrolled_t *unrolled) {
     gantry__onnx_call_t *call = steps->call;
-    const size_t count = steps->carried_count + steps->input_count;
-    const gantry_tensor_t **values = gantry__onnx_scratch(call, count + 1, sizeof *values);
-    if (!values) return GANTRY_RESOURCE_EXHAUSTED;
+    const gantry_tensor_t **values = unrolled->values;
     for (size_t i = 0; i < steps->carried_count; ++i) values[i] = steps->carried[i];
     for (size_t i = 0; i < steps->input_count; ++i)
         values[steps->carried_count + i] = cut_slice(steps, i, unrolled->done);
@@ -215,6 +229,62 @@ static gantry_status_t unroll_step(gantry__onnx_steps_t *steps, unrolled_t *unro
     call->run->step_nodes += steps->body->node_count + 1;
     if (call->run->step_nodes <= MOST_STEP_NODES) return GANTRY_OK;
     return gantry__onnx_need_values(call, "the steps of loops in loops");
+}
+
+/* ---- op by op: a step's tensors end with it ---- */
+
+static void hold_tensor(gantry_tensor_t **place, const gantry_tensor_t *x) {
+    gantry_tensor_t *own = x ? gantry_tensor_retain(x) : NULL;
+    gantry_tensor_release(*place);
+    *place = own;
+}
+
+/* References to what a step hands on, in place of those of the step before. */
+static void hold_step_results(const gantry__onnx_steps_t *steps, const unrolled_t *unrolled) {
+    hold_tensor(&unrolled->held[0], unrolled->condition);
+    for (size_t i = 0; i < steps->carried_count; ++i)
+        hold_tensor(&unrolled->held[1 + i], steps->carried[i]);
+    for (size_t i = 0; i < steps->output_count; ++i)
+        (void)gantry_tensor_retain(unrolled->slices[i][unrolled->done - 1]);
+}
+
+static void release_steps(const gantry__onnx_steps_t *steps, const unrolled_t *unrolled) {
+    for (size_t i = 0; i <= steps->carried_count; ++i) gantry_tensor_release(unrolled->held[i]);
+    for (size_t i = 0; i < steps->output_count; ++i)
+        for (int64_t k = 0; k < unrolled->done; ++k)
+            gantry_tensor_release((gantry_tensor_t *)unrolled->slices[i][k]);
+}
+
+/* Ends the scopes of a step, whose failure keeps its text. It must not be inlined, because loops in
+ * loops would have many texts on the stack. */
+static __attribute__((noinline)) gantry_status_t end_step(const gantry__onnx_call_t *own,
+                                                          gantry_status_t status) {
+    char text[GANTRY__MESSAGE_BYTES] = "";
+    if (status != GANTRY_OK) (void)snprintf(text, sizeof text, "%s", gantry_last_message());
+    if (own->host) (void)gantry_scope_end(own->host);
+    if (own->scope) (void)gantry_scope_end(own->scope);
+    return status == GANTRY_OK ? GANTRY_OK : gantry_fail(status, text);
+}
+
+/* One step in scopes of its own. */
+static gantry_status_t run_step_apart(gantry__onnx_steps_t *steps, unrolled_t *unrolled) {
+    gantry__onnx_call_t *call = steps->call, own = *call;
+    gantry__onnx_run_t *run = call->run;
+    gantry_scope_t *host = run->host;
+    const int64_t done = unrolled->done;
+    own.scope = gantry_scope_begin_in(call->scope, NULL);
+    own.host = gantry_scope_begin_in(call->host, NULL);
+    gantry_status_t status = own.scope && own.host ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+    if (status == GANTRY_OK) {
+        steps->call = &own;
+        run->host = own.host;
+        status = unroll_step(steps, unrolled);
+        steps->call = call;
+        run->host = host;
+    }
+    if (unrolled->done > done) hold_step_results(steps, unrolled);
+    gantry__onnx_run_forget(run, steps->body);
+    return end_step(&own, status);
 }
 
 /* Whether the condition is known. */
@@ -288,7 +358,8 @@ static gantry_status_t unroll(gantry__onnx_steps_t *steps, unrolled_t *unrolled,
             return gantry__onnx_unsupported(steps->call, "a loop without an end");
         if (*out_ended || steps->count < 0 || !unrolls_on(steps, unrolled))
             return gantry_scope_status(steps->call->scope);
-        GANTRY__TRY(unroll_step(steps, unrolled));
+        GANTRY__TRY(steps->call->run->is_eager ? run_step_apart(steps, unrolled)
+                                               : unroll_step(steps, unrolled));
     }
 }
 
@@ -534,10 +605,23 @@ static gantry_status_t run_step_loop(gantry__onnx_steps_t *steps, unrolled_t *un
     return GANTRY_OK;
 }
 
+/* Steps that run op by op; what they hand on becomes the scope's. */
+static gantry_status_t run_steps_apart(gantry__onnx_steps_t *steps, unrolled_t *unrolled) {
+    bool ended = false;
+    gantry_status_t status = unroll(steps, unrolled, &ended);
+    if (status == GANTRY_OK)
+        status = ended ? finish_unrolled(steps, unrolled) : run_step_loop(steps, unrolled);
+    for (size_t i = 0; status == GANTRY_OK && unrolled->done > 0 && i < steps->carried_count; ++i)
+        steps->carried[i] = gantry_identity(steps->call->scope, steps->carried[i]);
+    release_steps(steps, unrolled);
+    return status == GANTRY_OK ? gantry_scope_status(steps->call->scope) : status;
+}
+
 gantry_status_t gantry__onnx_run_steps(gantry__onnx_steps_t *steps) {
     unrolled_t unrolled = {.done = 0};
     bool ended = false;
     GANTRY__TRY(begin_unrolled(steps, &unrolled));
+    if (steps->call->run->is_eager) return run_steps_apart(steps, &unrolled);
     GANTRY__TRY(unroll(steps, &unrolled, &ended));
     if (ended) return finish_unrolled(steps, &unrolled);
     return run_step_loop(steps, &unrolled);

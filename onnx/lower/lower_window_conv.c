@@ -80,7 +80,7 @@ static gantry_status_t read_conv(gantry__onnx_call_t *call, conv_parts_t *conv) 
     conv->channels = filter->dims[1];
     conv->outputs = filter->dims[0] / groups;
     conv->is_depthwise = groups > 1 && filter->dims[1] == 1;
-    return GANTRY_OK;
+    return gantry__onnx_check_bias(call, 2, filter->dims[0]);
 }
 
 /* So many groups of windows of several pixels are convolved one by one: Gantry's op makes columns

@@ -72,11 +72,39 @@ static tensor *pool_by_window(gantry__onnx_call_t *call, const pool_t *pool, ten
         &pool->window);
 }
 
+/* Maxima of volumes: those of planes, then along the depth. The places of the second ones are in
+ * the results of the first ones, whose places are those of the volume, because a plane has all
+ * channels and depths as its channels. */
+static gantry_status_t pool_volumes_with_places(gantry__onnx_call_t *call, const pool_t *pool) {
+    gantry_scope_t *scope = call->scope;
+    tensor *x = gantry__onnx_input(call, 0), *planes[2] = {NULL}, *results[2] = {NULL};
+    const int64_t *d = gantry_tensor_shape(x)->dims;
+    const int64_t batch = d[0], channels = d[1], depth = d[2];
+    const gantry_window_options_t along = depth_options(pool);
+    if (gantry__onnx_attr_int(call, "storage_order", 0) != 0)
+        return gantry__onnx_unsupported(call, "storage_order 1 of three spatial dimensions");
+    x = gantry_reshape(scope, x, GANTRY_SHAPE(batch, channels * depth, d[3], d[4]));
+    GANTRY__TRY(gantry_max_pool2d_with_argmax(scope, x, pool->window.kernel[1],
+                                              pool->window.kernel[2], &pool->options, true, false,
+                                              planes));
+    const int64_t rows = gantry_tensor_shape(planes[0])->dims[2],
+                  columns = gantry_tensor_shape(planes[0])->dims[3];
+    x = gantry_reshape(scope, planes[0], GANTRY_SHAPE(batch, channels, depth, rows * columns));
+    GANTRY__TRY(gantry_max_pool2d_with_argmax(scope, x, pool->window.kernel[0], 1, &along, true,
+                                              false, results));
+    const gantry_shape_t shape =
+        GANTRY_SHAPE(batch, channels, gantry_tensor_shape(results[0])->dims[2], rows, columns);
+    tensor *places =
+        gantry_reshape(scope, planes[1], GANTRY_SHAPE(batch * channels * depth * rows * columns));
+    places = gantry_gather(scope, places, results[1], 0);
+    GANTRY__TRY(gantry__onnx_set(call, 0, gantry_reshape(scope, results[0], shape)));
+    return gantry__onnx_set(call, 1, gantry_reshape(scope, places, shape));
+}
+
 static gantry_status_t pool_with_places(gantry__onnx_call_t *call, const pool_t *pool) {
+    if (pool->window.rank == 3) return pool_volumes_with_places(call, pool);
     tensor *x = gantry__onnx_to_planes(call, gantry__onnx_input(call, 0), &pool->window);
     tensor *results[2] = {NULL};
-    if (pool->window.rank == 3)
-        return gantry__onnx_unsupported(call, "Indices of a pool of three spatial dimensions");
     GANTRY__TRY(gantry_max_pool2d_with_argmax(
         call->scope, x, pool->window.kernel[1], pool->window.kernel[2], &pool->options, true,
         gantry__onnx_attr_int(call, "storage_order", 0) != 0 && pool->window.rank == 2, results));

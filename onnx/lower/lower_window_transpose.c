@@ -97,6 +97,7 @@ static gantry_status_t read_unconv(gantry__onnx_call_t *call, unconv_t *unconv) 
             (int)images->rank, (long long)images->dims[1], (long long)unconv->groups,
             (int)filter->rank, (long long)filter->dims[0]);
     unconv->outputs = filter->dims[1] * unconv->groups;
+    GANTRY__TRY(gantry__onnx_check_bias(call, 2, unconv->outputs));
     GANTRY__TRY(gantry__onnx_read_kernel(call, x, filter->dims + 2, &unconv->window));
     GANTRY__TRY(read_cuts(call, x, unconv));
     return split_cuts(call, unconv);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How large the results of a node of constants will be. A node is lowered in a trace, which knows
  * sizes and computes nothing, and which ends as soon as they are known. */
-#include <string.h>
-
 #include <gantry/gantry.h>
 
 #include "onnx/lower/run.h"
@@ -22,20 +20,6 @@ static double most_elements(const gantry__onnx_call_t *call) {
         most *= elements < 2 ? 2 : (double)elements; /* 2: Concat adds them */
     }
     return most;
-}
-
-/* Whether no result has more elements than all inputs multiplied. */
-static bool is_bound_by_inputs(const gantry__onnx_call_t *call) {
-    static const char *const ops[] = {"Cast",   "Concat",        "Constant",         "Flatten",
-                                      "Gather", "Identity",      "Reshape",          "Shape",
-                                      "Slice",  "Squeeze",       "Transpose",        "Unsqueeze",
-                                      "MatMul", "Gemm",          "DequantizeLinear", "Where",
-                                      "Split",  "QuantizeLinear"};
-    if (call->row->plain) return true;
-    for (size_t i = 0; i < sizeof ops / sizeof *ops; ++i) {
-        if (strcmp(ops[i], call->node->op) == 0) return true;
-    }
-    return false;
 }
 
 static double bytes_of_results(const gantry__onnx_call_t *call) {
@@ -89,19 +73,22 @@ static double measure_by_trace(const gantry__onnx_call_t *call) {
 #define MOST_KNOWN_BYTES (32 << 20)
 
 bool gantry__onnx_is_small(const gantry__onnx_call_t *call) {
-    if (is_bound_by_inputs(call) && most_elements(call) * 8 <= MOST_KNOWN_BYTES) return true;
+    if (call->row->extent == GANTRY__ONNX_BOUND && most_elements(call) * 8 <= MOST_KNOWN_BYTES)
+        return true;
     return measure_by_trace(call) <= MOST_KNOWN_BYTES;
 }
 
 gantry_status_t gantry__onnx_check_folding(const gantry__onnx_call_t *call) {
     const gantry__onnx_constants_t *constants = call->run->constants;
     const double room = gantry__onnx_constants_room(constants);
-    if (strcmp(call->node->op, "ConstantOfShape") == 0) return GANTRY_OK; /* bounded by the plan */
-    if (is_bound_by_inputs(call) && most_elements(call) * 16 <= room) return GANTRY_OK;
+    if (call->row->extent == GANTRY__ONNX_FILLS) return GANTRY_OK; /* bounded by the plan */
+    if (call->row->extent == GANTRY__ONNX_BOUND && most_elements(call) * 16 <= room)
+        return GANTRY_OK;
     const double bytes = measure_by_trace(call);
     if (bytes <= room) return GANTRY_OK;
     char node[512];
     gantry__onnx_describe_node(call->node, node, sizeof node);
+    call->run->is_too_large = true;
     return gantry__fail(GANTRY_RESOURCE_EXHAUSTED,
                         "%s: %s: what is computed of constants takes %.0f bytes more; %.0f are "
                         "left of 16 for each byte of the model's tensors and 256 MiB",

@@ -20,11 +20,15 @@ static const gantry__onnx_graph_t *subgraph_of(const gantry__onnx_node_t *node, 
     return NULL;
 }
 
+/* Nodes of a function may have one graph, which the function's caller gives. */
 static gantry_status_t add_graph(gantry__onnx_plan_t *plan, const gantry__onnx_graph_t *graph) {
+    if (plan->places[graph->index] != 0) return GANTRY_OK;
     if (!gantry__onnx_grow(&plan->graphs, plan->graph_count, &plan->graph_capacity,
                            sizeof *plan->graphs))
         return GANTRY_RESOURCE_EXHAUSTED;
-    plan->graphs[plan->graph_count++] = (onnx_plan_graph_t){graph, plan->node_count, false};
+    plan->graphs[plan->graph_count++] =
+        (onnx_plan_graph_t){.graph = graph, .first_node = plan->node_count};
+    plan->places[graph->index] = (uint32_t)plan->graph_count;
     plan->node_count += graph->node_count;
     return GANTRY_OK;
 }
@@ -45,10 +49,7 @@ static gantry_status_t list_graphs(gantry__onnx_plan_t *plan) {
 }
 
 size_t gantry__onnx_plan_first(const gantry__onnx_plan_t *plan, const gantry__onnx_graph_t *graph) {
-    for (size_t i = 0; i < plan->graph_count; ++i) {
-        if (plan->graphs[i].graph == graph) return plan->graphs[i].first_node;
-    }
-    return 0; /* no caller has another graph */
+    return plan->graphs[plan->places[graph->index] - 1].first_node;
 }
 
 /* ---- needed values ---- */
@@ -82,6 +83,19 @@ static void need_nodes(gantry__onnx_plan_t *plan, const gantry__onnx_graph_t *gr
 
 /* ---- rows and refusals ---- */
 
+/* Finds attributes that the row demands. */
+static gantry_status_t check_demanded(const gantry__onnx_row_t *row,
+                                      const gantry__onnx_node_t *node) {
+    for (const char *at = row->attributes; (at = strchr(at, '!')) != NULL;) {
+        char name[64];
+        ++at;
+        (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(at, " "), at);
+        if (!gantry__onnx_find_attr(node, name))
+            return gantry__refuse("attribute '%s' is missing; %s must have it", name, node->op);
+    }
+    return GANTRY_OK;
+}
+
 static gantry_status_t check_attributes(const gantry__onnx_row_t *row,
                                         const gantry__onnx_node_t *node) {
     static const char *const kinds[] = {
@@ -100,7 +114,7 @@ static gantry_status_t check_attributes(const gantry__onnx_row_t *row,
             return gantry__refuse("attribute '%s' is %s; %s is accepted", attr->name,
                                   kinds[attr->kind], kinds[wanted]);
     }
-    return GANTRY_OK;
+    return check_demanded(row, node);
 }
 
 static gantry_status_t plan_check_counts(const gantry__onnx_row_t *row,
@@ -109,7 +123,9 @@ static gantry_status_t plan_check_counts(const gantry__onnx_row_t *row,
     if (given < row->least_inputs || given > row->most_inputs)
         return gantry__refuse("it has %zu inputs; %" PRIu32 " to %" PRIu32 " are accepted", given,
                               row->least_inputs, row->most_inputs);
-    for (size_t i = 0; i < row->least_inputs; ++i) {
+    /* all of a list of inputs, which one that may be empty cannot be */
+    const bool is_list = row->most_inputs == GANTRY__ONNX_MANY && row->least_inputs > 0;
+    for (size_t i = 0; i < (is_list ? given : row->least_inputs); ++i) {
         if (node->inputs[i] == GANTRY__ONNX_NO_VALUE)
             return gantry__refuse("input %zu is left out; it must be given", i);
     }
@@ -167,24 +183,38 @@ const gantry__onnx_refusal_t *gantry__onnx_plan_refusal(const gantry__onnx_plan_
     return is_there ? &plan->refusals[least] : NULL;
 }
 
-/* Rows of all graphs that are needed. A subgraph is listed after its graph, in the order of nodes,
- * and is needed if its node is: what one reads that nobody needs has no row. */
-static gantry_status_t find_all_rows(gantry__onnx_plan_t *plan) {
-    size_t next = 1;
+static void need_graphs_of(gantry__onnx_plan_t *plan, const gantry__onnx_graph_t *graph) {
+    for (size_t n = 0; n < graph->node_count; ++n) {
+        size_t attr = 0, entry = 0;
+        if (!plan_is_needed(plan, &graph->nodes[n])) continue;
+        for (const gantry__onnx_graph_t *inner;
+             (inner = subgraph_of(&graph->nodes[n], &attr, &entry)) != NULL;)
+            plan->graphs[plan->places[inner->index] - 1].is_needed = true;
+    }
+}
+
+/* A subgraph is needed if one of the nodes that have it is: what one reads that nobody needs has no
+ * row. Subgraphs mostly come after their graphs in the list; what comes before needs a further
+ * pass. */
+static void need_graphs(gantry__onnx_plan_t *plan) {
     plan->graphs[0].is_needed = true;
+    for (bool is_done = false; !is_done;) {
+        is_done = true;
+        for (size_t g = 0; g < plan->graph_count; ++g) {
+            onnx_plan_graph_t *place = &plan->graphs[g];
+            if (!place->is_needed || place->is_marked) continue;
+            place->is_marked = true;
+            is_done = false;
+            need_nodes(plan, place->graph);
+            need_graphs_of(plan, place->graph);
+        }
+    }
+}
+
+static gantry_status_t find_all_rows(gantry__onnx_plan_t *plan) {
+    need_graphs(plan);
     for (size_t g = 0; g < plan->graph_count; ++g) {
-        const gantry__onnx_graph_t *graph = plan->graphs[g].graph;
-        if (plan->graphs[g].is_needed) {
-            need_nodes(plan, graph);
-            GANTRY__TRY(find_rows(plan, &plan->graphs[g]));
-        }
-        for (size_t n = 0; n < graph->node_count; ++n) {
-            const bool is_live =
-                plan->graphs[g].is_needed && plan_is_needed(plan, &graph->nodes[n]);
-            size_t attr = 0, entry = 0;
-            while (subgraph_of(&graph->nodes[n], &attr, &entry))
-                plan->graphs[next++].is_needed = is_live;
-        }
+        if (plan->graphs[g].is_needed) GANTRY__TRY(find_rows(plan, &plan->graphs[g]));
     }
     return GANTRY_OK;
 }
@@ -212,14 +242,10 @@ static bool fills_much(const gantry__onnx_plan_t *plan, const gantry__onnx_node_
 }
 
 /* Results that may be much larger than their inputs are made in the trace. */
-static bool grows(const gantry__onnx_plan_t *plan, const gantry__onnx_node_t *node) {
-    static const char *const ops[] = {"Expand", "Range",  "Tile",    "OneHot",
-                                      "Pad",    "Resize", "Upsample"};
-    if (strcmp(node->op, "ConstantOfShape") == 0) return fills_much(plan, node);
-    for (size_t i = 0; i < sizeof ops / sizeof *ops; ++i) {
-        if (strcmp(ops[i], node->op) == 0) return true;
-    }
-    return false;
+static bool grows(const gantry__onnx_plan_t *plan, const gantry__onnx_node_t *node,
+                  const gantry__onnx_row_t *row) {
+    if (row->extent == GANTRY__ONNX_FILLS) return fills_much(plan, node);
+    return row->extent >= GANTRY__ONNX_EXPANDS;
 }
 
 /* Lists are no tensors. */
@@ -230,7 +256,7 @@ static bool makes_list(const gantry__onnx_node_t *node) {
 
 static bool is_constant_node(const gantry__onnx_plan_t *plan, const gantry__onnx_node_t *node,
                              const gantry__onnx_row_t *row) {
-    if (!row || gantry__onnx_row_attr(row, "seed") || grows(plan, node) || makes_list(node))
+    if (!row || gantry__onnx_row_attr(row, "seed") || grows(plan, node, row) || makes_list(node))
         return false;
     for (size_t i = 0; i < node->attr_count; ++i) {
         if (node->attrs[i].kind == GANTRY__ONNX_GRAPH || node->attrs[i].kind == GANTRY__ONNX_GRAPHS)
@@ -259,6 +285,8 @@ static void find_constants(gantry__onnx_plan_t *plan) {
 gantry_status_t gantry__onnx_plan_init(gantry__onnx_plan_t *plan,
                                        const gantry__onnx_graph_model_t *model) {
     *plan = (gantry__onnx_plan_t){.model = model};
+    plan->places = gantry__onnx_alloc(model->graph_count, sizeof *plan->places);
+    if (!plan->places) return GANTRY_RESOURCE_EXHAUSTED;
     GANTRY__TRY(list_graphs(plan));
     plan->rows = gantry__onnx_alloc(plan->node_count, sizeof *plan->rows);
     plan->is_needed = gantry__onnx_alloc(model->value_count, 1);
@@ -273,6 +301,7 @@ void gantry__onnx_plan_deinit(gantry__onnx_plan_t *plan) {
     for (size_t i = 0; i < plan->refusal_count; ++i) gantry__onnx_free(plan->refusals[i].reason);
     gantry__onnx_free(plan->refusals);
     gantry__onnx_free(plan->graphs);
+    gantry__onnx_free(plan->places);
     gantry__onnx_free(plan->rows);
     gantry__onnx_free(plan->is_needed);
     gantry__onnx_free(plan->is_constant);

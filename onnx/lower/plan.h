@@ -14,6 +14,7 @@ typedef struct onnx_plan_graph_t {
     const gantry__onnx_graph_t *graph;
     size_t first_node;
     bool is_needed; /* A node that outputs need has it. */
+    bool is_marked; /* What its outputs need is marked. */
 } onnx_plan_graph_t;
 
 /* A node that this library refuses, with the reason. */
@@ -28,7 +29,8 @@ typedef struct gantry__onnx_refusal_t {
 /* A plan. */
 typedef struct gantry__onnx_plan_t {
     const gantry__onnx_graph_model_t *model;
-    onnx_plan_graph_t *graphs;
+    onnx_plan_graph_t *graphs; /* Those that nodes have, each once. */
+    uint32_t *places;          /* By graph: 1 and its place among these; 0: no node has it. */
     size_t graph_count, graph_capacity, node_count;
     const gantry__onnx_row_t **rows; /* By node; NULL: refused, or nobody needs the node. */
     uint8_t *is_needed;              /* By value. */

@@ -19,8 +19,8 @@ typedef const gantry_tensor_t tensor;
 /* ---- values ---- */
 
 gantry_status_t gantry__onnx_run_begin(gantry__onnx_run_t *run, gantry__onnx_constants_t *constants,
-                                       bool is_eager) {
-    *run = (gantry__onnx_run_t){.constants = constants, .is_eager = is_eager};
+                                       gantry_scope_t *scope, bool is_eager) {
+    *run = (gantry__onnx_run_t){.constants = constants, .scope = scope, .is_eager = is_eager};
     const size_t count = constants->plan.model->value_count;
     run->values = gantry__onnx_alloc(count, sizeof *run->values);
     run->flags = gantry__onnx_alloc(count, 1);
@@ -70,8 +70,9 @@ static void run_own(gantry__onnx_run_t *run, gantry__onnx_value_t value, gantry_
 
 /* Whether the tensor has elements while a body is traced, or was made of numbers. */
 static bool run_is_made(const gantry__onnx_call_t *call, tensor *x) {
+    const size_t most = sizeof call->made / sizeof *call->made;
     if (!call->run->is_eager) return gantry_tensor_device(x) != NULL;
-    for (size_t i = 0; i < call->made_count; ++i) {
+    for (size_t i = 0; i < call->made_count && i < most; ++i) {
         if (call->made[i] == x) return true;
     }
     return false;
@@ -87,25 +88,32 @@ static double product_of_ints(tensor *x) {
     return product;
 }
 
+/* The numbers from input 0 to input 1. */
+static double elements_between(const gantry__onnx_call_t *call) {
+    int64_t ends[2] = {0, 0};
+    for (int i = 0; i < 2; ++i) {
+        if (gantry_tensor_dtype(call->inputs[i]) == GANTRY_INT64)
+            (void)gantry_tensor_read(call->inputs[i], &ends[i], sizeof *ends);
+    }
+    return (double)ends[1] - (double)ends[0];
+}
+
+/* Elements of the result, where the row says how many there are. */
+static double elements_of_extent(const gantry__onnx_call_t *call) {
+    switch (call->row->extent) {
+        case GANTRY__ONNX_FILLS: return product_of_ints(call->inputs[0]);
+        case GANTRY__ONNX_EXPANDS: return product_of_ints(call->inputs[1]);
+        case GANTRY__ONNX_REPEATS:
+            return product_of_ints(call->inputs[1]) *
+                   (double)gantry_tensor_elements(call->inputs[0]);
+        case GANTRY__ONNX_COUNTS: return elements_between(call);
+        default: return 0;
+    }
+}
+
 /* Whether a node of known inputs makes much of little: then the scope of the other nodes has it. */
 static bool grows_much(const gantry__onnx_call_t *call) {
-    const char *op = call->node->op;
-    double elements = 0;
-    if (strcmp(op, "ConstantOfShape") == 0) {
-        elements = product_of_ints(call->inputs[0]);
-    } else if (strcmp(op, "Expand") == 0) {
-        elements = product_of_ints(call->inputs[1]);
-    } else if (strcmp(op, "Tile") == 0) {
-        elements =
-            product_of_ints(call->inputs[1]) * (double)gantry_tensor_elements(call->inputs[0]);
-    } else if (strcmp(op, "Range") == 0) {
-        int64_t ends[2] = {0, 0};
-        for (int i = 0; i < 2; ++i) {
-            if (gantry_tensor_dtype(call->inputs[i]) == GANTRY_INT64)
-                (void)gantry_tensor_read(call->inputs[i], &ends[i], sizeof *ends);
-        }
-        elements = (double)ends[1] - (double)ends[0];
-    }
+    double elements = elements_of_extent(call);
     for (size_t i = 0; i < call->input_count; ++i) {
         if (call->inputs[i] && gantry_tensor_elements(call->inputs[i]) > elements)
             elements = (double)gantry_tensor_elements(call->inputs[i]);
@@ -121,10 +129,22 @@ static bool has_graphs(const gantry__onnx_node_t *node) {
     return false;
 }
 
+/* Whether each run computes the node of constants. */
+static bool is_left(const gantry__onnx_run_t *run, const gantry__onnx_node_t *node) {
+    for (size_t i = 0; i < node->output_count; ++i) {
+        const gantry__onnx_value_t value = node->outputs[i];
+        if (value != GANTRY__ONNX_NO_VALUE && atomic_load(&run->constants->is_left[value]))
+            return true;
+    }
+    return false;
+}
+
 /* Whether the node is computed on the host, at once. */
 static bool belongs_to_host(const gantry__onnx_run_t *run, const gantry__onnx_call_t *call) {
     if (run->is_constant_node) return true;
-    if (has_graphs(call->node) || gantry__onnx_row_attr(call->row, "seed")) return false;
+    if (has_graphs(call->node) || gantry__onnx_row_attr(call->row, "seed") ||
+        is_left(run, call->node))
+        return false;
     for (size_t i = 0; i < call->input_count; ++i) {
         const gantry__onnx_value_t value = call->node->inputs[i];
         if (value != GANTRY__ONNX_NO_VALUE && !(run->flags[value] & GANTRY__ONNX_KNOWN))
@@ -189,7 +209,8 @@ static void settle_constants(gantry__onnx_run_t *run, const gantry__onnx_call_t 
     const gantry__onnx_plan_t *plan = &run->constants->plan;
     for (size_t i = 0; i < call->input_count; ++i) {
         const gantry__onnx_value_t value = call->node->inputs[i];
-        if (value == GANTRY__ONNX_NO_VALUE || !plan->is_constant[value] || !run->values[value])
+        if (value == GANTRY__ONNX_NO_VALUE || !gantry__onnx_constants_has(run->constants, value) ||
+            !run->values[value])
             continue;
         const bool is_prepared = i < 64 && (call->prepared & UINT64_C(1) << i) != 0;
         if (!is_prepared && !run->is_constant_node) {
@@ -216,6 +237,20 @@ static gantry_status_t call_row(gantry__onnx_run_t *run, gantry__onnx_call_t *ca
     return status == GANTRY_OK ? GANTRY_OK : run_name_node(run, call->node, status);
 }
 
+/* Names the next op after the node, with as many characters as a name may have. */
+static void run_name_next(gantry_scope_t *scope, const char *name) {
+    char cut[64]; /* the most that gantry_scope_name_next takes */
+    size_t used = 0;
+    while (name[used]) {
+        const size_t bytes = gantry__utf8_bytes(name + used);
+        if (used + (bytes ? bytes : 1) >= sizeof cut) break;
+        used += bytes ? bytes : 1;
+    }
+    memcpy(cut, name, used);
+    cut[used] = '\0';
+    if (used > 0) (void)gantry_scope_name_next(scope, cut);
+}
+
 static gantry_status_t run_node(gantry__onnx_run_t *run, gantry_scope_t *scope,
                                 const gantry__onnx_node_t *node, const gantry__onnx_row_t *row) {
     tensor *few_inputs[FEW_TENSORS], *few_outputs[FEW_TENSORS] = {NULL};
@@ -237,6 +272,7 @@ static gantry_status_t run_node(gantry__onnx_run_t *run, gantry_scope_t *scope,
                                     .inputs = inputs,
                                     .outputs = outputs,
                                     .run = run};
+        if (!run->is_eager) run_name_next(scope, node->name);
         status = call_row(run, &call);
     }
     if (inputs != few_inputs) gantry__onnx_free(inputs);
@@ -245,6 +281,15 @@ static gantry_status_t run_node(gantry__onnx_run_t *run, gantry_scope_t *scope,
 }
 
 /* ---- constants ---- */
+
+/* Lowers a node of constants that each run computes, whose inputs are there. A run that is within a
+ * subgraph begins again, because other graphs may read the results, too. */
+static gantry_status_t lower_left(gantry__onnx_run_t *run, const gantry__onnx_node_t *node) {
+    if (run->inner_graphs > 0)
+        return gantry__fail(GANTRY_ABORTED, "%s: a constant is computed in each run from now on",
+                            run->constants->plan.model->path);
+    return run_node(run, run->scope, node, run->constants->plan.rows[node->index]);
+}
 
 /* Computes a node of constants, whose inputs are there; the run gets references to its results. */
 static gantry_status_t compute_constant(gantry__onnx_run_t *run, const gantry__onnx_node_t *node) {
@@ -315,7 +360,12 @@ static gantry_status_t run_make_constant(gantry__onnx_run_t *run, gantry__onnx_v
         }
         if (node || status != GANTRY_OK) continue;
         --count;
-        status = compute_constant(run, top);
+        status = is_left(run, top) ? lower_left(run, top) : compute_constant(run, top);
+        if (status == GANTRY_RESOURCE_EXHAUSTED && run->is_too_large &&
+            gantry__onnx_constants_leave(run->constants, top)) {
+            run->is_too_large = false;
+            status = lower_left(run, top);
+        }
     }
     gantry__onnx_free(pending);
     return status;
@@ -339,25 +389,12 @@ tensor *gantry__onnx_run_get(gantry__onnx_run_t *run, gantry__onnx_value_t value
 
 /* ---- graphs ---- */
 
-/* Names the next op after the node, with as many characters as a name may have. */
-static void run_name_next(gantry_scope_t *scope, const char *name) {
-    char cut[64]; /* the most that gantry_scope_name_next takes */
-    size_t used = 0;
-    while (name[used]) {
-        const size_t bytes = gantry__utf8_bytes(name + used);
-        if (used + (bytes ? bytes : 1) >= sizeof cut) break;
-        used += bytes ? bytes : 1;
-    }
-    memcpy(cut, name, used);
-    cut[used] = '\0';
-    if (used > 0) (void)gantry_scope_name_next(scope, cut);
-}
-
-static bool run_is_left_out(const gantry__onnx_plan_t *plan, const gantry__onnx_node_t *node) {
+static bool run_is_left_out(const gantry__onnx_run_t *run, const gantry__onnx_node_t *node) {
+    const gantry__onnx_plan_t *plan = &run->constants->plan;
     for (size_t i = 0; i < node->output_count; ++i) {
         const gantry__onnx_value_t value = node->outputs[i];
         if (value == GANTRY__ONNX_NO_VALUE) continue;
-        if (plan->is_constant[value]) return true;
+        if (plan->is_constant[value] && (!is_left(run, node) || run->values[value])) return true;
         if (plan->is_needed[value]) return false;
     }
     return true;
@@ -389,9 +426,8 @@ gantry_status_t gantry__onnx_run_graph(gantry__onnx_run_t *run, gantry_scope_t *
     const gantry__onnx_row_t *const *rows = (const gantry__onnx_row_t *const *)plan->rows + first;
     for (size_t n = 0; n < graph->node_count; ++n) {
         const gantry__onnx_node_t *node = &graph->nodes[n];
-        if (run_is_left_out(plan, node) || plan->is_folded[first + n]) continue;
+        if (run_is_left_out(run, node) || plan->is_folded[first + n]) continue;
         if (!rows[n]) return fail_refused(run, node, first + n);
-        if (!run->is_eager) run_name_next(scope, node->name);
         run->first_node = first;
         GANTRY__TRY(run_node(run, scope, node, rows[n]));
         hand_on_folded(run, first + n, node);
@@ -400,13 +436,33 @@ gantry_status_t gantry__onnx_run_graph(gantry__onnx_run_t *run, gantry_scope_t *
     return GANTRY_OK;
 }
 
+static void forget_node(gantry__onnx_run_t *run, const gantry__onnx_node_t *node) {
+    for (size_t i = 0; i < node->output_count; ++i) {
+        if (node->outputs[i] == GANTRY__ONNX_NO_VALUE) continue;
+        let_go(run, node->outputs[i]);
+        gantry__onnx_run_drop_list(run, node->outputs[i]);
+    }
+    for (size_t i = 0; i < node->attr_count; ++i) {
+        for (size_t g = 0; node->attrs[i].graphs && g < node->attrs[i].count; ++g)
+            gantry__onnx_run_forget(run, node->attrs[i].graphs[g]);
+    }
+}
+
+void gantry__onnx_run_forget(gantry__onnx_run_t *run, const gantry__onnx_graph_t *graph) {
+    for (size_t i = 0; i < graph->input_count; ++i) let_go(run, graph->inputs[i]);
+    for (size_t i = 0; i < graph->node_count; ++i) forget_node(run, &graph->nodes[i]);
+}
+
 gantry_status_t gantry__onnx_lower_subgraph(gantry__onnx_call_t *call, gantry_scope_t *scope,
                                             const gantry__onnx_graph_t *graph,
                                             tensor *const *inputs, tensor **outputs) {
     gantry__onnx_run_t *run = call->run;
     for (size_t i = 0; i < graph->input_count; ++i)
         gantry__onnx_run_set(run, graph->inputs[i], inputs[i], run_is_made(call, inputs[i]));
-    GANTRY__TRY(gantry__onnx_run_graph(run, scope, graph));
+    ++run->inner_graphs;
+    const gantry_status_t status = gantry__onnx_run_graph(run, scope, graph);
+    --run->inner_graphs;
+    GANTRY__TRY(status);
     for (size_t i = 0; i < graph->output_count; ++i) {
         outputs[i] = gantry__onnx_run_get(run, graph->outputs[i]);
         if (!outputs[i]) return run->status;

@@ -135,6 +135,14 @@ const gantry_tensor_t *gantry__onnx_from_planes(gantry__onnx_call_t *call, const
     return y && window->rank == 1 ? gantry_squeeze(call->scope, y, (const int32_t[]){2}, 1) : y;
 }
 
+gantry_status_t gantry__onnx_check_bias(gantry__onnx_call_t *call, size_t i, int64_t outputs) {
+    tensor *bias = gantry__onnx_input(call, i);
+    if (!bias) return GANTRY_OK;
+    const gantry_shape_t *shape = gantry_tensor_shape(bias);
+    if (shape->rank == 1 && (shape->dims[0] < 0 || shape->dims[0] == outputs)) return GANTRY_OK;
+    return gantry__onnx_invalid(call, "B is not of the shape [%lld]", (long long)outputs);
+}
+
 const gantry_tensor_t *gantry__onnx_add_bias(gantry__onnx_call_t *call, const gantry_tensor_t *y,
                                              const gantry_tensor_t *bias) {
     const gantry_attr_value_t format = GANTRY__ONNX_TEXT_OF("data_format", "NCHW");

@@ -42,6 +42,8 @@ const gantry_tensor_t *gantry__onnx_to_planes(gantry__onnx_call_t *call, const g
 /* Back from images of one row. */
 const gantry_tensor_t *gantry__onnx_from_planes(gantry__onnx_call_t *call, const gantry_tensor_t *y,
                                                 const gantry__onnx_window_t *window);
+/* Refuses input i as the bias of so many outputs, unless it is left out or a vector of them. */
+gantry_status_t gantry__onnx_check_bias(gantry__onnx_call_t *call, size_t i, int64_t outputs);
 /* Adds a vector by channels, which are dimension 1; nothing for NULL. */
 const gantry_tensor_t *gantry__onnx_add_bias(gantry__onnx_call_t *call, const gantry_tensor_t *y,
                                              const gantry_tensor_t *bias);

@@ -151,7 +151,7 @@ static gantry_status_t run_in_trace(onnx_entry_t *entry, gantry__onnx_run_t *run
                                     gantry_scope_t *scope, tensor *const *inputs,
                                     tensor **outputs) {
     const bool is_eager = entry->is_eager || entry->model->function_options.runs_eagerly;
-    GANTRY__TRY(gantry__onnx_run_begin(run, &entry->model->constants, is_eager));
+    GANTRY__TRY(gantry__onnx_run_begin(run, &entry->model->constants, scope, is_eager));
     run->watch = watch_node;
     run->watch_user = entry;
     GANTRY__TRY(body_take_inputs(entry, run, inputs));

@@ -326,6 +326,10 @@ static gantry_status_t take_by_key(gantry_onnx_model_t *model, const gantry_tens
     return status;
 }
 
+uint64_t gantry__onnx_changes(const gantry_onnx_model_t *model) {
+    return model->changes + atomic_load(&model->constants.left_count);
+}
+
 gantry_status_t gantry__onnx_take_entry(gantry_onnx_model_t *model,
                                         const gantry_tensor_t *const *inputs,
                                         onnx_entry_t **out_entry, uint64_t *out_changes) {
@@ -334,7 +338,7 @@ gantry_status_t gantry__onnx_take_entry(gantry_onnx_model_t *model,
     gantry__mutex_lock(&model->mutex);
     gantry_status_t status = decide_passing(model, inputs, passing);
     const bool is_eager = model->is_eager;
-    *out_changes = model->changes;
+    *out_changes = gantry__onnx_changes(model);
     gantry__mutex_unlock(&model->mutex);
     if (status == GANTRY_OK) status = take_by_key(model, inputs, passing, is_eager, out_entry);
     gantry__onnx_free(passing);

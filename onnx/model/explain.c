@@ -88,7 +88,7 @@ static const char *explain_place_of(const gantry_onnx_model_t *model,
         *out_reason = "part of the convolution before it";
         return "folded";
     }
-    if (is_any_output(node, plan->is_constant)) {
+    if (is_any_output(node, plan->is_constant) && state != ONNX_NODE_TRACED) {
         *out_reason = "its inputs are constants: computed once";
         return "constant";
     }

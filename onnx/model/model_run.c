@@ -33,7 +33,7 @@ static gantry_status_t model_run_call_function(gantry_onnx_model_t *model,
 
 static uint64_t changes_of(gantry_onnx_model_t *model) {
     gantry__mutex_lock(&model->mutex);
-    const uint64_t changes = model->changes;
+    const uint64_t changes = gantry__onnx_changes(model);
     gantry__mutex_unlock(&model->mutex);
     return changes;
 }

@@ -103,6 +103,9 @@ void gantry__onnx_describe_value(const gantry_onnx_model_t *model, bool is_input
 gantry_status_t gantry__onnx_take_entry(gantry_onnx_model_t *model,
                                         const gantry_tensor_t *const *inputs,
                                         onnx_entry_t **out_entry, uint64_t *out_changes);
+/* Counts the changes of how inputs are passed and of what is a constant; a run that fails while it
+ * changes is made again. The mutex is held. */
+uint64_t gantry__onnx_changes(const gantry_onnx_model_t *model);
 /* Releases the functions of all entries. */
 void gantry__onnx_drop_entries(gantry_onnx_model_t *model);
 

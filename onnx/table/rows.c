@@ -7,17 +7,30 @@
 #include "shared/fail.h"
 
 #define MANY GANTRY__ONNX_MANY
-#define ROW(domain, op, from, to, least, most, outputs, function, attributes)         \
-    {domain,     #op,  from, to, least, most, outputs, gantry__onnx_lower_##function, \
-     attributes, NULL, NULL},
+#define ROW(domain, op, from, to, least, most, outputs, function, attributes) \
+    SIZED(ANY, domain, op, from, to, least, most, outputs, function, attributes)
+#define SIZED(extent, domain, op, from, to, least, most, outputs, function, attributes) \
+    {domain,     #op,                                                                   \
+     from,       to,                                                                    \
+     least,      most,                                                                  \
+     outputs,    gantry__onnx_lower_##function,                                         \
+     attributes, GANTRY__ONNX_##extent,                                                 \
+     NULL,       NULL},
 #define PLAIN(domain, op, from, to, inputs, gantry_op) \
-    {domain, #op, from, to, inputs, inputs, 1, gantry__onnx_lower_plain, "", #gantry_op, NULL},
+    {                                                  \
+        domain,     #op,                               \
+        from,       to,                                \
+        inputs,     inputs,                            \
+        1,          gantry__onnx_lower_plain,          \
+        "",         GANTRY__ONNX_BOUND,                \
+        #gantry_op, NULL},
 #define NO_ROW(domain, op, reason) \
-    {domain, #op, 1, INT32_MAX, 0, MANY, MANY, NULL, "", NULL, reason},
+    {domain, #op, 1, INT32_MAX, 0, MANY, MANY, NULL, "", GANTRY__ONNX_ANY, NULL, reason},
 static const gantry__onnx_row_t onnx_rows[] = {
 #include "onnx/table/rows.def"
-    {"", "", 1, 0, 0, 0, 0, NULL, "", NULL, ""}};
+    {"", "", 1, 0, 0, 0, 0, NULL, "", GANTRY__ONNX_ANY, NULL, ""}};
 #undef ROW
+#undef SIZED
 #undef PLAIN
 #undef NO_ROW
 

@@ -8,9 +8,14 @@
  * to is the last version whose meaning the function has; function is the part of the name after
  * gantry__onnx_lower_. MANY: any number. attributes are all that the op has in these versions, each
  * with the letter of its kind in front: f float, i int, s text, t tensor, g graph, x sparse tensor,
- * p type; capital letters are lists of them. An attribute that is not among them, or of another
- * kind, is refused before the function is called. An op with an attribute "seed" draws, and is
- * computed in each run.
+ * p type; capital letters are lists of them. With "!" in place of ":" a node must have it. An
+ * attribute that is not among them, of another kind or missing is refused before the function is
+ * called. An op with an attribute "seed" draws, and is computed in each run.
+ *
+ * A row that says how large its results are, by a word of gantry__onnx_extent_t:
+ *
+ *     SIZED(extent, ...), with what ROW has
+ *     SIZED(EXPANDS, "", Expand, 8, 28, 2, 2, 1, expand, "")
  *
  * An op that is one op of Gantry without attributes, of so many inputs and one output:
  *
@@ -36,6 +41,18 @@ struct gantry__onnx_call_t;
 /* Lowers a node. Returns OK, or the status of what failed, with the thread's last message. */
 typedef gantry_status_t (*gantry__onnx_lower_fn)(struct gantry__onnx_call_t *call);
 
+/* How many elements the results of a node have. From EXPANDS on they may be many more than those of
+ * its inputs, so that no constant is made of them. */
+typedef enum gantry__onnx_extent_t {
+    GANTRY__ONNX_ANY = 0, /* The row does not say. */
+    GANTRY__ONNX_BOUND,   /* At most those of all inputs multiplied. */
+    GANTRY__ONNX_FILLS,   /* Input 0 is the shape. */
+    GANTRY__ONNX_EXPANDS, /* Input 1 is the shape. */
+    GANTRY__ONNX_REPEATS, /* Those of input 0, as often as the product of input 1. */
+    GANTRY__ONNX_COUNTS,  /* The numbers from input 0 to input 1. */
+    GANTRY__ONNX_GROWS    /* More than those of the inputs; the row does not say how many. */
+} gantry__onnx_extent_t;
+
 /* A row. */
 typedef struct gantry__onnx_row_t {
     const char *domain, *op;
@@ -43,6 +60,7 @@ typedef struct gantry__onnx_row_t {
     uint32_t least_inputs, most_inputs, most_outputs;
     gantry__onnx_lower_fn lower; /* NULL: refused, with reason. */
     const char *attributes;
+    gantry__onnx_extent_t extent;
     const char *plain;  /* Of PLAIN: Gantry's op. */
     const char *reason; /* Of NO_ROW. */
 } gantry__onnx_row_t;
@@ -61,10 +79,13 @@ extern const char gantry__onnx_attr_letters[];
 /* The functions that rows name. */
 #define ROW(domain, op, from, to, least_inputs, most_inputs, most_outputs, function, attributes) \
     gantry_status_t gantry__onnx_lower_##function(struct gantry__onnx_call_t *call);
+#define SIZED(extent, domain, op, from, to, least, most, outputs, function, attributes) \
+    gantry_status_t gantry__onnx_lower_##function(struct gantry__onnx_call_t *call);
 #define PLAIN(domain, op, from, to, inputs, gantry_op)
 #define NO_ROW(domain, op, reason)
 #include "onnx/table/rows.def"
 #undef ROW
+#undef SIZED
 #undef PLAIN
 #undef NO_ROW
 /* That of all PLAIN rows. */

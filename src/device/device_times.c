@@ -175,8 +175,10 @@ static void write_device_head(gantry__timeline_t *timeline, const gantry_logical
 /* Writes an event of work. thread 0: the calling one. has_times: begin and end are the device's. */
 static void write_work(const gantry__timed_t *timed, uint64_t bytes, uint64_t thread,
                        uint64_t begin_ns, uint64_t end_ns, bool has_times) {
-    const gantry__timeline_arg_t args[] = {{"times", has_times ? "" : "launch", 0},
-                                           {"bytes", NULL, bytes}};
+    const gantry__timeline_arg_t args[] = {
+        {"times", has_times ? "" : "launch", 0},
+        {"bytes", NULL, bytes},
+        {"submitted_ns", NULL, timed->device->synchronous ? 0 : timed->since_ns}};
     gantry__timeline_write(
         timed->timeline,
         &(gantry__timeline_event_t){.phase = 'X',
@@ -187,7 +189,7 @@ static void write_work(const gantry__timed_t *timed, uint64_t bytes, uint64_t th
                                     .begin_ns = begin_ns,
                                     .end_ns = end_ns,
                                     .args = args,
-                                    .arg_count = 2,
+                                    .arg_count = 3,
                                     .has_constant_texts = true});
 }
 

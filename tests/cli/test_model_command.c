@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: gantry model info prints inputs, outputs, operator sets, metadata and ops of a model,
- * the memory of a run, and each op that is refused with the reason.
+ * the memory of a run and whose elements it took, and each refused op with the reason.
  * Promise: gantry model run computes the outputs of .npy, .npz and made inputs, prints them or
  * writes them to files, and compares two devices.
  * Promise: gantry model convert writes a function that gives the outputs of the model; explain
@@ -200,23 +200,43 @@ static void write_model(const char *name, onnx_wire_t *graph) {
     free(model.data);
 }
 
-TEST(convert_makes_no_constants_of_made_numbers) {
+/* Writes expand.onnx, whose result has as many elements as the input size says, and size.npy: 3. */
+static void write_expand(void) {
     onnx_wire_t graph = {0};
     onnx_put_node(&graph, "Expand", "x size", "y", NULL);
     onnx_put_value(&graph, ONNX_INPUT, "x", ONNX_FLOAT, "1");
     onnx_put_value(&graph, ONNX_INPUT, "size", ONNX_INT64, "1");
     onnx_put_value(&graph, ONNX_OUTPUT, "y", ONNX_FLOAT, NULL);
     write_model("expand.onnx", &graph);
+    expect_run(0,
+               "{ printf '\\223NUMPY\\001\\000\\166\\000'; printf '%-117s\\n' \"{'descr': '<i8', "
+               "'fortran_order': False, 'shape': (1,), }\"; "
+               "printf '\\003\\000\\000\\000\\000\\000\\000\\000'; } >size.npy");
+}
+
+TEST(the_memory_of_a_run_names_inputs_on_whose_elements_sizes_depend) {
+    write_expand();
+    expect_run(0, "$BIN/gantry model info expand.onnx --memory none --fill ones");
+    expect_in_output("size has elements as --fill says");
+    expect_run(0, "$BIN/gantry model info expand.onnx --memory none --input size=size.npy");
+    expect_in_output("size has the elements of its file");
+    cJSON *info = read_json("$BIN/gantry model info expand.onnx --json --memory none --fill ones");
+    const cJSON *bound = cJSON_GetObjectItem(info, "bound_inputs");
+    assert_int_equal(cJSON_GetArraySize(bound), 1);
+    bound = cJSON_GetArrayItem(bound, 0);
+    assert_string_equal(cJSON_GetObjectItem(bound, "name")->valuestring, "size");
+    assert_true(cJSON_IsTrue(cJSON_GetObjectItem(bound, "is_filled")));
+    cJSON_Delete(info);
+}
+
+TEST(convert_makes_no_constants_of_made_numbers) {
+    write_expand();
     expect_run(0, "$BIN/gantry model info expand.onnx");
     expect_in_output("made by   a program without a name, IR 8\n");
     expect_run(1, "$BIN/gantry model convert expand.onnx expand.safetensors");
     expect_in_output("sizes depend on the elements of the input size");
     expect_in_output("--input");
     expect_run(1, "test -e expand.safetensors");
-    expect_run(0,
-               "{ printf '\\223NUMPY\\001\\000\\166\\000'; printf '%-117s\\n' \"{'descr': '<i8', "
-               "'fortran_order': False, 'shape': (1,), }\"; "
-               "printf '\\003\\000\\000\\000\\000\\000\\000\\000'; } >size.npy");
     expect_run(0, "$BIN/gantry model convert expand.onnx expand.safetensors --input size=size.npy");
     assert_string_equal(
         output, "size is a constant of the function, because sizes depend on its elements\n");
@@ -240,7 +260,7 @@ TEST(wrong_lines_and_files_are_refused) {
         {2, "run net.onnx --form text", "--form is not an option of run"},
         {2, "run net.onnx --seconds 1", "--seconds is not an option of run"},
         {2, "run net.onnx --memory batch=2", "--memory is not an option of run"},
-        {2, "info net.onnx --input x=x.npy", "--input is not an option of info"},
+        {2, "info net.onnx --input x=x.npy", "--input is an option of info with --memory only"},
         {2, "explain net.onnx --json --form text", "--form is \"text\"; accepted: json"},
         {2, "run net.onnx --save x --compare cpu:0", "--compare prints differences"},
         {2, "run net.onnx --dim batch", "--dim is \"batch\"; accepted: NAME=SIZE"},

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/checkpoint/checkpoint_memory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
@@ -26,7 +26,7 @@ static void write_again(gantry__safetensors_t *header, uint64_t data_bytes) {
         abort();
     if (again.count != header->count || again.text_count != header->text_count) abort();
     gantry__safetensors_deinit(&again);
-    gantry__train_free(front);
+    gantry__free(front);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {

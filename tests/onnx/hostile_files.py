@@ -185,6 +185,8 @@ case("tensor_number_outside_its_type", BAD, "the number 300 at element 1; type U
      with_tensor(w.tensor("w", [2], 2, more=w.packed(5, [1, 300]))))
 case("tensor_bool_of_2", BAD, "the number 2", with_tensor(w.tensor("w", [1], 9, more=w.packed(5, [2]))))
 case("tensor_half_of_17_bits", BAD, "the number 65536", with_tensor(w.tensor("w", [1], 10, more=w.packed(5, [65536]))))
+case("tensor_with_too_many_bytes", BAD, "has 7 bytes of raw_data; its 1 elements of type FLOAT take 4",
+     with_tensor(w.tensor("w", [1], raw=bytes(7))))
 case("texts_in_raw_data", BAD, "of texts has raw_data", with_tensor(w.tensor("w", [1], 8, b"text")))
 case("tensor_segment", LACKS, "a segment of a tensor", with_tensor(w.tensor("w", [1], raw=bytes(4), more=w.part(3, b""))))
 case("tensor_at_an_unknown_place", BAD, "the place 2", with_tensor(w.tensor("w", [1], raw=bytes(4), more=w.number(14, 2))))
@@ -361,7 +363,6 @@ case("valid_external_data", FINE, "", with_external(location="folder/inner.bin",
 case("valid_external_data_without_elements", FINE, "", with_external([0], location="w.bin"))
 case("valid_ir_3", FINE, "", w.model(plain([w.node("Add", ["x", "w"], ["y"])], [w.value("x"), w.value("w")],
                                            initializers=[w.tensor("w", [2], raw=bytes(8))]), ir=3, opsets=[w.opset(8)]))
-case("valid_longer_raw_data", FINE, "", with_tensor(w.tensor("w", [1], raw=bytes(7))))
 case("valid_empty_tensors", FINE, "", w.model(plain(initializers=[w.tensor("w", [0, 1 << 60]), w.tensor("v", [3, 0], raw=b"")])))
 
 

@@ -566,6 +566,174 @@ def group_cases():
     contrib("gqa_lengths_rotary", "GroupQueryAttention", [*given, cos, sin], names, constants=(6,), num_heads=heads, kv_num_heads=few, do_rotary=1)
 
 
+def attend(q, k, v, scale=None, added=0.0, sink=None):
+    """softmax(q k' scale + added) v of heads [batch, heads, length, size]; exp(sink) is in the divisor, too."""
+    k, v = (np.repeat(x, q.shape[1] // x.shape[1], 1).astype(np.float64) for x in (k, v))
+    scores = q @ k.transpose(0, 1, 3, 2) * (scale or q.shape[-1] ** -0.5) + added
+    weights = np.exp(scores)
+    return weights / (weights.sum(-1, keepdims=True) + (0 if sink is None else np.exp(sink).reshape(1, -1, 1, 1))) @ v
+
+
+def apart(x, heads):
+    return x.reshape(*x.shape[:2], heads, -1).transpose(0, 2, 1, 3)
+
+
+def together(x):
+    x = x.transpose(0, 2, 1, 3)
+    return x.reshape(*x.shape[:2], -1).astype(np.float32)
+
+
+def cache_cases():
+    heads, few, size, past = 4, 2, 16, 4
+    for batch in (1, 2):
+        q, k, v = floats(batch, 1, heads * size), floats(batch, 1, few * size), floats(batch, 1, few * size, seed=1)
+        kept = [floats(batch, few, past, size, seed=3 + i) for i in range(2)]
+        ends = [np.full(batch, past, np.int32), np.array([past + 1], np.int32)]
+        more = {"num_heads": heads, "kv_num_heads": few}
+        names, none = ["y", "k", "v"], [None] * 4
+        contrib(f"gqa_sink_{batch}", "GroupQueryAttention", [q, k, v, *kept, *ends, *none, floats(heads, low=-2, high=2)], names, constants=(6,), **more)
+        contrib(f"gqa_smooth_{batch}", "GroupQueryAttention", [q, k, v, *kept, *ends], names, constants=(6,), smooth_softmax=1, **more)
+        if batch == 1:
+            many = [floats(1, 3, heads * size), floats(1, 3, few * size), floats(1, 3, few * size, seed=1), None, None, np.array([2], np.int32), np.array([3], np.int32)]
+            contrib("gqa_sink_prompt", "GroupQueryAttention", [*many, *none, floats(heads)], names, constants=(6,), **more)
+        for bits, dtype, number, rows in ((8, np.int8, TensorProto.INT8, size), (4, np.uint8, TensorProto.UINT8, size // 2)):
+            for kind, shape in (("PER_TENSOR", (1,)), ("PER_CHANNEL", (1, few, 1, size))):
+                scales = [floats(*shape, low=0.05, high=0.2, seed=i) for i in range(2)]
+                caches = [whole(batch, few, past + 2 * (batch - 1), rows, low=np.iinfo(dtype).min, high=np.iinfo(dtype).max, dtype=dtype, seed=i) for i in range(2)]
+                for array in caches:
+                    array[:, :, past:] = 0
+                contrib(f"gqa_cache_{bits}_{kind.lower()}_{batch}", "GroupQueryAttention", [q, k, v, *caches, *ends, *none, None, *scales], names, constants=(6,),
+                        types=(FLOAT, number, number), k_quant_type=kind, v_quant_type=kind, kv_cache_bit_width=bits, **more)
+        # Heads of queries and keys are normalised.
+        weights = [floats(size, low=0.5, high=1.5), floats(size, low=0.5, high=1.5, seed=1)]
+        heads_of = [apart(x, n).astype(np.float64) for x, n in ((q, heads), (k, few), (v, few))]
+        for i in range(2):
+            heads_of[i] = (heads_of[i] / np.sqrt((heads_of[i] ** 2).mean(-1, keepdims=True) + 1e-5) * weights[i]).astype(np.float32)
+        present = [np.concatenate([kept[i], heads_of[1 + i].astype(np.float32)], 2) for i in range(2)]
+        contrib(f"gqa_norm_{batch}", "GroupQueryAttention", [q, k, v, *kept, *ends, *none, None, None, None, *weights], names, constants=(6,), qk_norm_epsilon=1e-5,
+                want=[together(attend(heads_of[0], *present)), *present], **more)
+
+
+def packed_cases():
+    heads, size, lengths = 2, 4, (1, 2, 4)
+    tokens, hidden = sum(lengths), heads * size
+    ends = np.cumsum([0, *lengths]).astype(np.int32)
+    offsets = np.zeros((3, 4), np.int32)
+    x, weights, bias = floats(tokens, 6), floats(6, 3 * hidden), floats(3 * hidden)
+
+    def by_sequence(q, k, v, scale=None):
+        parts = [[apart(x[None, a:b], heads) for x in (q, k, v)] for a, b in zip(ends, ends[1:])]
+        return np.concatenate([together(attend(*three, scale))[0] for three in parts])
+
+    q, k, v = np.split(x @ weights + bias, 3, 1)
+    contrib("packed_attention", "PackedAttention", [x, weights, bias, offsets, ends], constants=(1, 2), num_heads=heads, want=[by_sequence(q, k, v)])
+    q, k, v = floats(tokens, hidden), floats(tokens, hidden, seed=1), floats(tokens, 2 * hidden)
+    contrib("packed_heads", "PackedMultiHeadAttention", [q, k, v, None, offsets, ends], num_heads=heads, scale=0.3, want=[by_sequence(q, k, v, 0.3)])
+    bias = floats(4 * hidden)
+    cut = np.split(bias, (hidden, 2 * hidden))
+    contrib("packed_heads_bias", "PackedMultiHeadAttention", [q, k, v, bias, offsets, ends], constants=(3,), num_heads=heads,
+            want=[by_sequence(q + cut[0], k + cut[1], v + cut[2])])
+    all_heads = floats(tokens, heads, 3, size)
+    parts = [all_heads[:, :, i].reshape(tokens, hidden) for i in range(3)]
+    contrib("packed_heads_joined", "PackedMultiHeadAttention", [all_heads, None, None, None, offsets, ends], num_heads=heads, want=[by_sequence(*parts)])
+    refusal("packed_bias", "PackedMultiHeadAttention", 17, [q, k, v, None, offsets, ends, floats(1, heads, 4, 4)], domain=MICROSOFT, num_heads=heads)
+
+
+def expert_cases():
+    count, size, inner = 4, 8, 16
+    for tokens in (1, 5):
+        x, scores = floats(tokens, size), floats(tokens, count, low=-3, high=3)
+        for kind in ("relu", "gelu", "silu", "identity", "swiglu"):
+            wide = inner * (2 if kind == "swiglu" else 1)
+            given = [x, scores, floats(count, wide, size), floats(count, wide), floats(count, size, inner, seed=1), floats(count, size, seed=1)]
+            more = {"swiglu_fusion": 1, "swiglu_limit": 0.5, "activation_alpha": 1.7, "activation_beta": 1.0} if kind == "swiglu" else {}
+            contrib(f"moe_{kind}_{tokens}", "MoE", given, constants=(2, 3, 4, 5), k=2, activation_type=kind, normalize_routing_weights=1, **more)
+        contrib(f"moe_one_{tokens}", "MoE", [x.reshape(1, tokens, size), *given[1:2], floats(count, inner, size), None, given[4]], constants=(2, 4), k=1)
+        contrib(f"moe_fed_{tokens}", "MoE", [x, scores, floats(count, inner, size), floats(count, inner), *given[4:]], k=3)
+        # What ONNX Runtime has on other devices only: gates in one half, and in a third product.
+        first, third = floats(count, inner, size), floats(count, inner, size, seed=2)
+        second = floats(count, size, inner, seed=1)
+        shares = np.exp(scores) / np.exp(scores).sum(1, keepdims=True)
+        shares = np.where(shares >= np.sort(shares, 1)[:, -2:-1], shares, 0)
+        gate = np.einsum("ts,ehs->teh", x, first)
+        gate = gate / (1 + np.exp(-gate)) * np.einsum("ts,ehs->teh", x, third)
+        want = [np.einsum("te,teh,esh->ts", shares, gate, second).astype(np.float32)]
+        contrib(f"moe_gate_{tokens}", "MoE", [x, scores, first, None, second, None, third], constants=(2, 4, 6), k=2, activation_type="swiglu", want=want)
+        contrib(f"moe_gate_half_{tokens}", "MoE", [x, scores, np.concatenate([first, third], 1), None, second], constants=(2, 4), k=2, activation_type="swiglu",
+                swiglu_fusion=2, want=want)
+    quantised_expert_cases()
+
+
+def quantised_expert_cases():
+    count, size, inner, block = 3, 16, 32, 16
+    for bits in (4, 8):
+        for tokens in (1, 5):
+            x, scores = floats(tokens, size), floats(tokens, count, low=-3, high=3)
+            q = [whole(count, inner, size, high=1 << bits), whole(count, size, inner, high=1 << bits)]
+            scales = [floats(count, inner, low=0.001, high=0.01), floats(count, size, low=0.001, high=0.01)]
+            more = {"k": 2, "activation_type": "silu", "normalize_routing_weights": 1, "expert_weight_bits": bits, "rtol": 1e-3, "atol": 1e-4}
+
+            def want(first, second):
+                shares = np.exp(scores) / np.exp(scores).sum(1, keepdims=True)
+                shares = np.where(shares >= np.sort(shares, 1)[:, -2:-1], shares, 0)
+                h = np.einsum("ts,ehs->teh", x, first)
+                return [np.einsum("te,teh,esh->ts", shares / shares.sum(1, keepdims=True), h / (1 + np.exp(-h)), second).astype(np.float32)]
+
+            middle = 1 << (bits - 1)
+            numbers = [(q[i] - np.float64(middle)) * scales[i][..., None] for i in range(2)]
+            given = [x, scores, pack(q[0], bits), scales[0], None, pack(q[1], bits), scales[1]]
+            contrib(f"qmoe_{bits}_{tokens}", "QMoE", given, constants=(2, 3, 5, 6), want=want(*numbers), **more)
+            blocks = [floats(count, inner, size // block, low=0.001, high=0.01), floats(count, size, inner // block, low=0.001, high=0.01)]
+            zeros = [whole(*blocks[i].shape, high=1 << bits, seed=i) for i in range(2)]
+            numbers = [(q[i] - np.repeat(zeros[i], block, 2).astype(np.float64)) * np.repeat(blocks[i], block, 2) for i in range(2)]
+            given = [x, scores, pack(q[0], bits), blocks[0], None, pack(q[1], bits), blocks[1], *[None] * 4, *(pack(zero, bits) for zero in zeros)]
+            contrib(f"qmoe_{bits}_blocks_{tokens}", "QMoE", given, constants=(2, 3, 5, 6, 11, 12), block_size=block, want=want(*numbers), **more)
+
+
+def nhwc_cases():
+    x, w, b = floats(1, 3, 6, 5), floats(4, 3, 3, 3, seed=1), floats(4, seed=2)
+    last = np.ascontiguousarray(x.transpose(0, 2, 3, 1))
+    node = helper.make_node("Conv", ["x", "w", "b"], ["y"], pads=[1, 1, 1, 1])
+    graph = helper.make_graph([node], "g", [info("x", x), info("w", w), info("b", b)], [helper.make_tensor_value_info("y", FLOAT, None)])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    y = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, {"x": x, "w": w, "b": b})[0].transpose(0, 2, 3, 1)
+    added = floats(*y.shape, seed=3)
+    contrib("nhwc_conv", "NhwcConv", [last, w, b], constants=(1, 2), pads=[1, 1, 1, 1], want=[y])
+    contrib("nhwc_fused_conv", "NhwcFusedConv", [last, w, b, added], constants=(1, 2), pads=[1, 1, 1, 1], activation="Relu", want=[np.maximum(y + added, 0)])
+    contrib("nhwc_max_pool", "NhwcMaxPool", [whole(1, 6, 5, 3)], kernel_shape=[3, 2], pads=[1, 0, 1, 1], strides=[2, 1], types=(TensorProto.UINT8,))
+    for name, axes, channels_last in (("", (0, 1, 2, 3), 0), ("_last", (0, 2, 3, 1), 1)):
+        image = np.ascontiguousarray(whole(1, 4, 6, 5).transpose(axes))
+        given = [image, np.float32(0.02), np.uint8(9), whole(6, 2, 3, 3), np.float32(0.01), np.uint8(120), np.float32(0.6), np.uint8(120),
+                 whole(6, low=-500, high=500, dtype=np.int32)]
+        contrib(f"microsoft_qlinear_conv{name}", "QLinearConv", given, constants=(3, 4, 5, 8), types=(TensorProto.UINT8,), group=2, channels_last=channels_last, rtol=0, atol=1)
+
+
+def other_contrib_cases():
+    ids, segments = np.array([[1, 3, 0], [2, 2, 4]], np.int32), np.array([[0, 0, 1], [1, 0, 0]], np.int32)
+    tables = [floats(6, 8), floats(5, 8, seed=1), floats(2, 8, seed=2)]
+    mask = np.array([[1, 1, 0], [1, 1, 1]], np.int32)
+    given = [ids, segments, *tables, floats(8), floats(8, seed=1)]
+    names = ["y", "mask", "sum"]
+    types = (FLOAT, TensorProto.INT32, FLOAT)
+    contrib("embed", "EmbedLayerNormalization", [*given, mask], names, constants=(2, 3, 4, 5, 6), types=types, epsilon=1e-5)
+    contrib("embed_words", "EmbedLayerNormalization", [ids, None, *tables[:2], None, *given[5:]], names[:2], constants=(2, 3, 5, 6), types=types)
+    contrib("embed_places", "EmbedLayerNormalization", [*given, None, np.array([[4, 0, 1]], np.int32)], names, constants=(2, 3, 4, 5, 6), types=types)
+    for kind in (0, 1):
+        packed, scales = whole(16 * 3 // 2), floats(3, low=0.5, high=2)
+        contrib(f"bnb4_{kind}", "MatMulBnb4", [floats(2, 16), packed, scales], constants=(1, 2), K=16, N=3, block_size=16, quant_type=kind)
+    contrib("microsoft_trilu", "Trilu", [floats(2, 3, 4), np.int64(1)], constants=(1,), upper=0)
+    contrib("microsoft_gather_nd", "GatherND", [floats(2, 3, 4), np.array([[0, 2], [1, 0]])])
+    contrib("microsoft_grid_sample", "GridSample", [floats(1, 2, 4, 5), floats(1, 3, 2, 2)], mode="bilinear", align_corners=1)
+    heads, steps, size = 2, 5, 4
+    rows = [floats(1, steps, heads * size, seed=i) for i in range(3)]
+    state, decay, rate = floats(1, heads, size, size), floats(1, steps, heads, low=-1, high=0), floats(1, steps, heads, low=0, high=1)
+    for rule, extra in (("linear", []), ("gated", [decay]), ("delta", [None, rate]), ("gated_delta", [decay, rate])):
+        contrib(f"microsoft_linear_{rule}", "LinearAttention", [*rows, state, *extra], 2, q_num_heads=heads, kv_num_heads=heads, update_rule=rule)
+    taps = floats(3, 1, 4)
+    contrib("microsoft_causal_conv", "CausalConvWithState", [floats(2, 3, 6), taps, floats(3), floats(2, 3, 3)], 2, constants=(1, 2), activation="silu")
+    contrib("microsoft_causal_conv_dilated", "CausalConvWithState", [floats(2, 3, 6), taps, None, floats(2, 3, 6, seed=1)], 2, constants=(1,), dilation=2)
+
+
 # ---- what must be refused ----
 def refusal(name, op, version, inputs, outputs=1, constants=(), domain="", **attrs):
     case(f"refused_{name}", op, version, inputs, outputs, constants, domain, want=[np.zeros(1, np.float32)] * outputs, **attrs)
@@ -593,8 +761,25 @@ def refused_cases():
     refusal("frames", "STFT", 17, [floats(1, 8, 1), np.int64(2), None, np.int64(9)], constants=(1, 3))
     refusal("bits", "MatMulNBits", 17, [floats(2, 16), whole(3, 1, 6), floats(3)], domain=MICROSOFT, K=16, N=3, bits=3, block_size=16)
     refusal("fused", "FusedConv", 17, [floats(1, 3, 6, 5), floats(4, 3, 3, 3)], domain=MICROSOFT, activation="Cosh")
-    refusal("head_sink", "GroupQueryAttention", 17, [floats(1, 1, 16)] * 3 + [None, None, np.array([0], np.int32), np.array([1], np.int32)] +
-            [None] * 4 + [floats(2)], domain=MICROSOFT, num_heads=2, kv_num_heads=2)
+    group = [floats(2, 1, 16)] * 3 + [floats(2, 2, 6, 8)] * 2
+    heads = {"domain": MICROSOFT, "num_heads": 2, "kv_num_heads": 2, "constants": (6,)}
+    ends = [np.array([5, 5], np.int32), np.array([6], np.int32)]
+    refusal("sink_heads", "GroupQueryAttention", 17, [*group, *ends, *[None] * 4, floats(3)], 3, **heads)
+    refusal("cache_scale", "GroupQueryAttention", 17, [*group, *ends], 3, k_quant_type="PER_TENSOR", **heads)
+    refusal("cache_kind", "GroupQueryAttention", 17, [*group, *ends], 3, k_quant_type="PER_ROW", **heads)
+    refusal("norm_weight", "GroupQueryAttention", 17, [*group, *ends, *[None] * 7, floats(8)], 3, **heads)
+    # Places that are known in a run only: behind the cache, and before it.
+    refusal("places_behind", "GroupQueryAttention", 17, [*group, np.array([5, 6], np.int32), ends[1]], 3, **heads)
+    refusal("places_before", "GroupQueryAttention", 17, [*group, np.array([5, -2], np.int32), ends[1]], 3, **heads)
+    experts = [floats(2, 8), floats(2, 4), floats(4, 16, 8), None, floats(4, 8, 16)]
+    refusal("moe_many", "MoE", 17, experts, domain=MICROSOFT, k=5)
+    refusal("moe_activation", "MoE", 17, experts, domain=MICROSOFT, activation_type="geglu")
+    refusal("moe_experts", "MoE", 17, [*experts[:2], floats(3, 16, 8), *experts[3:]], domain=MICROSOFT)
+    refusal("qmoe_kind", "QMoE", 17, [*experts[:2], whole(4, 16, 4), floats(4, 16), None, whole(4, 8, 8), floats(4, 8)], domain=MICROSOFT, quant_type="fp4")
+    refusal("qmoe_scale", "QMoE", 17, [*experts[:2], whole(4, 16, 4), floats(4, 15), None, whole(4, 8, 8), floats(4, 8)], domain=MICROSOFT)
+    refusal("bnb4_scales", "MatMulBnb4", 17, [floats(2, 16), whole(24), floats(2)], domain=MICROSOFT, K=16, N=3, block_size=16, quant_type=0)
+    refusal("paged", "PagedAttention", 17, [floats(2, 16)], domain=MICROSOFT)
+    refusal("state_window", "LinearAttention", 17, [floats(1, 3, 8)] * 3, 2, domain=MICROSOFT, q_num_heads=2, kv_num_heads=2, update_rule="linear", state_window=2)
     forever = loop_node(["last"], [helper.make_node("Neg", ["s"], ["s_next"])], ["s"], [], m="", cond="")
     add_graph("refused_endless", [forever], 16, {"s_0": x}, {"last": FLOAT}, want=[x])
     refusal("past_value", "GroupQueryAttention", 17, [floats(1, 1, 16)] * 3 + [floats(1, 2, 3, 8), None, np.array([3], np.int32), np.array([4], np.int32)], 3,
@@ -615,7 +800,7 @@ def main():
     if not given.folder and not given.pack:
         parser.error("a folder or --pack is needed")
     for make in (if_cases, loop_cases, scan_cases, recurrent_cases, quantize_cases, product_cases, joined_cases, signal_cases, fused_cases, norm_cases, bit_cases,
-                 quantized_contrib_cases, attention_cases, refused_cases):
+                 quantized_contrib_cases, attention_cases, cache_cases, packed_cases, expert_cases, nhwc_cases, other_contrib_cases, refused_cases):
         make()
     if given.folder:
         base.write_folder(given.folder)

@@ -33,7 +33,7 @@ loader = importlib.machinery.SourceFileLoader("make_onnx_cases", os.path.join(HE
 make_onnx_cases = importlib.util.module_from_spec(importlib.util.spec_from_loader("make_onnx_cases", loader))
 loader.exec_module(make_onnx_cases)
 
-IR = {7: 3, 8: 3, 9: 4, 10: 5, 11: 6, 12: 7, 13: 7, 14: 7, 15: 8, 16: 8, 17: 8, 18: 8, 19: 9, 20: 9, 21: 10, 22: 10,
+IR = {6: 3, 7: 3, 8: 3, 9: 4, 10: 5, 11: 6, 12: 7, 13: 7, 14: 7, 15: 8, 16: 8, 17: 8, 18: 8, 19: 9, 20: 9, 21: 10, 22: 10,
       23: 11, 24: 11, 25: 12, 26: 13, 27: 13, 28: 13}
 CASES = []
 
@@ -140,9 +140,30 @@ def clip_cases():
     refusal("clip_13_two_bounds", "Clip", 13, [x, np.array([low, low])], constants=(1,))
 
 
+def aligned_cases():
+    """Operator set 6, which ONNX Runtime does not have."""
+    x, channels, row = floats(2, 3, 4, 5), floats(3), floats(4, 5)
+    for op, join in (("Add", np.add), ("Sub", np.subtract), ("Mul", np.multiply), ("Div", np.divide)):
+        case(f"{op.lower()}_6", op, 6, [x, x[::-1].copy()], want=[join(x, x[::-1])])
+        case(f"{op.lower()}_6_axis", op, 6, [x, channels], axis=1, broadcast=1, want=[join(x, channels.reshape(3, 1, 1))])
+        case(f"{op.lower()}_6_last", op, 6, [x, row], broadcast=1, want=[join(x, row)])
+        case(f"{op.lower()}_6_one", op, 6, [x, floats(1)], broadcast=1, constants=(1,), want=[join(x, floats(1))])
+    case("pow_6_axis", "Pow", 6, [np.abs(x), channels], axis=1, broadcast=1, want=[np.abs(x) ** channels.reshape(3, 1, 1)])
+    case("greater_6_axis", "Greater", 6, [x, channels], axis=1, broadcast=1, types=(TensorProto.BOOL,), want=[x > channels.reshape(3, 1, 1)])
+    case("and_6_axis", "And", 6, [x > 0, channels > 0], axis=1, broadcast=1, types=(TensorProto.BOOL,), want=[(x > 0) & (channels > 0).reshape(3, 1, 1)])
+    case("prelu_6", "PRelu", 6, [x, channels], constants=(1,), want=[np.where(x < 0, x * channels.reshape(3, 1, 1), x)])
+    case("dropout_6", "Dropout", 6, [x], is_test=1, want=[x])
+    refusal("add_6_shapes", "Add", 6, [x, row])
+    refusal("add_6_axis", "Add", 6, [x, row], axis=3, broadcast=1)
+    refusal("add_6_sizes", "Add", 6, [x, channels], broadcast=1)
+    refusal("dropout_6", "Dropout", 6, [x])
+    refusal("batch_norm_6", "BatchNormalization", 6, [x, *[floats(3)] * 4])
+
+
 def arithmetic_cases():
     x, y = floats(2, 3), floats(3)
     refusal("add_6_attributes", "Add", 7, [x, y], axis=1, broadcast=1)
+    aligned_cases()
     for op in ("Sum", "Mean", "Max", "Min"):
         case(f"{op.lower()}_one", op, 13, [x])
         case(f"{op.lower()}_three", op, 13, [x, y, floats(2, 1)])

@@ -27,21 +27,65 @@ static void *read_whole(const char *path, size_t *out_size) {
     return bytes;
 }
 
-static bool parse_array(node_array_t *array, const void *npy, size_t size) {
-    gantry_dtype_t stored;
-    if (gantry_parse_npy(npy, size, &stored, &array->shape, NULL, 0) != GANTRY_OK) return false;
-    if (gantry_dtype_size(array->dtype) != gantry_dtype_size(stored)) return false;
-    array->bytes = (size_t)gantry_shape_elements(&array->shape) * gantry_dtype_size(stored);
-    array->data = malloc(array->bytes + 1);
-    return array->data && gantry_parse_npy(npy, size, &stored, &array->shape, array->data,
-                                           array->bytes) == GANTRY_OK;
+/* A float of 4 or 8 bits that Gantry does not have: its bits are stored, and float32 has it. */
+typedef struct small_type_t {
+    const char *name;
+    int fraction_bits, bias;
+    unsigned sign; /* The bit of it; 0: none. */
+} small_type_t;
+
+static const small_type_t *find_small_type(const char *name) {
+    static const small_type_t all[] = {{"float8_e4m3fnuz", 3, 8, 128},
+                                       {"float8_e5m2fnuz", 2, 16, 128},
+                                       {"float4_e2m1fn", 1, 1, 8},
+                                       {"float8_e8m0fnu", 0, 127, 0}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
+        if (strcmp(all[i].name, name) == 0) return &all[i];
+    return NULL;
 }
 
-/* A model takes and gives integers of 2 and 4 bits as integers of 8. */
+static float small_type_value(const small_type_t *type, unsigned bits) {
+    if (!type->sign) return bits == 255 ? NAN : ldexpf(1, (int)bits - type->bias);
+    if (bits == 128) return NAN;
+    const unsigned one = 1u << type->fraction_bits, fraction = bits & (one - 1);
+    const int exponent = (int)((bits & (type->sign - 1)) >> type->fraction_bits);
+    const float scaled = exponent == 0 ? 2 * (float)fraction : (float)(one + fraction);
+    const float size = ldexpf(scaled, exponent - type->bias - type->fraction_bits);
+    return bits & type->sign ? -size : size;
+}
+
+/* Makes the numbers of bits. */
+static bool widen_array(node_array_t *array, const small_type_t *type) {
+    const uint8_t *bits = array->data;
+    const size_t count = array->bytes;
+    float *numbers = malloc(count * sizeof *numbers + 1);
+    for (size_t i = 0; numbers && i < count; ++i) numbers[i] = small_type_value(type, bits[i]);
+    free(array->data);
+    array->data = numbers;
+    array->bytes = count * sizeof *numbers;
+    return numbers != NULL;
+}
+
+static bool parse_array(node_array_t *array, const void *npy, size_t size) {
+    gantry_dtype_t stored;
+    const small_type_t *small = find_small_type(array->type);
+    if (gantry_parse_npy(npy, size, &stored, &array->shape, NULL, 0) != GANTRY_OK) return false;
+    if (gantry_dtype_size(small ? GANTRY_UINT8 : array->dtype) != gantry_dtype_size(stored))
+        return false;
+    array->bytes = (size_t)gantry_shape_elements(&array->shape) * gantry_dtype_size(stored);
+    array->data = malloc(array->bytes + 1);
+    if (!array->data ||
+        gantry_parse_npy(npy, size, &stored, &array->shape, array->data, array->bytes) != GANTRY_OK)
+        return false;
+    return !small || widen_array(array, small);
+}
+
+/* A model takes and gives integers of 2 and 4 bits as integers of 8, and floats that Gantry does
+ * not have as float32. */
 static gantry_dtype_t type_of(const char *name) {
     if (strcmp(name, "int4") == 0 || strcmp(name, "int2") == 0) return GANTRY_INT8;
     if (strcmp(name, "uint4") == 0 || strcmp(name, "uint2") == 0) return GANTRY_UINT8;
-    return gantry_dtype_from_name(name);
+    return find_small_type(name) ? GANTRY_FLOAT32 : gantry_dtype_from_name(name);
 }
 
 static bool read_array(node_array_t *array, const char *path) {

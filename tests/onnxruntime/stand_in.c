@@ -10,8 +10,13 @@
  * Promise (onnxruntime.memory*): Memory that nobody wrote, memory that was freed and memory of
  * others that is not adopted are refused by a text, and are never read.
  * Promise: An ONNX Runtime that is too old gets a status that names both versions.
+ * Promise (onnxruntime.lost): A device that is lost in a run is an error with the cause, of that
+ * run and of each later one of its sessions; sessions of another device go on, and all end well.
  *
- *     stand_in LIBRARY [GPUS]     GPUS: how many must be there
+ *     stand_in LIBRARY [GPUS | LAYER]
+ *
+ * GPUS: how many must be there. With a LAYER, the fault tool's OpenCL layer, which must be in
+ * OPENCL_LAYERS, a device is lost.
  *
  * A stand-in for ONNX Runtime: tables of the interface over one small graph, y = -(relu(x) + w) and
  * z = text(y), of which it runs nothing itself. Slots that the provider does not call are NULL, so
@@ -23,24 +28,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../integrations/onnxruntime/src/ort_abi.h"
+#include "stand_in.h"
 
-#define MUST(condition)                                                                          \
-    do {                                                                                         \
-        if (!(condition)) {                                                                      \
-            (void)fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #condition, last_text); \
-            exit(1);                                                                             \
-        }                                                                                        \
-    } while (0)
-
-static char last_text[2048];
+char last_text[2048];
 static long live; /* statuses, pairs, devices, infos */
 
 /* ---- statuses and pairs ---- */
-
-struct ort_status_t {
-    int code;
-};
 
 static ort_status_t *make_status(int code, const char *text) {
     ort_status_t *status = malloc(sizeof *status);
@@ -51,7 +44,9 @@ static ort_status_t *make_status(int code, const char *text) {
     return status;
 }
 
-static void drop_status(ort_status_t *status) {
+static int status_code(const ort_status_t *status) { return status->code; }
+
+void drop_status(ort_status_t *status) {
     if (status) --live;
     free(status);
 }
@@ -100,7 +95,7 @@ static void drop_pairs(ort_pairs_t *pairs) {
     free(pairs);
 }
 
-static const char *session_option, *session_value;
+const char *session_option, *session_value;
 static ort_status_t *session_entries(const ort_session_options_t *options, ort_pairs_t **out) {
     (void)options;
     make_pairs(out);
@@ -156,15 +151,6 @@ static ort_status_t *make_device(ort_factory_t *factory, const ort_hardware_t *h
 
 /* ---- a graph ---- */
 
-struct ort_tensor_info_t {
-    int type;
-    size_t rank;
-    int64_t dims[2];
-};
-struct ort_value_t {
-    ort_tensor_info_t info;
-    float data[64];
-};
 struct ort_value_info_t {
     const char *name;
     ort_tensor_info_t info;
@@ -194,11 +180,11 @@ static ort_node_t nodes[5] = {{10, "relu", "Relu", 1, 1, {&values[0]}, {&values[
                               {12, "neg", "Neg", 1, 1, {&values[3]}, {&values[4]}},
                               {13, "text", "Cast", 1, 1, {&values[4]}, {&values[5]}},
                               {14, "odd", "NoSuchOp", 1, 1, {&values[0]}, {&values[6]}}};
-static const ort_graph_t whole = {4, {&nodes[0], &nodes[1], &nodes[2], &nodes[3]}};
+const ort_graph_t whole = {4, {&nodes[0], &nodes[1], &nodes[2], &nodes[3]}};
 /* The last node does not read the one that Gantry lacks. */
 static const ort_graph_t forked = {4, {&nodes[0], &nodes[4], &nodes[1], &nodes[2]}};
-static const ort_graph_t group = {3, {&nodes[0], &nodes[1], &nodes[2]}};
-static const ort_node_t fused = {20, "fused", "Gantry", 1, 1, {&values[0]}, {&values[4]}};
+const ort_graph_t group = {3, {&nodes[0], &nodes[1], &nodes[2]}};
+const ort_node_t fused = {20, "fused", "Gantry", 1, 1, {&values[0]}, {&values[4]}};
 
 static ort_status_t *zero_of_graph(const ort_graph_t *graph, size_t *out) {
     (void)graph;
@@ -214,7 +200,9 @@ static ort_status_t *count_nodes(const ort_graph_t *graph, size_t *out) {
     *out = graph->node_count;
     return NULL;
 }
+bool loses_nodes;
 static ort_status_t *list_nodes(const ort_graph_t *graph, const ort_node_t **out, size_t count) {
+    if (loses_nodes) return make_status(ORT_FAIL, "the nodes were lost");
     memcpy(out, graph->nodes, count * sizeof *out);
     return NULL;
 }
@@ -376,10 +364,6 @@ static void locate_value(const ort_value_t *value, ort_allocator_t *allocator);
 
 /* ---- a run ---- */
 
-struct ort_kernel_context_t {
-    ort_value_t input, output;
-};
-
 static ort_status_t *context_input(const ort_kernel_context_t *context, size_t i,
                                    const ort_value_t **out) {
     MUST(i == 0);
@@ -403,9 +387,6 @@ static ort_status_t *log_line(const ort_logger_t *logger, int level, const char 
     return NULL;
 }
 
-struct ort_support_t {
-    size_t groups, nodes;
-};
 static ort_status_t *fuse(ort_support_t *support, const ort_node_t *const *members, size_t count,
                           const ort_fusion_options_t *options) {
     MUST(options->drop_constant_initializers && options->version == ORT_VERSION);
@@ -429,12 +410,16 @@ static const ort_ep_api_t ep_api = {.CreateEpDevice = make_device,
                                     .MemoryDevice_GetDeviceId = memory_device_id,
                                     .AddNodesToFuse = fuse,
                                     .CreateHardwareDevice = make_hardware,
-                                    .ReleaseHardwareDevice = drop_hardware};
+                                    .ReleaseHardwareDevice = drop_hardware,
+                                    .CreateProfilingEvent = make_event,
+                                    .ReleaseProfilingEvent = drop_event,
+                                    .ProfilingEventsContainer_AddEvents = add_events};
 static const ort_ep_api_t *get_ep_api(void) { return &ep_api; }
 
 static const ort_api_t api = {.CreateStatus = make_status,
                               .ReleaseStatus = drop_status,
                               .GetErrorMessage = status_text,
+                              .GetErrorCode = status_code,
                               .GetEpApi = get_ep_api,
                               .CreateKeyValuePairs = make_pairs,
                               .AddKeyValuePair = add_pair,
@@ -509,7 +494,7 @@ static void refuses_old_versions(void) {
     drop_status(status);
 }
 
-static void runs_a_group(ort_ep_t *ep) {
+void runs_a_group(ort_ep_t *ep) {
     const ort_graph_t *graphs[] = {&group};
     const ort_node_t *fused_nodes[] = {&fused};
     ort_compute_t *compute = NULL;
@@ -533,24 +518,24 @@ static void runs_a_group(ort_ep_t *ep) {
     ep->ReleaseNodeComputeInfos(ep, &compute, 1);
 }
 
-static ort_status_t *begin_session(ort_factory_t *factory, const ort_ep_device_t *device,
-                                   ort_ep_t **out_ep) {
+ort_status_t *begin_session(ort_factory_t *factory, const ort_ep_device_t *device,
+                            ort_ep_t **out_ep) {
     const ort_pairs_t *metadata[] = {device ? &device->metadata : NULL};
     const ort_hardware_t *hardware[] = {NULL};
     return factory->CreateEp(factory, hardware, metadata, 1, NULL, NULL, out_ep);
 }
 
 static void refuses_options(ort_factory_t *factory, const ort_ep_device_t *device) {
-    static const char *const wrong[][3] = {
-        {"colour", "1", "memory_limit and placement are accepted"},
-        {"memory_limit", "lots", "512M"},
-        {"placement", "soft", "prefer, warn, require"},
-        {"device", "/GPU:77", "/device:CPU:0"},
-        {"device", "/CPU:5", "/device:CPU:0"},
-        {"device", "opencl:9", "/device:CPU:0"},
-        {"device", "/job:x/CPU:0", "/device:CPU:0"},
-        {"report", "/", "'/' cannot be written"},
-        {"device", "?", "/device:GPU:0"}};
+    static const char *const wrong[][3] = {{"colour", "1", "placement and timeline are accepted"},
+                                           {"memory_limit", "lots", "512M"},
+                                           {"placement", "soft", "prefer, warn, require"},
+                                           {"device", "/GPU:77", "/device:CPU:0"},
+                                           {"device", "/CPU:5", "/device:CPU:0"},
+                                           {"device", "opencl:9", "/device:CPU:0"},
+                                           {"device", "/job:x/CPU:0", "/device:CPU:0"},
+                                           {"report", "/", "'/' cannot be written"},
+                                           {"timeline", "/", "'/'"},
+                                           {"device", "?", "/device:GPU:0"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
         char option[64];
         ort_ep_t *ep = NULL;
@@ -616,6 +601,8 @@ static void serves_a_session(void) {
     for (size_t i = 0; i < count; ++i) {
         log_lines = 0;
         runs_a_session(factory, devices[i]);
+        claims_loudly(factory, devices[i]);
+        profiles_a_session(factory, devices[i]);
     }
     end_registration(factory, devices, count);
     MUST(live == 0);
@@ -648,20 +635,36 @@ static void outlives_the_registration(void) {
     MUST(live == 0);
 }
 
+static void survives_a_lost_device(const char *layer) {
+    ort_ep_device_t *devices[8];
+    size_t count;
+    ort_factory_t *factory = begin_registration(devices, &count);
+    MUST(count >= 3);
+    loses_a_device(factory, devices, layer);
+    end_registration(factory, devices, count);
+    MUST(live == 0);
+}
+
 #include "memory_tests.inc"
 
 int main(int count, char **arguments) {
-    if (count < 2 || count > 3) return 2;
+    if (count != 2 && count != 3) return 2;
     void *library = dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL);
     if (!library) return fprintf(stderr, "%s\n", dlerror()), 1;
     void *symbols[] = {dlsym(library, "CreateEpFactories"), dlsym(library, "ReleaseEpFactory")};
     memcpy(&create, &symbols[0], sizeof create);
     memcpy(&release, &symbols[1], sizeof release);
     MUST(create && release);
-    refuses_old_versions();
-    serves_a_session();
-    outlives_the_registration();
-    serves_memory(count == 3 ? strtoul(arguments[2], NULL, 10) : 0);
+    char *end = NULL;
+    const size_t gpus = count == 3 ? strtoul(arguments[2], &end, 10) : 0;
+    if (end && *end) {
+        survives_a_lost_device(arguments[2]);
+    } else {
+        refuses_old_versions();
+        serves_a_session();
+        outlives_the_registration();
+        serves_memory(gpus);
+    }
     (void)dlclose(library);
     (void)printf("ok\n");
     return 0;

@@ -36,7 +36,7 @@ foreach(file IN LISTS tests)
   target_include_directories(${stem} PRIVATE . src backends backends/cpu include ${built}/generated tests/stand_ins tests/unit/support)
   target_include_directories(${stem} SYSTEM PRIVATE ${cmocka_include})
   target_compile_definitions(${stem} PRIVATE GANTRY_TEST_MODULES="${built}/lib/tests" GANTRY_TEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  target_link_options(${stem} PRIVATE LINKER:--wrap=gantry__train_reallocate)
+  target_link_options(${stem} PRIVATE LINKER:--wrap=gantry__reallocate)
   target_link_libraries(${stem} PRIVATE $<TARGET_OBJECTS:gantry_train_objects> ${built}/lib/libgantry_internal.a ${cmocka} Threads::Threads ${CMAKE_DL_LIBS} m)
   if(stem STREQUAL "test_train_struct_size") # as in tests/CMakeLists.txt
     set(parsed ${PROJECT_BINARY_DIR}/${stem})

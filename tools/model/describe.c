@@ -209,20 +209,68 @@ static void model_print_memory_of(const model_call_t *call,
     gantry_json_end(call->json);
 }
 
-static int model_print_memory(const model_call_t *call) {
+static bool model_function_takes(gantry_function_t *function, const char *name) {
+    for (size_t i = 0; i < gantry_function_input_count(function); ++i) {
+        gantry_function_value_t value = {.struct_size = sizeof value};
+        if (gantry_function_get_input(function, i, &value) == GANTRY_OK &&
+            strcmp(value.name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Names the inputs by whose elements the function was made, because sizes depend on them, and says
+ * where the elements come from. given: those that have files. */
+static int model_print_bound(const model_call_t *call, gantry_function_t *function,
+                             const convert_set_t *given) {
+    if (call->json) gantry_json_array(call->json, "bound_inputs");
+    for (size_t i = 0; i < given->count; ++i) {
+        gantry_onnx_value_t value = {.struct_size = sizeof value};
+        const bool is_given = given->tensors[i].data != NULL;
+        if (gantry_onnx_model_get_input(call->model, i, &value) != GANTRY_OK)
+            return gantry_tool_fail_last();
+        if (model_function_takes(function, value.name) || (value.is_optional && !is_given))
+            continue;
+        if (!call->json) {
+            model_print_row("", value.name,
+                            is_given ? "has the elements of its file, on which sizes depend"
+                                     : "has elements as --fill says, on which sizes depend; "
+                                       "--input gives others");
+            continue;
+        }
+        gantry_json_object(call->json, NULL);
+        gantry_json_text(call->json, "name", value.name);
+        gantry_json_bool(call->json, "is_filled", !is_given);
+        gantry_json_end(call->json);
+    }
+    if (call->json) gantry_json_end(call->json);
+    return GANTRY_TOOL_OK;
+}
+
+static int model_print_devices(const model_call_t *call, gantry_function_t *function) {
     gantry_function_memory_t memory[16] = {{.struct_size = sizeof memory[0]}};
-    gantry_function_t *function;
     size_t count = 0;
-    const int code = model_make_function(call, &function);
-    if (code != GANTRY_TOOL_OK) return code;
-    const bool good = gantry_function_get_memory(function, 16, memory, &count) == GANTRY_OK;
-    if (!good) (void)gantry_tool_fail_last();
-    gantry_function_release(function);
-    if (!good) return GANTRY_TOOL_FAILED;
+    if (gantry_function_get_memory(function, 16, memory, &count) != GANTRY_OK)
+        return gantry_tool_fail_last();
     if (call->json) gantry_json_array(call->json, "memory");
     for (size_t i = 0; i < count && i < 16; ++i) model_print_memory_of(call, &memory[i]);
     if (call->json) gantry_json_end(call->json);
     return GANTRY_TOOL_OK;
+}
+
+static int model_print_memory(const model_call_t *call) {
+    gantry_function_t *function;
+    convert_set_t given;
+    int code = model_make_function(call, &function);
+    if (code != GANTRY_TOOL_OK) return code;
+    code = model_print_devices(call, function);
+    if (code == GANTRY_TOOL_OK) {
+        code = model_read_inputs(call, &given);
+        if (code == GANTRY_TOOL_OK) code = model_print_bound(call, function, &given);
+        convert_set_deinit(&given);
+    }
+    gantry_function_release(function);
+    return code;
 }
 
 int model_info(const model_call_t *call) {
@@ -275,16 +323,6 @@ int model_explain(const model_call_t *call) {
 }
 
 /* ---- convert ---- */
-
-static bool model_function_takes(gantry_function_t *function, const char *name) {
-    for (size_t i = 0; i < gantry_function_input_count(function); ++i) {
-        gantry_function_value_t value = {.struct_size = sizeof value};
-        if (gantry_function_get_input(function, i, &value) == GANTRY_OK &&
-            strcmp(value.name, name) == 0)
-            return true;
-    }
-    return false;
-}
 
 /* Names the inputs whose elements the function has as constants, because sizes depend on them.
  * given: those that have files; numbers that were made are no constants of a file. */

@@ -54,20 +54,25 @@ static const struct {
                     {"form", "explain"},
                     {"memory", "info"},
                     {"threads", "run bench"},
-                    {"input", "run bench explain convert"},
-                    {"inputs", "run bench explain convert"},
-                    {"fill", "run bench explain convert"},
-                    {"seed", "run bench explain convert"}};
+                    {"input", "info run bench explain convert"},
+                    {"inputs", "info run bench explain convert"},
+                    {"fill", "info run bench explain convert"},
+                    {"seed", "info run bench explain convert"}};
 
 static int model_check_line(const gantry_command_values_t *values) {
     const char *action = values->operands[0];
     const bool converts = strcmp(action, "convert") == 0;
+    const bool makes_inputs = strcmp(action, "info") != 0 || gantry_command_has(values, "memory");
     for (size_t i = 0; i < sizeof model_owners / sizeof model_owners[0]; ++i) {
         if (gantry_command_has(values, model_owners[i].option) &&
             !strstr(model_owners[i].actions, action))
             return gantry_command_refuse(values->command,
                                          "--%s is not an option of %s; accepted: %s with it",
                                          model_owners[i].option, action, model_owners[i].actions);
+        if (gantry_command_has(values, model_owners[i].option) && !makes_inputs)
+            return gantry_command_refuse(values->command,
+                                         "--%s is an option of info with --memory only",
+                                         model_owners[i].option);
     }
     if (converts != (values->operand_count == 3))
         return gantry_command_refuse(

@@ -2,7 +2,7 @@
 /* Open addressing with linear probing. */
 #include "train/base/pointer_map.h"
 
-#include "train/base/memory.h"
+#include "shared/memory.h"
 
 static size_t pointer_map_slot_of(const gantry__pointer_map_t *map, const void *key) {
     const uint64_t mixed = (uint64_t)(uintptr_t)key * UINT64_C(0x9e3779b97f4a7c15);
@@ -20,11 +20,11 @@ static void pointer_map_put(gantry__pointer_map_t *map, const void *key, uint32_
 
 static bool pointer_map_grow(gantry__pointer_map_t *map) {
     gantry__pointer_map_t wider = {.capacity = map->capacity ? 2 * map->capacity : 64};
-    wider.keys = gantry__train_alloc(wider.capacity, sizeof *wider.keys);
+    wider.keys = gantry__alloc(wider.capacity, sizeof *wider.keys);
     if (!wider.keys) return false;
-    wider.values = gantry__train_alloc(wider.capacity, sizeof *wider.values);
+    wider.values = gantry__alloc(wider.capacity, sizeof *wider.values);
     if (!wider.values) {
-        gantry__train_free((void *)wider.keys);
+        gantry__free((void *)wider.keys);
         return false;
     }
     for (size_t i = 0; i < map->capacity; ++i) {
@@ -36,8 +36,8 @@ static bool pointer_map_grow(gantry__pointer_map_t *map) {
 }
 
 void gantry__pointer_map_deinit(gantry__pointer_map_t *map) {
-    gantry__train_free((void *)map->keys);
-    gantry__train_free(map->values);
+    gantry__free((void *)map->keys);
+    gantry__free(map->values);
     *map = (gantry__pointer_map_t){.count = 0};
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "train/base/fail.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/checkpoint/checkpoint_file.h"
 #include "train/checkpoint/checkpoint_memory.h"
 
@@ -48,7 +48,7 @@ static gantry_status_t checkpoint_read_header(gantry_checkpoint_t *checkpoint,
                                     sizeof length_bytes));
     GANTRY__TRY(gantry__safetensors_length(length_bytes, file_bytes, &length));
     checkpoint->data_offset = sizeof length_bytes + length;
-    char *text = gantry__train_alloc((size_t)length, 1);
+    char *text = gantry__alloc((size_t)length, 1);
     if (!text) return GANTRY_RESOURCE_EXHAUSTED;
     gantry_status_t status = gantry_file_read_at(checkpoint->file, checkpoint->path,
                                                  sizeof length_bytes, text, (size_t)length);
@@ -56,7 +56,7 @@ static gantry_status_t checkpoint_read_header(gantry_checkpoint_t *checkpoint,
         status =
             gantry__safetensors_parse(&gantry__checkpoint_memory, text, (size_t)length,
                                       file_bytes - checkpoint->data_offset, &checkpoint->header);
-    gantry__train_free(text);
+    gantry__free(text);
     return status;
 }
 
@@ -76,13 +76,13 @@ gantry_status_t gantry_checkpoint_open(const char *path, gantry_checkpoint_t **o
     uint64_t size;
     GANTRY__TRY(gantry__safetensors_check_machine());
     GANTRY__TRY(gantry__train_file_open(path, &file, &size));
-    gantry_checkpoint_t *checkpoint = gantry__train_alloc(1, sizeof *checkpoint);
+    gantry_checkpoint_t *checkpoint = gantry__alloc(1, sizeof *checkpoint);
     if (!checkpoint) {
         gantry__train_file_close(file);
         return GANTRY_RESOURCE_EXHAUSTED;
     }
     checkpoint->file = file;
-    checkpoint->path = gantry__train_strdup(path);
+    checkpoint->path = gantry__strdup(path);
     gantry_status_t status = checkpoint->path ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
     if (status == GANTRY_OK)
         status = fail_with_path("open", path, checkpoint_read_header(checkpoint, size));
@@ -98,8 +98,8 @@ void gantry_checkpoint_release(gantry_checkpoint_t *checkpoint) {
     if (!checkpoint) return;
     gantry__safetensors_deinit(&checkpoint->header);
     gantry__train_file_close(checkpoint->file);
-    gantry__train_free(checkpoint->path);
-    gantry__train_free(checkpoint);
+    gantry__free(checkpoint->path);
+    gantry__free(checkpoint);
 }
 
 /* ---- listing ---- */
@@ -314,13 +314,13 @@ gantry_status_t gantry_checkpoint_restore(gantry_scope_t *scope,
                                        "one from gantry_checkpoint_open");
     gantry_status_t status = gantry__checkpoint_check(checkpoint, entries, entry_count);
     if (status != GANTRY_OK) return gantry__train_hand_on(scope, status);
-    const gantry_tensor_t **tensors = gantry__train_alloc(entry_count, sizeof *tensors);
+    const gantry_tensor_t **tensors = gantry__alloc(entry_count, sizeof *tensors);
     gantry_scope_t *inner = tensors ? gantry_scope_begin_in(scope, NULL) : NULL;
     char text[GANTRY__TRAIN_MESSAGE_BYTES] = "";
     status = inner ? restore_in(inner, checkpoint, entries, entry_count, tensors)
                    : GANTRY_RESOURCE_EXHAUSTED;
     if (status != GANTRY_OK) (void)snprintf(text, sizeof text, "%s", gantry_last_message());
     if (inner) (void)gantry_scope_end(inner);
-    gantry__train_free(tensors);
+    gantry__free(tensors);
     return status == GANTRY_OK ? GANTRY_OK : gantry_scope_fail(scope, status, text);
 }

@@ -9,7 +9,7 @@
 #include "shared/safetensors_types.h"
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/checkpoint/checkpoint_file.h"
 #include "train/checkpoint/checkpoint_memory.h"
 #include "train/data/element.h"
@@ -139,11 +139,11 @@ static gantry_status_t write_value(const saving_t *saving,
     const gantry_tensor_t *value = saving->values[tensor->source];
     const size_t bytes = (size_t)(tensor->end - tensor->begin);
     if (!value) return gantry__train_file_write(file, array->data, bytes);
-    void *elements = gantry__train_alloc(bytes, 1);
+    void *elements = gantry__alloc(bytes, 1);
     if (!elements) return GANTRY_RESOURCE_EXHAUSTED;
     gantry_status_t status = gantry_tensor_read(value, elements, bytes);
     if (status == GANTRY_OK) status = gantry__train_file_write(file, elements, bytes);
-    gantry__train_free(elements);
+    gantry__free(elements);
     return status;
 }
 
@@ -169,18 +169,18 @@ static gantry_status_t save_with(const saving_t *saving, const char *path,
     gantry_status_t status =
         check_header(front, front_bytes, count > 0 ? saving->tensors[count - 1].end : 0);
     if (status == GANTRY_OK) status = write_file(saving, path, front, front_bytes);
-    gantry__train_free(front);
+    gantry__free(front);
     return status;
 }
 
 static gantry_status_t save_laid_out(const saving_t *saving, const char *path,
                                      const gantry_checkpoint_text_t *texts, size_t text_count) {
-    gantry__safetensors_text_t *own = gantry__train_alloc(text_count, sizeof *own);
+    gantry__safetensors_text_t *own = gantry__alloc(text_count, sizeof *own);
     if (!own) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < text_count; ++i)
         own[i] = (gantry__safetensors_text_t){texts[i].key, texts[i].value};
     const gantry_status_t status = save_with(saving, path, own, text_count);
-    gantry__train_free(own);
+    gantry__free(own);
     return status;
 }
 
@@ -220,8 +220,8 @@ gantry_status_t gantry_checkpoint_save(gantry_scope_t *scope, const char *path,
     gantry_status_t status = save_check(entries, entry_count, texts, text_count);
     saving_t saving = {.entries = entries, .count = entry_count};
     if (status == GANTRY_OK) {
-        saving.tensors = gantry__train_alloc(entry_count, sizeof *saving.tensors);
-        saving.values = gantry__train_alloc(entry_count, sizeof *saving.values);
+        saving.tensors = gantry__alloc(entry_count, sizeof *saving.tensors);
+        saving.values = gantry__alloc(entry_count, sizeof *saving.values);
         saving.scope = scope ? gantry_scope_begin_in(scope, NULL) : NULL;
         const bool is_ready = saving.tensors && saving.values && (saving.scope || !scope);
         status =
@@ -230,8 +230,8 @@ gantry_status_t gantry_checkpoint_save(gantry_scope_t *scope, const char *path,
     char text[GANTRY__TRAIN_MESSAGE_BYTES] = "";
     if (status != GANTRY_OK) (void)snprintf(text, sizeof text, "%s", gantry_last_message());
     if (saving.scope) (void)gantry_scope_end(saving.scope);
-    gantry__train_free(saving.tensors);
-    gantry__train_free(saving.values);
+    gantry__free(saving.tensors);
+    gantry__free(saving.values);
     if (status == GANTRY_OK) return GANTRY_OK;
     return scope ? gantry_scope_fail(scope, status, text) : gantry_fail(status, text);
 }

@@ -9,7 +9,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/data/stage.h"
 
 /* Stages call each other as deep as their chain, so its length must have a limit. */
@@ -37,7 +37,7 @@ void *gantry__train_dataset_join(const gantry__train_kind_t *kind, size_t bytes,
             kind->name, count, LONGEST_CHAIN);
         return refuse_both(input, second);
     }
-    gantry_dataset_t *dataset = gantry__train_alloc(1, bytes);
+    gantry_dataset_t *dataset = gantry__alloc(1, bytes);
     if (!dataset) return refuse_both(input, second);
     dataset->kind = kind;
     dataset->input = input;
@@ -66,7 +66,7 @@ void gantry_dataset_release(gantry_dataset_t *dataset) {
         gantry_dataset_t *input = dataset->input;
         gantry_dataset_release(dataset->second);
         if (dataset->kind->deinit) dataset->kind->deinit(dataset);
-        gantry__train_free(dataset);
+        gantry__free(dataset);
         dataset = input;
     }
 }
@@ -92,7 +92,7 @@ gantry_status_t gantry__train_stage_open(gantry_dataset_t *dataset, gantry__trai
                                          gantry__train_stage_t **out_stage) {
     const gantry__train_kind_t *kind = dataset->kind;
     *out_stage = NULL;
-    gantry__train_stage_t *stage = gantry__train_alloc(1, kind->stage_bytes);
+    gantry__train_stage_t *stage = gantry__alloc(1, kind->stage_bytes);
     if (!stage) return GANTRY_RESOURCE_EXHAUSTED;
     stage->dataset = dataset;
     stage->pass = pass;
@@ -105,7 +105,7 @@ gantry_status_t gantry__train_stage_open(gantry_dataset_t *dataset, gantry__trai
     }
     if (status != GANTRY_OK) {
         gantry__train_stage_close(stage->input);
-        gantry__train_free(stage);
+        gantry__free(stage);
         return status;
     }
     *out_stage = stage;
@@ -116,7 +116,7 @@ void gantry__train_stage_close(gantry__train_stage_t *stage) {
     while (stage) {
         gantry__train_stage_t *input = stage->input;
         if (stage->dataset->kind->close) stage->dataset->kind->close(stage);
-        gantry__train_free(stage);
+        gantry__free(stage);
         stage = input;
     }
 }
@@ -171,14 +171,14 @@ gantry_status_t gantry_dataset_iterator_create(gantry_dataset_t *dataset,
     *out_iterator = NULL;
     if (!dataset)
         return gantry__train_fail_null(NULL, "gantry_dataset_iterator_create", "data set", "one");
-    gantry_dataset_iterator_t *iterator = gantry__train_alloc(1, sizeof *iterator);
+    gantry_dataset_iterator_t *iterator = gantry__alloc(1, sizeof *iterator);
     if (!iterator) return GANTRY_RESOURCE_EXHAUSTED;
     atomic_init(&iterator->pass.is_cancelled, false);
     iterator->process = getpid();
     const gantry_status_t status =
         gantry__train_stage_open(dataset, &iterator->pass, &iterator->stage);
     if (status != GANTRY_OK) {
-        gantry__train_free(iterator);
+        gantry__free(iterator);
         return status;
     }
     iterator->dataset = gantry_dataset_retain(dataset);
@@ -233,5 +233,5 @@ void gantry_dataset_iterator_release(gantry_dataset_iterator_t *iterator) {
     gantry__train_stage_close(iterator->stage);
     gantry__train_element_deinit(&iterator->element);
     gantry_dataset_release(iterator->dataset);
-    gantry__train_free(iterator);
+    gantry__free(iterator);
 }

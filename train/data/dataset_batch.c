@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "train/base/fail.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/data/stage.h"
 
 #define FIRST_ROWS 1024 /* of a buffer, where the number of elements is unknown */
@@ -83,7 +83,7 @@ static gantry_status_t pull_rows(batch_stage_t *self, size_t *out_count, bool *o
     *out_count = 0;
     *out_end = false;
     while (!*out_end && (int64_t)*out_count < batch_of(self)->size) {
-        if (!gantry__train_grow(&self->rows, *out_count, &self->capacity, sizeof self->rows[0]))
+        if (!gantry__grow(&self->rows, *out_count, &self->capacity, sizeof self->rows[0]))
             return GANTRY_RESOURCE_EXHAUSTED;
         gantry__train_item_t item;
         GANTRY__TRY(gantry__train_stage_next(self->base.input, &item, out_end));
@@ -247,7 +247,7 @@ static gantry_status_t batch_next(gantry__train_stage_t *stage, gantry__train_it
 
 static void batch_close(gantry__train_stage_t *stage) {
     batch_stage_t *self = (batch_stage_t *)stage;
-    gantry__train_free(self->rows);
+    gantry__free(self->rows);
     gantry__train_element_deinit(&self->element);
 }
 

@@ -6,7 +6,7 @@
  * that record, and do not open their input. A record that is given up may be freed at once,
  * because no element points into it. Components in stable memory are not copied. */
 #include "train/base/fail.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/data/dataset_thread.h"
 #include "train/data/stage.h"
 
@@ -33,9 +33,9 @@ typedef struct cache_stage_t {
 static void record_deinit(record_t *record) {
     for (size_t i = 0; i < record->count; ++i) {
         gantry__train_element_deinit(record->elements[i]);
-        gantry__train_free(record->elements[i]);
+        gantry__free(record->elements[i]);
     }
-    gantry__train_free(record->elements);
+    gantry__free(record->elements);
     *record = (record_t){.count = 0};
 }
 
@@ -75,10 +75,10 @@ static gantry_status_t point_at_element(const gantry_element_t *kept, gantry_ele
 }
 
 static gantry_status_t record_append(record_t *record, const gantry_element_t *element) {
-    if (!gantry__train_grow(&record->elements, record->count, &record->capacity,
-                            sizeof record->elements[0]))
+    if (!gantry__grow(&record->elements, record->count, &record->capacity,
+                      sizeof record->elements[0]))
         return GANTRY_RESOURCE_EXHAUSTED;
-    gantry_element_t *kept = gantry__train_alloc(1, sizeof *kept);
+    gantry_element_t *kept = gantry__alloc(1, sizeof *kept);
     if (!kept) return GANTRY_RESOURCE_EXHAUSTED;
     record->elements[record->count++] = kept;
     return gantry__train_element_copy(kept, element);

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #include "train/base/fail.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/data/dataset_random.h"
 #include "train/data/stage.h"
 
@@ -168,10 +168,10 @@ static gantry_status_t shuffle_open(gantry__train_stage_t *stage) {
 
 /* Makes room for one more item. */
 static gantry_status_t shuffle_grow(shuffle_stage_t *self) {
-    if (!gantry__train_grow(&self->items, self->count, &self->capacity, sizeof self->items[0]))
+    if (!gantry__grow(&self->items, self->count, &self->capacity, sizeof self->items[0]))
         return GANTRY_RESOURCE_EXHAUSTED;
     if (self->base.dataset->rows || self->count < self->elements) return GANTRY_OK;
-    gantry_element_t *element = gantry__train_alloc(1, sizeof *element);
+    gantry_element_t *element = gantry__alloc(1, sizeof *element);
     if (!element) return GANTRY_RESOURCE_EXHAUSTED;
     self->items[self->elements++].element = element;
     return GANTRY_OK;
@@ -212,9 +212,9 @@ static void shuffle_close(gantry__train_stage_t *stage) {
     shuffle_stage_t *self = (shuffle_stage_t *)stage;
     for (size_t i = 0; i < self->elements; ++i) {
         gantry__train_element_deinit(self->items[i].element);
-        gantry__train_free(self->items[i].element);
+        gantry__free(self->items[i].element);
     }
-    gantry__train_free(self->items);
+    gantry__free(self->items);
 }
 
 const gantry__train_kind_t gantry__train_shuffle_kind = {.name = "shuffle",

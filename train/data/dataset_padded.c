@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "train/base/fail.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/data/stage.h"
 
 typedef struct padded_t {
@@ -97,7 +97,7 @@ static gantry_status_t dataset_padded_check_count(const padded_stage_t *self, si
  * out. */
 static gantry_element_t *next_element(padded_stage_t *self) {
     const size_t before = self->capacity;
-    if (!gantry__train_grow(&self->elements, self->count, &self->capacity, sizeof *self->elements))
+    if (!gantry__grow(&self->elements, self->count, &self->capacity, sizeof *self->elements))
         return NULL;
     for (size_t i = before; i < self->capacity; ++i)
         self->elements[i] = (gantry_element_t){.count = 0};
@@ -255,7 +255,7 @@ static gantry_status_t padded_next(gantry__train_stage_t *stage, gantry__train_i
 static void padded_close(gantry__train_stage_t *stage) {
     padded_stage_t *self = (padded_stage_t *)stage;
     for (size_t i = 0; i < self->capacity; ++i) gantry__train_element_deinit(&self->elements[i]);
-    gantry__train_free(self->elements);
+    gantry__free(self->elements);
 }
 
 static const gantry__train_kind_t padded_kind = {.name = "padded_batch",

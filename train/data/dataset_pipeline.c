@@ -23,7 +23,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/data/dataset_thread.h"
 #include "train/data/stage.h"
 
@@ -174,8 +174,8 @@ static gantry_status_t pipeline_open(gantry__train_stage_t *stage) {
     (void)gantry__mutex_init(&self->lock);
     (void)gantry__condition_init(&self->slot_changed);
     (void)gantry__condition_init(&self->slot_given);
-    self->slots = gantry__train_alloc(pipeline_of(self)->slots, sizeof self->slots[0]);
-    self->threads = gantry__train_alloc(pipeline_of(self)->threads, sizeof self->threads[0]);
+    self->slots = gantry__alloc(pipeline_of(self)->slots, sizeof self->slots[0]);
+    self->threads = gantry__alloc(pipeline_of(self)->threads, sizeof self->threads[0]);
     return self->slots && self->threads ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }
 
@@ -213,8 +213,8 @@ static void pipeline_close(gantry__train_stage_t *stage) {
         gantry__train_element_deinit(&self->slots[i].input);
         gantry__train_element_deinit(&self->slots[i].output);
     }
-    gantry__train_free(self->slots);
-    gantry__train_free(self->threads);
+    gantry__free(self->slots);
+    gantry__free(self->threads);
     gantry__condition_deinit(&self->slot_given);
     gantry__condition_deinit(&self->slot_changed);
     gantry__mutex_deinit(&self->lock);

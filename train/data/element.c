@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "train/base/fail.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 
 /* ---- buffers ---- */
 
@@ -15,7 +15,7 @@ gantry_status_t gantry__train_buffer_reserve(gantry__train_buffer_t *buffer, siz
     if (buffer->block && bytes <= buffer->capacity) return GANTRY_OK;
     const size_t whole =
         bytes < SIZE_MAX - GANTRY__TRAIN_ALIGNMENT ? bytes + GANTRY__TRAIN_ALIGNMENT : SIZE_MAX;
-    unsigned char *block = gantry__train_alloc(whole, 1);
+    unsigned char *block = gantry__alloc(whole, 1);
     if (!block) return GANTRY_RESOURCE_EXHAUSTED;
     unsigned char *aligned =
         block + (GANTRY__TRAIN_ALIGNMENT - (uintptr_t)block % GANTRY__TRAIN_ALIGNMENT);
@@ -26,26 +26,26 @@ gantry_status_t gantry__train_buffer_reserve(gantry__train_buffer_t *buffer, siz
 }
 
 void gantry__train_buffer_deinit(gantry__train_buffer_t *buffer) {
-    gantry__train_free(buffer->block);
+    gantry__free(buffer->block);
     *buffer = (gantry__train_buffer_t){.capacity = 0};
 }
 
 /* ---- elements ---- */
 
 static gantry_status_t element_grow(gantry_element_t *element, size_t count) {
-    gantry_array_t *components = gantry__train_alloc(count, sizeof *components);
-    gantry__train_buffer_t *buffers = gantry__train_alloc(count, sizeof *buffers);
+    gantry_array_t *components = gantry__alloc(count, sizeof *components);
+    gantry__train_buffer_t *buffers = gantry__alloc(count, sizeof *buffers);
     if (!components || !buffers) {
-        gantry__train_free(components);
-        gantry__train_free(buffers);
+        gantry__free(components);
+        gantry__free(buffers);
         return GANTRY_RESOURCE_EXHAUSTED;
     }
     if (element->capacity > 0) {
         memcpy(components, element->components, element->capacity * sizeof *components);
         memcpy(buffers, element->buffers, element->capacity * sizeof *buffers);
     }
-    gantry__train_free(element->components);
-    gantry__train_free(element->buffers);
+    gantry__free(element->components);
+    gantry__free(element->buffers);
     element->components = components;
     element->buffers = buffers;
     element->capacity = count;
@@ -63,8 +63,8 @@ gantry_status_t gantry__train_element_resize(gantry_element_t *element, size_t c
 void gantry__train_element_deinit(gantry_element_t *element) {
     for (size_t i = 0; i < element->capacity; ++i)
         gantry__train_buffer_deinit(&element->buffers[i]);
-    gantry__train_free(element->components);
-    gantry__train_free(element->buffers);
+    gantry__free(element->components);
+    gantry__free(element->buffers);
     *element = (gantry_element_t){.count = 0};
 }
 

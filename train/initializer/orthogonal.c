@@ -16,7 +16,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 
 /* Columns, the reflections' factors, R's diagonal. */
 typedef struct qr_t {
@@ -132,7 +132,7 @@ static gantry_status_t orthogonal_fill(gantry_runtime_t *runtime, int64_t seed0,
                                        double gain, gantry_dtype_t dtype, size_t rows,
                                        size_t columns, void *data) {
     const size_t m = rows > columns ? rows : columns, n = rows > columns ? columns : rows;
-    double *numbers = gantry__train_alloc(m * n + 2 * n, sizeof *numbers);
+    double *numbers = gantry__alloc(m * n + 2 * n, sizeof *numbers);
     if (!numbers) return GANTRY_RESOURCE_EXHAUSTED;
     const qr_t qr = {m, n, numbers, numbers + m * n, numbers + m * n + n};
     gantry_status_t status = qr_draw(runtime, seed0, seed1, dtype, &qr, data);
@@ -141,7 +141,7 @@ static gantry_status_t orthogonal_fill(gantry_runtime_t *runtime, int64_t seed0,
         qr_form_q(&qr);
         qr_store(&qr, gain, rows < columns, dtype, data);
     }
-    gantry__train_free(numbers);
+    gantry__free(numbers);
     return status;
 }
 
@@ -155,7 +155,7 @@ const gantry_tensor_t *gantry__train_orthogonal(gantry_scope_t *scope, int64_t s
             scope, "initializer orthogonal: the type is %s; float32 and float64 are accepted",
             gantry_dtype_name(dtype));
     if (count == 0) return gantry_zeros(scope, dtype, shape);
-    void *data = gantry__train_alloc(bytes, 1);
+    void *data = gantry__alloc(bytes, 1);
     gantry_status_t status = GANTRY_RESOURCE_EXHAUSTED;
     const gantry_tensor_t *result = NULL;
     if (data)
@@ -163,6 +163,6 @@ const gantry_tensor_t *gantry__train_orthogonal(gantry_scope_t *scope, int64_t s
                                  (size_t)(count / columns), (size_t)columns, data);
     if (status == GANTRY_OK) result = gantry_constant(scope, dtype, shape, data, bytes);
     if (status != GANTRY_OK) (void)gantry__train_hand_on(scope, status);
-    gantry__train_free(data);
+    gantry__free(data);
     return result;
 }

@@ -5,7 +5,7 @@
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/layer/layer_state.h"
 
 /* Members from passes_masks on were added later. */
@@ -24,10 +24,10 @@ static gantry_status_t layer_check_kind(const gantry_layer_kind_t *kind) {
 
 gantry_layer_t *gantry_layer_create(const gantry_layer_kind_t *kind, void *user, const char *name) {
     if (layer_check_kind(kind) != GANTRY_OK) return NULL;
-    gantry_layer_t *layer = gantry__train_alloc(1, sizeof *layer);
+    gantry_layer_t *layer = gantry__alloc(1, sizeof *layer);
     if (!layer) return NULL;
-    if (name && !(layer->name = gantry__train_strdup(name))) {
-        gantry__train_free(layer);
+    if (name && !(layer->name = gantry__strdup(name))) {
+        gantry__free(layer);
         return NULL;
     }
     memcpy(&layer->kind, kind, kind->struct_size);
@@ -47,7 +47,7 @@ const gantry_tensor_t *gantry__layer_call(const gantry_layer_t *layer,
 }
 
 static void forget_weights(gantry_layer_t *layer) {
-    for (size_t i = 0; i < layer->weight_count; ++i) gantry__train_free(layer->weights[i].name);
+    for (size_t i = 0; i < layer->weight_count; ++i) gantry__free(layer->weights[i].name);
     layer->weight_count = 0;
     layer->states.count = 0;
     layer->is_built = false;
@@ -60,7 +60,7 @@ void gantry__layer_forget(gantry_layer_t *layer) {
 void gantry__layer_release_variables(gantry_layer_t *layer) {
     for (size_t i = 0; layer->variables && i < layer->weight_count * layer->replica_count; ++i)
         gantry_variable_release(layer->variables[i]);
-    gantry__train_free((void *)layer->variables);
+    gantry__free((void *)layer->variables);
     layer->variables = NULL;
 }
 
@@ -69,7 +69,7 @@ void gantry__layer_release_variables(gantry_layer_t *layer) {
 void gantry__layer_release_states(gantry_layer_t *layer) {
     for (size_t i = 0; layer->states.variables && i < layer->states.count; ++i)
         gantry_variable_release(layer->states.variables[i]);
-    gantry__train_free((void *)layer->states.variables);
+    gantry__free((void *)layer->states.variables);
     layer->states.variables = NULL;
 }
 
@@ -123,9 +123,9 @@ void gantry__layer_unref(gantry_layer_t *layer) {
     gantry__layer_release_variables(layer);
     forget_weights(layer);
     gantry__layer_release_rules(layer);
-    gantry__train_free(layer->weights);
-    gantry__train_free(layer->name);
-    gantry__train_free(layer);
+    gantry__free(layer->weights);
+    gantry__free(layer->name);
+    gantry__free(layer);
 }
 
 void gantry_layer_release(gantry_layer_t *layer) {
@@ -167,10 +167,10 @@ gantry_status_t gantry_layer_add_weight(gantry_layer_t *layer, const char *name,
     if (!gantry__layer_initializer(initializer, GANTRY_INIT_GLOROT_UNIFORM, &weight.initializer))
         return GANTRY_INVALID_ARGUMENT;
     GANTRY__TRY(gantry__layer_rule_weight(layer, &weight, name));
-    if (!gantry__train_grow(&layer->weights, layer->weight_count, &layer->weight_capacity,
-                            sizeof *layer->weights))
+    if (!gantry__grow(&layer->weights, layer->weight_count, &layer->weight_capacity,
+                      sizeof *layer->weights))
         return GANTRY_RESOURCE_EXHAUSTED;
-    weight.name = gantry__train_strdup(name);
+    weight.name = gantry__strdup(name);
     if (!weight.name) return GANTRY_RESOURCE_EXHAUSTED;
     layer->weights[layer->weight_count++] = weight;
     return GANTRY_OK;
@@ -184,17 +184,17 @@ gantry_status_t gantry_layer_set_trainable(gantry_layer_t *layer, bool trainable
 
 /* ---- for constructors ---- */
 
-void gantry__layer_free_user(void *user) { gantry__train_free(user); }
+void gantry__layer_free_user(void *user) { gantry__free(user); }
 
 gantry_layer_t *gantry__layer_make(const gantry_layer_kind_t *kind, size_t bytes,
                                    const char *name) {
-    void *user = gantry__train_alloc(1, bytes);
+    void *user = gantry__alloc(1, bytes);
     if (!user) return NULL;
     gantry_layer_t *layer = gantry_layer_create(kind, user, name);
     if (layer)
         layer->is_built_in = true;
     else
-        gantry__train_free(user);
+        gantry__free(user);
     return layer;
 }
 

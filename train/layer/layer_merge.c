@@ -3,7 +3,7 @@
  * Concatenate. */
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/layer/layer_state.h"
 
 typedef const gantry_tensor_t tensor;
@@ -181,14 +181,14 @@ static tensor *concatenate_masks(const gantry_layer_call_t *call, int32_t axis) 
     bool has_mask = false;
     for (size_t i = 0; i < call->input_count; ++i) has_mask = has_mask || call->masks[i];
     if (!has_mask) return NULL;
-    tensor **masks = gantry__train_alloc(call->input_count, sizeof *masks), *joined = NULL;
+    tensor **masks = gantry__alloc(call->input_count, sizeof *masks), *joined = NULL;
     if (!masks) {
         (void)gantry__train_hand_on(call->scope, GANTRY_RESOURCE_EXHAUSTED);
         return NULL;
     }
     for (size_t i = 0; i < call->input_count; ++i) masks[i] = spread_mask(call, i);
     joined = gantry_concat(call->scope, masks, call->input_count, axis);
-    gantry__train_free((void *)masks);
+    gantry__free((void *)masks);
     return gantry_any(call->scope, joined, &over_last);
 }
 

@@ -5,7 +5,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/layer/layer_state.h"
 
 typedef const gantry_tensor_t tensor;
@@ -122,8 +122,8 @@ static gantry_status_t name_after_rank(gantry_layer_t *layer, int32_t rank) {
     if (*end != '\0' && *end != '_') return GANTRY_OK; /* built again */
     (void)snprintf(name, sizeof name, "%.*s%dd%s", (int)(end - layer->name), layer->name, rank - 2,
                    end);
-    gantry__train_free(layer->name);
-    layer->name = gantry__train_strdup(name);
+    gantry__free(layer->name);
+    layer->name = gantry__strdup(name);
     return layer->name ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* TimeDistributed: a layer applied to each step, which is here one sample of a larger batch. */
 #include "train/base/fail.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/layer/recurrent.h"
 
 typedef const gantry_tensor_t tensor;

@@ -15,7 +15,7 @@
 #include <gantry_train/tape.h>
 
 #include "train/base/fail.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/layer/recurrent.h"
 
 typedef const gantry_tensor_t tensor;
@@ -241,13 +241,13 @@ static tensor *run_unrolled(recurrence_t *r, const gantry__rnn_start_t *start, i
             (long long)given, (long long)gantry_tensor_shape(r->call->inputs[0])->dims[0],
             GANTRY__RNN_MOST_STEPS);
     const size_t steps = (size_t)given;
-    tensor **parts = gantry__train_alloc(3 * steps, sizeof *parts);
+    tensor **parts = gantry__alloc(3 * steps, sizeof *parts);
     if (!parts) {
         (void)gantry__train_hand_on(r->scope, GANTRY_RESOURCE_EXHAUSTED);
         return NULL;
     }
     tensor *y = unroll_into(r, start, parts, steps);
-    gantry__train_free((void *)parts);
+    gantry__free((void *)parts);
     return y;
 }
 

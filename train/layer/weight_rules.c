@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "train/base/fail.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/layer/layer_state.h"
 
 static gantry__weight_rule_t *find_rule(const gantry_layer_t *layer, const char *weight) {
@@ -19,10 +19,10 @@ static gantry_status_t add_rule(gantry_layer_t *layer, const char *weight,
                                 gantry__weight_rule_t **out) {
     *out = find_rule(layer, weight);
     if (*out) return GANTRY_OK;
-    if (!gantry__train_grow(&layer->rules, layer->rule_count, &layer->rule_capacity,
-                            sizeof *layer->rules))
+    if (!gantry__grow(&layer->rules, layer->rule_count, &layer->rule_capacity,
+                      sizeof *layer->rules))
         return GANTRY_RESOURCE_EXHAUSTED;
-    gantry__weight_rule_t rule = {.weight = gantry__train_strdup(weight)};
+    gantry__weight_rule_t rule = {.weight = gantry__strdup(weight)};
     if (!rule.weight) return GANTRY_RESOURCE_EXHAUSTED;
     *out = &layer->rules[layer->rule_count++];
     **out = rule;
@@ -151,6 +151,6 @@ gantry_status_t gantry__layer_check_rules(const gantry_layer_t *layer) {
 }
 
 void gantry__layer_release_rules(gantry_layer_t *layer) {
-    for (size_t i = 0; i < layer->rule_count; ++i) gantry__train_free(layer->rules[i].weight);
-    gantry__train_free(layer->rules);
+    for (size_t i = 0; i < layer->rule_count; ++i) gantry__free(layer->rules[i].weight);
+    gantry__free(layer->rules);
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/loss/fit.h"
 
 static void keep_tensor(gantry_tensor_t **kept, const gantry_tensor_t *tensor) {
@@ -14,8 +14,8 @@ static void keep_tensor(gantry_tensor_t **kept, const gantry_tensor_t *tensor) {
 
 static gantry_status_t keep_pair(gantry__logits_t *logits, const gantry_tensor_t *input,
                                  const gantry_tensor_t *output, bool is_sigmoid) {
-    if (!gantry__train_grow(&logits->pairs, logits->pair_count, &logits->pair_capacity,
-                            sizeof *logits->pairs))
+    if (!gantry__grow(&logits->pairs, logits->pair_count, &logits->pair_capacity,
+                      sizeof *logits->pairs))
         return GANTRY_RESOURCE_EXHAUSTED;
     gantry__logits_pair_t *pair = &logits->pairs[logits->pair_count++];
     *pair = (gantry__logits_pair_t){.is_sigmoid = is_sigmoid};
@@ -87,6 +87,6 @@ void gantry__logits_deinit(gantry__logits_t *logits) {
         gantry_tensor_release(logits->pairs[i].input);
         gantry_tensor_release(logits->pairs[i].output);
     }
-    gantry__train_free(logits->pairs);
+    gantry__free(logits->pairs);
     *logits = (gantry__logits_t){.scope = NULL};
 }

@@ -8,7 +8,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/loss/fit.h"
 #include "train/loss/mask.h"
 
@@ -54,7 +54,7 @@ gantry_metric_t *gantry__train_metric_create(const gantry__train_metric_kind_t *
         metric_check_dtype(call, read.dtype) != GANTRY_OK ||
         metric_check_numbers(call, &read) != GANTRY_OK)
         return NULL;
-    gantry_metric_t *metric = gantry__train_alloc(1, sizeof *metric);
+    gantry_metric_t *metric = gantry__alloc(1, sizeof *metric);
     if (!metric) return NULL;
     metric->kind = kind;
     metric->dtype = read.dtype ? read.dtype : GANTRY_FLOAT32;
@@ -68,9 +68,9 @@ gantry_metric_t *gantry__train_metric_create(const gantry__train_metric_kind_t *
     metric->iou.dense_labels = read.dense_labels;
     metric->iou.dense_predictions = read.dense_predictions;
     metric->iou.sparse_predictions = read.sparse_predictions;
-    metric->name = gantry__train_strdup(read.name ? read.name : name);
+    metric->name = gantry__strdup(read.name ? read.name : name);
     if (metric->name) return metric;
-    gantry__train_free(metric);
+    gantry__free(metric);
     return NULL;
 }
 
@@ -84,10 +84,10 @@ static void release_variables(gantry_metric_t *metric) {
 void gantry_metric_release(gantry_metric_t *metric) {
     if (!metric || metric->owners > 0) return;
     release_variables(metric);
-    gantry__train_free(metric->levels);
-    gantry__train_free(metric->iou.targets);
-    gantry__train_free(metric->name);
-    gantry__train_free(metric);
+    gantry__free(metric->levels);
+    gantry__free(metric->iou.targets);
+    gantry__free(metric->name);
+    gantry__free(metric);
 }
 
 void gantry__metric_own(gantry_metric_t *metric) { ++metric->owners; }

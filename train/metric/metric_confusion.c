@@ -8,7 +8,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/loss/fit.h"
 
 typedef const gantry_tensor_t tensor;
@@ -169,7 +169,7 @@ static gantry_status_t read_thresholds(gantry_metric_t *metric, const char *call
     }
     if (options.threshold_count == 1) metric->threshold = options.thresholds[0];
     if (options.threshold_count <= 1) return GANTRY_OK;
-    metric->levels = gantry__train_alloc(options.threshold_count, sizeof *metric->levels);
+    metric->levels = gantry__alloc(options.threshold_count, sizeof *metric->levels);
     if (!metric->levels) return GANTRY_RESOURCE_EXHAUSTED;
     memcpy(metric->levels, options.thresholds, options.threshold_count * sizeof *metric->levels);
     metric->size = (int64_t)options.threshold_count;

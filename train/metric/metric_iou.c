@@ -11,7 +11,7 @@
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
 #include "train/base/keras.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/loss/fit.h"
 
 typedef const gantry_tensor_t tensor;
@@ -170,7 +170,7 @@ static gantry_status_t iou_check(const char *call, int64_t classes, const int32_
 static gantry_status_t iou_take_targets(gantry_metric_t *metric, const int32_t *targets,
                                         size_t count) {
     if (count == 0) return GANTRY_OK;
-    metric->iou.targets = gantry__train_alloc(count, sizeof *targets);
+    metric->iou.targets = gantry__alloc(count, sizeof *targets);
     if (!metric->iou.targets) return GANTRY_RESOURCE_EXHAUSTED;
     memcpy(metric->iou.targets, targets, count * sizeof *targets);
     metric->iou.target_count = count;

@@ -9,7 +9,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/data/iterations.h"
 #include "train/model/worker.h"
 
@@ -101,9 +101,9 @@ static gantry_status_t add_states(texts_t *t, const gantry_fit_options_t *o) {
 
 static gantry_status_t write_backup(gantry_model_t *model, const gantry_fit_options_t *o,
                                     const gantry__position_t *position, texts_t *t) {
-    t->list = gantry__train_alloc(FIXED_TEXTS + o->callback_count, sizeof *t->list);
-    t->keys = gantry__train_alloc(o->callback_count, sizeof *t->keys);
-    t->states = gantry__train_alloc(o->callback_count, sizeof *t->states);
+    t->list = gantry__alloc(FIXED_TEXTS + o->callback_count, sizeof *t->list);
+    t->keys = gantry__alloc(o->callback_count, sizeof *t->keys);
+    t->states = gantry__alloc(o->callback_count, sizeof *t->states);
     if (!t->list || !t->keys || !t->states) return GANTRY_RESOURCE_EXHAUSTED;
     add_position(t, position);
     GANTRY__TRY(add_states(t, o));
@@ -114,9 +114,9 @@ static gantry_status_t save_alone(gantry_model_t *model, const gantry_fit_option
                                   const gantry__position_t *position) {
     texts_t texts = {.count = 0};
     gantry_status_t status = write_backup(model, o, position, &texts);
-    gantry__train_free(texts.list);
-    gantry__train_free(texts.keys);
-    gantry__train_free(texts.states);
+    gantry__free(texts.list);
+    gantry__free(texts.keys);
+    gantry__free(texts.states);
     return status;
 }
 

@@ -11,7 +11,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/metric/metric_state.h"
 #include "train/model/batch.h"
 #include "train/model/run.h"
@@ -136,12 +136,12 @@ static gantry_status_t check_moved_words(const gantry_model_t *model,
                                          const gantry__model_value_t *value,
                                          const gantry_tensor_t *moved) {
     const size_t bytes = gantry_tensor_bytes(moved);
-    void *data = gantry__train_alloc(bytes, 1);
+    void *data = gantry__alloc(bytes, 1);
     gantry_status_t status =
         data ? gantry_tensor_read(moved, data, bytes) : GANTRY_RESOURCE_EXHAUSTED;
     const gantry_array_t words = {gantry_tensor_dtype(moved), *gantry_tensor_shape(moved), data};
     if (status == GANTRY_OK) status = check_words(model, value, &words);
-    gantry__train_free(data);
+    gantry__free(data);
     return status;
 }
 

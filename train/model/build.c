@@ -18,7 +18,7 @@
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/model/run.h"
 #include "train/model/worker.h"
 #include "train/optimizer/optimizer_state.h"
@@ -113,7 +113,7 @@ static gantry_status_t trace_with(gantry_model_t *model, gantry__model_run_t *ru
         .struct_size = sizeof options, .passes_off = GANTRY_PASS_ALL & ~GANTRY_PASS_DEAD_NODES};
     gantry_function_t *function = NULL;
     const size_t inputs = model->net.input_count, count = run->twin ? 2 * inputs : inputs;
-    gantry_input_spec_t *specs = gantry__train_alloc(count, sizeof *specs);
+    gantry_input_spec_t *specs = gantry__alloc(count, sizeof *specs);
     if (!specs) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < count; ++i) {
         const gantry__model_value_t *value = &model->net.values[i < inputs ? i : i - inputs];
@@ -125,7 +125,7 @@ static gantry_status_t trace_with(gantry_model_t *model, gantry__model_run_t *ru
     gantry_status_t status = gantry_function_trace(model->runtime, model->name, trace_shapes, run,
                                                    specs, count, 1, &options, &function);
     gantry_function_release(function);
-    gantry__train_free(specs);
+    gantry__free(specs);
     return status;
 }
 
@@ -235,7 +235,7 @@ static gantry_status_t make_layer_variables(const gantry_model_t *model,
     gantry_layer_t *layer = member->layer;
     layer->replica_count = model->replicas.count;
     layer->variables =
-        gantry__train_alloc(layer->weight_count * layer->replica_count, sizeof *layer->variables);
+        gantry__alloc(layer->weight_count * layer->replica_count, sizeof *layer->variables);
     if (!layer->variables) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t w = 0; w < layer->weight_count; ++w) {
         (void)snprintf(name, sizeof name, "%s/%s", gantry__member_name(member),
@@ -273,7 +273,7 @@ static gantry_status_t list_variables(gantry_model_t *model, gantry__member_t *m
         *variable = (gantry__model_variable_t){
             .weight = &layer->weights[w],
             .copies = layer->variables + w * layer->replica_count,
-            .name = gantry__train_strdup(name),
+            .name = gantry__strdup(name),
             .is_trained = gantry__member_trains(member, w),
         };
         if (!variable->name) return GANTRY_RESOURCE_EXHAUSTED;
@@ -286,7 +286,7 @@ static gantry_status_t make_variables(gantry_model_t *model) {
     size_t count = 0, seeds = 0;
     for (size_t i = 0; i < model->net.member_count; ++i)
         count += model->net.members[i]->layer->weight_count;
-    model->net.variables = gantry__train_alloc(count, sizeof *model->net.variables);
+    model->net.variables = gantry__alloc(count, sizeof *model->net.variables);
     if (!model->net.variables) return GANTRY_RESOURCE_EXHAUSTED;
     if (!model->program.is_compiled) gantry__model_settle_trainable(model);
     for (size_t i = 0; i < model->net.member_count; ++i) {
@@ -370,7 +370,7 @@ gantry_status_t gantry__model_build_for(gantry_model_t *model, const gantry_arra
 static gantry_status_t build_optimizer(gantry_model_t *model, gantry_scope_t *scope) {
     size_t count = 0;
     gantry_variable_t **variables =
-        gantry__train_alloc(model->net.variable_count * model->replicas.count, sizeof *variables);
+        gantry__alloc(model->net.variable_count * model->replicas.count, sizeof *variables);
     if (!variables) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t r = 0; r < model->replicas.count; ++r) {
         for (size_t i = 0; i < model->net.variable_count; ++i) {
@@ -385,7 +385,7 @@ static gantry_status_t build_optimizer(gantry_model_t *model, gantry_scope_t *sc
                   GANTRY_FAILED_PRECONDITION,
                   "model %s has no weight that is trained; layers that are not frozen when gantry_model_compile is called are accepted",
                   model->name);
-    gantry__train_free((void *)variables);
+    gantry__free((void *)variables);
     return status;
 }
 

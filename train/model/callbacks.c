@@ -13,19 +13,19 @@
 
 #include "shared/c_locale.h"
 #include "train/base/fail.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/model/own_callback.h"
 #include "train/model/worker.h"
 
 /* ---- made and released ---- */
 
 gantry__own_callback_t *gantry__callback_make(const char *text, const char *monitor) {
-    gantry__own_callback_t *own = gantry__train_alloc(1, sizeof *own);
+    gantry__own_callback_t *own = gantry__alloc(1, sizeof *own);
     if (!own) return NULL;
     own->callback.struct_size = sizeof own->callback;
     own->callback.user = own;
-    if ((text && !(own->text = gantry__train_strdup(text))) ||
-        (monitor && !(own->monitor = gantry__train_strdup(monitor)))) {
+    if ((text && !(own->text = gantry__strdup(text))) ||
+        (monitor && !(own->monitor = gantry__strdup(monitor)))) {
         gantry_callback_release(&own->callback);
         return NULL;
     }
@@ -36,10 +36,10 @@ gantry__own_callback_t *gantry__callback_make(const char *text, const char *moni
 void gantry_callback_release(gantry_callback_t *callback) {
     if (!callback) return;
     gantry__own_callback_t *own = callback->user;
-    gantry__train_free(own->text);
-    gantry__train_free(own->monitor);
+    gantry__free(own->text);
+    gantry__free(own->monitor);
     gantry__callback_forget_weights(own);
-    gantry__train_free(own);
+    gantry__free(own);
 }
 
 /* ---- checkpoints ---- */
@@ -122,14 +122,14 @@ static gantry_status_t log_epoch(gantry_model_t *model, int64_t epoch, const gan
     (void)stop;
     if (!gantry__worker_writes(model->replicas.worker)) return GANTRY_OK;
     csv_t csv = {.room = csv_room(model, logs)};
-    csv.text = gantry__train_alloc(csv.room, 1);
+    csv.text = gantry__alloc(csv.room, 1);
     if (!csv.text) return GANTRY_RESOURCE_EXHAUSTED;
     const gantry__c_locale_t locale = gantry__c_locale_begin();
     const bool is_new = stat(own->text, &info) != 0 || (S_ISREG(info.st_mode) && info.st_size == 0);
     put_lines(&csv, is_new, epoch, model, logs);
     gantry__c_locale_end(&locale);
     const gantry_status_t status = gantry_file_append(own->text, csv.text, csv.used);
-    gantry__train_free(csv.text);
+    gantry__free(csv.text);
     if (status == GANTRY_OK) return GANTRY_OK;
     char reason[1024];
     (void)snprintf(reason, sizeof reason, "%s", gantry_last_message());

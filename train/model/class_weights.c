@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "train/base/fail.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 
 /* False: a type that labels do not have. */
 static bool read_label(const gantry_array_t *a, int64_t i, double *out) {
@@ -93,9 +93,9 @@ gantry_status_t gantry__class_weights_add(gantry__class_weights_t *c, const gant
     if (*count <= labels) return GANTRY_OK;
     const int64_t rows = (*batch)[labels].shape.dims[0];
     if (rows > c->room) {
-        gantry__train_free(c->samples);
+        gantry__free(c->samples);
         c->room = 0;
-        c->samples = gantry__train_alloc((size_t)rows, sizeof(double));
+        c->samples = gantry__alloc((size_t)rows, sizeof(double));
         if (!c->samples) return GANTRY_RESOURCE_EXHAUSTED;
         c->room = rows;
     }
@@ -107,4 +107,4 @@ gantry_status_t gantry__class_weights_add(gantry__class_weights_t *c, const gant
     return GANTRY_OK;
 }
 
-void gantry__class_weights_deinit(gantry__class_weights_t *c) { gantry__train_free(c->samples); }
+void gantry__class_weights_deinit(gantry__class_weights_t *c) { gantry__free(c->samples); }

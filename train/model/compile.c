@@ -6,7 +6,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/loss/loss_formula.h"
 #include "train/metric/metric_state.h"
 #include "train/model/worker.h"
@@ -183,7 +183,7 @@ static gantry_status_t read_loss_options(const gantry_compile_output_t *o,
 }
 
 static gantry_status_t make_targets(const wanted_t *w, gantry__target_t **out_targets) {
-    gantry__target_t *targets = gantry__train_alloc(w->output_count, sizeof *targets);
+    gantry__target_t *targets = gantry__alloc(w->output_count, sizeof *targets);
     size_t labels = 0;
     *out_targets = targets;
     if (!targets) return GANTRY_RESOURCE_EXHAUSTED;
@@ -227,7 +227,7 @@ static gantry_status_t name_metric(metrics_t *m, gantry__model_metric_t *entry) 
     (void)snprintf(name, sizeof name, "%s", stem);
     for (int number = 1; is_metric_named(m, name); ++number)
         (void)snprintf(name, sizeof name, "%s_%d", stem, number);
-    entry->name = gantry__train_strdup(name);
+    entry->name = gantry__strdup(name);
     return entry->name ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }
 
@@ -305,14 +305,14 @@ static gantry_status_t add_all_metrics(metrics_t *m, const wanted_t *w,
 static void drop_metrics(metrics_t *m) {
     for (size_t i = 0; m->list && i < m->count; ++i) {
         if (m->list[i].is_loss) gantry_metric_release(m->list[i].metric);
-        gantry__train_free(m->list[i].name);
+        gantry__free(m->list[i].name);
     }
-    gantry__train_free(m->list);
+    gantry__free(m->list);
 }
 
 static gantry_status_t make_metrics(metrics_t *m, const wanted_t *w,
                                     const gantry__target_t *targets) {
-    m->list = gantry__train_alloc(count_all_metrics(w), sizeof *m->list);
+    m->list = gantry__alloc(count_all_metrics(w), sizeof *m->list);
     if (!m->list) return GANTRY_RESOURCE_EXHAUSTED;
     return add_all_metrics(m, w, targets);
 }
@@ -322,10 +322,10 @@ static gantry_status_t make_metrics(metrics_t *m, const wanted_t *w,
 void gantry__model_release_targets(gantry_model_t *model) {
     for (size_t i = 0; i < model->program.metric_count; ++i) {
         gantry__metric_disown(model->program.metrics[i].metric);
-        gantry__train_free(model->program.metrics[i].name);
+        gantry__free(model->program.metrics[i].name);
     }
-    gantry__train_free(model->program.metrics);
-    gantry__train_free(model->program.targets);
+    gantry__free(model->program.metrics);
+    gantry__free(model->program.targets);
 }
 
 static void set_targets(gantry_model_t *model, const wanted_t *w, const metrics_t *m,
@@ -351,7 +351,7 @@ static gantry_status_t take_targets(gantry_model_t *model, const wanted_t *w) {
         return GANTRY_OK;
     }
     drop_metrics(&m);
-    gantry__train_free(targets);
+    gantry__free(targets);
     return status;
 }
 
@@ -391,11 +391,11 @@ void gantry__model_set_optimizer(gantry_model_t *model, gantry_optimizer_t *opti
 /* Notes a refusal until the next call, which may have all that this one lacks. A built model keeps
  * its weights, and what it was compiled for. */
 static void compile_note_refusal(gantry_model_t *model, gantry_status_t status) {
-    gantry__train_free(model->program.refusal);
+    gantry__free(model->program.refusal);
     model->program.refusal = NULL;
     if (status == GANTRY_OK || model->net.is_built) return;
     model->program.refusal_status = status;
-    model->program.refusal = gantry__train_strdup(gantry_last_message());
+    model->program.refusal = gantry__strdup(gantry_last_message());
 }
 
 static gantry_status_t model_compile(gantry_model_t *model, wanted_t *w) {

@@ -2,7 +2,7 @@
 #include "train/model/draws.h"
 
 #include "train/base/fail.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/model/run.h"
 #include "train/model/worker.h"
 
@@ -13,8 +13,8 @@ enum { ROW = 2 + GANTRY_RANDOM_STATE_WORDS };
 
 static gantry_status_t draws_make_list(gantry_model_t *model) {
     if (model->net.generators) return GANTRY_OK;
-    model->net.generators = gantry__train_alloc(model->net.value_count * model->replicas.count,
-                                                sizeof *model->net.generators);
+    model->net.generators = gantry__alloc(model->net.value_count * model->replicas.count,
+                                          sizeof *model->net.generators);
     return model->net.generators ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }
 
@@ -49,7 +49,7 @@ gantry_generator_t *gantry__run_generator(const gantry_layer_call_t *call) {
 void gantry__model_release_draws(gantry_model_t *model) {
     for (size_t i = 0; i < place_count(model); ++i)
         gantry_generator_release(model->net.generators[i]);
-    gantry__train_free((void *)model->net.generators);
+    gantry__free((void *)model->net.generators);
     model->net.generators = NULL;
 }
 
@@ -86,7 +86,7 @@ gantry_status_t gantry__model_drawn_steps(const gantry_model_t *model, uint64_t 
 gantry_status_t gantry__model_get_draws(const gantry_model_t *model, gantry_array_t *out_rows,
                                         int64_t **out_data) {
     int64_t rows = 0;
-    *out_data = gantry__train_alloc(place_count(model) * ROW, sizeof **out_data);
+    *out_data = gantry__alloc(place_count(model) * ROW, sizeof **out_data);
     if (!*out_data) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < place_count(model); ++i) {
         uint64_t state[GANTRY_RANDOM_STATE_WORDS];
@@ -133,11 +133,11 @@ gantry_status_t gantry__model_load_draws(gantry_model_t *model,
     const size_t bytes = (size_t)count * ROW * sizeof(int64_t);
     const gantry_shape_t accepted = GANTRY_SHAPE(count, ROW);
     GANTRY__TRY(draws_make_list(model));
-    int64_t *rows = gantry__train_alloc((size_t)count * ROW, sizeof *rows);
+    int64_t *rows = gantry__alloc((size_t)count * ROW, sizeof *rows);
     if (!rows) return GANTRY_RESOURCE_EXHAUSTED;
     gantry_status_t status = gantry_checkpoint_read(checkpoint, GANTRY__DRAWS_NAME, GANTRY_INT64,
                                                     &accepted, rows, bytes);
     if (status == GANTRY_OK) status = set_rows(model, rows, count);
-    gantry__train_free(rows);
+    gantry__free(rows);
     return status;
 }

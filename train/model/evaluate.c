@@ -5,7 +5,7 @@
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/model/batch.h"
 #include "train/model/step.h"
 #include "train/model/worker.h"

@@ -6,7 +6,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/checkpoint/checkpoint_file.h"
 #include "train/model/run.h"
 #include "train/numerics/finite.h"
@@ -21,10 +21,10 @@ typedef struct listing_t {
 } listing_t;
 
 void gantry__entries_deinit(gantry__entries_t *entries) {
-    for (size_t i = 0; i < entries->joined_count; ++i) gantry__train_free(entries->joined[i].data);
-    gantry__train_free(entries->joined);
-    gantry__train_free(entries->list);
-    gantry__train_free(entries->names);
+    for (size_t i = 0; i < entries->joined_count; ++i) gantry__free(entries->joined[i].data);
+    gantry__free(entries->joined);
+    gantry__free(entries->list);
+    gantry__free(entries->names);
 }
 
 /* Adds an entry, and returns the place of its name. */
@@ -67,13 +67,13 @@ static gantry_status_t add_all_numbered(const listing_t *l) {
     gantry_optimizer_t *optimizer = l->model->program.optimizer;
     size_t count;
     GANTRY__TRY(gantry_optimizer_get_variables(optimizer, 0, NULL, &count));
-    gantry_variable_t **all = gantry__train_alloc(count, sizeof *all);
+    gantry_variable_t **all = gantry__alloc(count, sizeof *all);
     if (!all) return GANTRY_RESOURCE_EXHAUSTED;
     gantry_status_t status = gantry_optimizer_get_variables(optimizer, count, all, &count);
     const size_t each = count / l->model->replicas.count;
     for (size_t i = 0; i < each && status == GANTRY_OK; ++i)
         entries_add_numbered(l, "optimizer", i, all[l->replica * each + i]);
-    gantry__train_free((void *)all);
+    gantry__free((void *)all);
     return status;
 }
 
@@ -93,7 +93,7 @@ static gantry_status_t read_joined_slot(const listing_t *l, gantry_variable_t *s
     out->slot = slot;
     out->bytes =
         (size_t)gantry_shape_elements(shape) * gantry_dtype_size(gantry_variable_dtype(slot));
-    out->data = gantry__train_alloc(out->bytes, 1);
+    out->data = gantry__alloc(out->bytes, 1);
     if (!out->data) return GANTRY_RESOURCE_EXHAUSTED;
     gantry_scope_t *scope = gantry__model_scope(l->model, NULL, l->replica);
     if (!scope) return gantry__train_no_scope(l->model->runtime);
@@ -190,12 +190,11 @@ static gantry_status_t alloc_entries(const listing_t *l) {
     if (l->names->state != GANTRY__STATE_NONE) {
         const size_t slots = optimizer->slot_count;
         count += 3 * optimizer->home_count + slots * optimizer->member_count;
-        l->out->joined =
-            gantry__train_alloc(3 + slots * optimizer->group_count, sizeof *l->out->joined);
+        l->out->joined = gantry__alloc(3 + slots * optimizer->group_count, sizeof *l->out->joined);
         if (!l->out->joined) return GANTRY_RESOURCE_EXHAUSTED;
     }
-    l->out->list = gantry__train_alloc(count, sizeof *l->out->list);
-    l->out->names = gantry__train_alloc(count, GANTRY__FILE_NAME_BYTES);
+    l->out->list = gantry__alloc(count, sizeof *l->out->list);
+    l->out->names = gantry__alloc(count, GANTRY__FILE_NAME_BYTES);
     return l->out->list && l->out->names ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }
 

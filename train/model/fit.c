@@ -11,7 +11,7 @@
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/metric/metric_state.h"
 #include "train/model/backup.h"
 #include "train/model/batch.h"
@@ -44,9 +44,9 @@ typedef struct fit_t {
 static gantry_status_t name_values(fit_t *fit) {
     const size_t count = fit->model->program.metric_count;
     enum { ROOM = 128 };
-    fit->names = gantry__train_alloc(2 * count, sizeof *fit->names);
-    fit->values = gantry__train_alloc(2 * count, sizeof *fit->values);
-    fit->val_names = gantry__train_alloc(count, ROOM);
+    fit->names = gantry__alloc(2 * count, sizeof *fit->names);
+    fit->values = gantry__alloc(2 * count, sizeof *fit->values);
+    fit->val_names = gantry__alloc(count, ROOM);
     if (!fit->names || !fit->values || !fit->val_names) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < count; ++i) {
         char *text = fit->val_names + i * ROOM;
@@ -385,10 +385,10 @@ static gantry_status_t validate(fit_t *fit) {
     if (!scope) return gantry__train_no_scope(fit->model->runtime);
     size_t count = 0;
     while (metric_variable(fit->model, count)) ++count;
-    const gantry_tensor_t **kept = gantry__train_alloc(count, sizeof *kept);
+    const gantry_tensor_t **kept = gantry__alloc(count, sizeof *kept);
     gantry_status_t status =
         kept ? validate_between(fit, scope, kept, count) : GANTRY_RESOURCE_EXHAUSTED;
-    gantry__train_free((void *)kept);
+    gantry__free((void *)kept);
     return gantry__train_close(scope, status);
 }
 
@@ -559,8 +559,8 @@ gantry_status_t gantry_model_fit(gantry_model_t *model, gantry_dataset_t *batche
     gantry_checkpoint_release(fit.resumed);
     gantry_dataset_iterator_release(fit.iterator);
     gantry__class_weights_deinit(&fit.class_weights);
-    gantry__train_free((void *)fit.names);
-    gantry__train_free(fit.values);
-    gantry__train_free(fit.val_names);
+    gantry__free((void *)fit.names);
+    gantry__free(fit.values);
+    gantry__free(fit.val_names);
     return status;
 }

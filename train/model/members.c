@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "train/base/fail.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/model/model_state.h"
 
 gantry__member_t *gantry__model_member(const gantry_model_t *model, const gantry_layer_t *layer) {
@@ -101,13 +101,13 @@ static void name_part(const gantry_model_t *model, const gantry__nested_t *neste
 /* ---- taking over ---- */
 
 static gantry__member_t *make_member(gantry_layer_t *layer, const char *name) {
-    gantry__member_t *member = gantry__train_alloc(1, sizeof *member);
+    gantry__member_t *member = gantry__alloc(1, sizeof *member);
     if (!member) return NULL;
     *member = (gantry__member_t){.layer = layer, .is_frozen = layer->is_frozen};
     char **place = layer->name ? &member->name : &layer->name;
     const bool is_named = layer->name && strcmp(layer->name, name) == 0;
-    if (is_named || (*place = gantry__train_strdup(name))) return member;
-    gantry__train_free(member);
+    if (is_named || (*place = gantry__strdup(name))) return member;
+    gantry__free(member);
     return NULL;
 }
 
@@ -118,8 +118,8 @@ gantry_status_t gantry__model_take_layer(gantry_model_t *model, gantry_layer_t *
         name_part(model, nested, part, name);
     else
         GANTRY__TRY(name_alone(model, layer, name));
-    if (!gantry__train_grow(&model->net.members, model->net.member_count,
-                            &model->net.member_capacity, sizeof *model->net.members))
+    if (!gantry__grow(&model->net.members, model->net.member_count, &model->net.member_capacity,
+                      sizeof *model->net.members))
         return GANTRY_RESOURCE_EXHAUSTED;
     gantry__member_t *member = make_member(layer, name);
     if (!member) return GANTRY_RESOURCE_EXHAUSTED;
@@ -150,10 +150,10 @@ gantry_status_t gantry__model_own_layer(gantry_model_t *model, gantry_layer_t *l
 void gantry__model_release_members(gantry_model_t *model) {
     for (size_t i = 0; i < model->net.member_count; ++i) {
         gantry__layer_unref(model->net.members[i]->layer);
-        gantry__train_free(model->net.members[i]->name);
-        gantry__train_free(model->net.members[i]);
+        gantry__free(model->net.members[i]->name);
+        gantry__free(model->net.members[i]);
     }
-    gantry__train_free((void *)model->net.members);
+    gantry__free((void *)model->net.members);
     while (model->net.refused) {
         gantry_layer_t *layer = model->net.refused;
         model->net.refused = layer->next_refused;

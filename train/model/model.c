@@ -7,7 +7,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/model/draws.h"
 #include "train/model/worker.h"
 #include "train/strategy/strategy_state.h"
@@ -18,7 +18,7 @@ gantry_status_t gantry__model_fail(gantry_model_t *model, gantry_status_t status
     if (status == GANTRY_OK || model->status != GANTRY_OK) return model->status;
     if (model->net.is_built) return status; /* it has weights that may be worth much */
     model->status = status;
-    model->message = gantry__train_strdup(gantry_last_message());
+    model->message = gantry__strdup(gantry_last_message());
     return status;
 }
 
@@ -46,13 +46,13 @@ static gantry_status_t copy_strategy(gantry_model_t *model, const gantry_model_o
     if (communicator && !(model->replicas.worker = gantry__worker_create(communicator)))
         return GANTRY_RESOURCE_EXHAUSTED;
     const size_t count = o->strategy ? gantry_strategy_replica_count(o->strategy) : 1;
-    model->replicas.devices = gantry__train_alloc(count, sizeof *model->replicas.devices);
+    model->replicas.devices = gantry__alloc(count, sizeof *model->replicas.devices);
     if (!model->replicas.devices) return GANTRY_RESOURCE_EXHAUSTED;
     model->replicas.count = count;
     model->replicas.has_nccl = o->strategy && o->strategy->has_nccl;
     for (size_t r = 0; r < count; ++r) {
         const char *device = o->strategy ? gantry_strategy_device(o->strategy, r) : o->device;
-        if (device && !(model->replicas.devices[r] = gantry__train_strdup(device)))
+        if (device && !(model->replicas.devices[r] = gantry__strdup(device)))
             return GANTRY_RESOURCE_EXHAUSTED;
     }
     return GANTRY_OK;
@@ -76,9 +76,9 @@ static gantry_status_t model_take_options(gantry_model_t *model,
             (long long)o.batch_size);
     model->net.batch_size = o.batch_size;
     model->seed = o.seed;
-    model->name = gantry__train_strdup(o.name                     ? o.name
-                                       : model->net.is_sequential ? "sequential"
-                                                                  : "functional");
+    model->name = gantry__strdup(o.name                     ? o.name
+                                 : model->net.is_sequential ? "sequential"
+                                                            : "functional");
     if (!model->name) return GANTRY_RESOURCE_EXHAUSTED;
     return copy_strategy(model, &o);
 }
@@ -91,7 +91,7 @@ static gantry_model_t *model_begin(gantry_runtime_t *runtime, const gantry_model
                                       "runtime", "one from gantry_runtime_create");
         return NULL;
     }
-    gantry_model_t *model = gantry__train_alloc(1, sizeof *model);
+    gantry_model_t *model = gantry__alloc(1, sizeof *model);
     if (!model) return NULL;
     model->references = 1;
     model->runtime = runtime;
@@ -114,8 +114,8 @@ gantry_model_t *gantry_functional(gantry_runtime_t *runtime,
 
 static void model_release_variables(gantry_model_t *model) {
     for (size_t i = 0; i < model->net.variable_count; ++i)
-        gantry__train_free(model->net.variables[i].name);
-    gantry__train_free(model->net.variables);
+        gantry__free(model->net.variables[i].name);
+    gantry__free(model->net.variables);
 }
 
 void gantry_model_release(gantry_model_t *model) {
@@ -128,26 +128,25 @@ void gantry_model_release(gantry_model_t *model) {
     gantry__model_release_draws(model);
     gantry__model_release_members(model);
     gantry__nested_release(model);
-    for (size_t i = 0; i < model->net.value_count; ++i)
-        gantry__train_free(model->net.values[i].inputs);
-    gantry__train_free(model->net.values);
+    for (size_t i = 0; i < model->net.value_count; ++i) gantry__free(model->net.values[i].inputs);
+    gantry__free(model->net.values);
     for (size_t r = 0; model->replicas.devices && r < model->replicas.count; ++r)
-        gantry__train_free(model->replicas.devices[r]);
-    gantry__train_free((void *)model->replicas.devices);
-    gantry__train_free(model->replicas.weights);
+        gantry__free(model->replicas.devices[r]);
+    gantry__free((void *)model->replicas.devices);
+    gantry__free(model->replicas.weights);
     gantry__worker_release(model->replicas.worker);
-    gantry__train_free(model->message);
-    gantry__train_free(model->program.refusal);
-    gantry__train_free(model->name);
+    gantry__free(model->message);
+    gantry__free(model->program.refusal);
+    gantry__free(model->name);
     if (model->keeper) (void)gantry_scope_end(model->keeper);
-    gantry__train_free(model);
+    gantry__free(model);
 }
 
 /* ---- values ---- */
 
 static gantry_status_t add_value(gantry_model_t *model, const gantry__model_value_t *value) {
-    if (!gantry__train_grow(&model->net.values, model->net.value_count, &model->net.value_capacity,
-                            sizeof *model->net.values))
+    if (!gantry__grow(&model->net.values, model->net.value_count, &model->net.value_capacity,
+                      sizeof *model->net.values))
         return GANTRY_RESOURCE_EXHAUSTED;
     model->net.values[model->net.value_count++] = *value;
     return GANTRY_OK;
@@ -198,11 +197,11 @@ gantry_status_t gantry__model_apply(gantry_model_t *model, const gantry__member_
                                     const int32_t *values, size_t count) {
     gantry__model_value_t value = {.member = member, .input_count = count};
     GANTRY__TRY(check_values(model, "gantry_model_apply", values, count));
-    value.inputs = gantry__train_alloc(count, sizeof *value.inputs);
+    value.inputs = gantry__alloc(count, sizeof *value.inputs);
     if (!value.inputs) return GANTRY_RESOURCE_EXHAUSTED;
     memcpy(value.inputs, values, count * sizeof *values);
     gantry_status_t status = add_value(model, &value);
-    if (status != GANTRY_OK) gantry__train_free(value.inputs);
+    if (status != GANTRY_OK) gantry__free(value.inputs);
     for (size_t i = 1; i < gantry__layer_outputs(member->layer) && status == GANTRY_OK; ++i)
         status = add_value(model, &(gantry__model_value_t){.member = member, .part = i});
     return status;
@@ -342,8 +341,7 @@ gantry_status_t gantry__model_chain(gantry_model_t *model, gantry_dtype_t dtype,
 }
 
 void gantry__model_unchain(gantry_model_t *model) {
-    for (size_t i = 0; i < model->net.value_count; ++i)
-        gantry__train_free(model->net.values[i].inputs);
+    for (size_t i = 0; i < model->net.value_count; ++i) gantry__free(model->net.values[i].inputs);
     gantry__nested_forget_calls(model);
     model->net.value_count = 0;
     model->net.input_count = 0;

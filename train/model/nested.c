@@ -13,25 +13,25 @@
 #include <string.h>
 
 #include "train/base/fail.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/model/model_state.h"
 
 /* ---- end ---- */
 
 void gantry__nested_forget_calls(gantry_model_t *model) {
     for (size_t i = 0; i < model->net.nested_call_count; ++i)
-        gantry__train_free(model->net.nested_calls[i]);
+        gantry__free(model->net.nested_calls[i]);
     model->net.nested_call_count = 0;
 }
 
 void gantry__nested_release(gantry_model_t *model) {
     for (size_t i = 0; i < model->net.nested_count; ++i) {
         gantry_model_release(model->net.nested[i]->model);
-        gantry__train_free(model->net.nested[i]);
+        gantry__free(model->net.nested[i]);
     }
     gantry__nested_forget_calls(model);
-    gantry__train_free((void *)model->net.nested);
-    gantry__train_free((void *)model->net.nested_calls);
+    gantry__free((void *)model->net.nested);
+    gantry__free((void *)model->net.nested_calls);
 }
 
 /* ---- taking a block in ---- */
@@ -84,10 +84,10 @@ static bool nested_is_built(const gantry_model_t *block) {
 static gantry_status_t nested_take_block(gantry_model_t *model, gantry_model_t *block,
                                          const char *call) {
     GANTRY__TRY(check_block(model, block, call));
-    if (!gantry__train_grow(&model->net.nested, model->net.nested_count,
-                            &model->net.nested_capacity, sizeof *model->net.nested))
+    if (!gantry__grow(&model->net.nested, model->net.nested_count, &model->net.nested_capacity,
+                      sizeof *model->net.nested))
         return GANTRY_RESOURCE_EXHAUSTED;
-    gantry__nested_t *nested = gantry__train_alloc(1, sizeof *nested);
+    gantry__nested_t *nested = gantry__alloc(1, sizeof *nested);
     if (!nested) return GANTRY_RESOURCE_EXHAUSTED;
     nested->model = block;
     nested->was_built = nested_is_built(block);
@@ -139,14 +139,14 @@ static size_t widest_value(const gantry_model_t *block) {
 
 static gantry_status_t apply_graph(gantry_model_t *model, const gantry_model_t *block,
                                    const int32_t *values, int32_t *out_values) {
-    int32_t *map = gantry__train_alloc(block->net.value_count + widest_value(block), sizeof *map);
+    int32_t *map = gantry__alloc(block->net.value_count + widest_value(block), sizeof *map);
     if (!map) return GANTRY_RESOURCE_EXHAUSTED;
     gantry_status_t status = GANTRY_OK;
     memcpy(map, values, block->net.input_count * sizeof *map);
     for (size_t v = block->net.input_count; v < block->net.value_count && status == GANTRY_OK; ++v)
         status = apply_value(model, block, v, map, map + block->net.value_count);
     for (size_t i = 0; i < block->net.output_count; ++i) out_values[i] = map[block->net.outputs[i]];
-    gantry__train_free(map);
+    gantry__free(map);
     return status;
 }
 
@@ -156,11 +156,11 @@ static gantry_status_t note_call(gantry_model_t *model, const gantry__nested_t *
                                  const int32_t *inputs, size_t input_count, const int32_t *outputs,
                                  size_t output_count, size_t first) {
     gantry__network_t *net = &model->net;
-    if (!gantry__train_grow(&net->nested_calls, net->nested_call_count, &net->nested_call_capacity,
-                            sizeof *net->nested_calls))
+    if (!gantry__grow(&net->nested_calls, net->nested_call_count, &net->nested_call_capacity,
+                      sizeof *net->nested_calls))
         return GANTRY_RESOURCE_EXHAUSTED;
-    gantry__nested_call_t *call = gantry__train_alloc(
-        1, sizeof *call + (input_count + output_count) * sizeof call->inputs[0]);
+    gantry__nested_call_t *call =
+        gantry__alloc(1, sizeof *call + (input_count + output_count) * sizeof call->inputs[0]);
     if (!call) return GANTRY_RESOURCE_EXHAUSTED;
     call->nested = nested;
     call->input_count = input_count;

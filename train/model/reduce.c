@@ -19,7 +19,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/model/step.h"
 #include "train/strategy/all_reduce.h"
 #include "train/strategy/strategy_state.h"
@@ -167,7 +167,7 @@ static void reduce_bucket(gantry__step_call_t *c, size_t bucket) {
                                        .value_count = c->replica_count,
                                        .sum_count = c->model->replicas.count,
                                        .has_nccl = c->model->replicas.has_nccl};
-    tensor **sums = gantry__train_alloc(call.sum_count, sizeof *sums);
+    tensor **sums = gantry__alloc(call.sum_count, sizeof *sums);
     if (!sums) {
         gantry__step_note(c, GANTRY_RESOURCE_EXHAUSTED);
         return;
@@ -175,7 +175,7 @@ static void reduce_bucket(gantry__step_call_t *c, size_t bucket) {
     for (size_t r = 0; r < c->replica_count; ++r) c->list[r] = c->replicas[r].joined[bucket];
     if (c->list[0]) gantry__all_reduce(&call, c->list, sums);
     for (size_t r = 0; r < call.sum_count && sums[r]; ++r) reduce_split(c, r, bucket, sums[r]);
-    gantry__train_free((void *)sums);
+    gantry__free((void *)sums);
 }
 
 /* ---- all replicas ---- */

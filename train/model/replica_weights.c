@@ -7,7 +7,7 @@
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/model/batch.h"
 #include "train/model/step.h"
 
@@ -39,11 +39,11 @@ gantry_status_t gantry_model_set_replica_weights(gantry_model_t *model, const do
     GANTRY__TRY(gantry__model_check(model, "gantry_model_set_replica_weights"));
     if (weights) {
         GANTRY__TRY(replica_weights_check(model, weights, count));
-        kept = gantry__train_alloc(count, sizeof *kept);
+        kept = gantry__alloc(count, sizeof *kept);
         if (!kept) return GANTRY_RESOURCE_EXHAUSTED;
         memcpy(kept, weights, count * sizeof *kept);
     }
-    gantry__train_free(model->replicas.weights);
+    gantry__free(model->replicas.weights);
     model->replicas.weights = kept;
     gantry__model_forget_steps(model);
     return GANTRY_OK;
@@ -196,7 +196,7 @@ gantry_status_t gantry_model_measure_replicas(gantry_model_t *model, gantry_data
     GANTRY__TRAIN_OWN_FP_MODE(fp);
     gantry_dataset_iterator_t *iterator;
     GANTRY__TRY(check_measure(model, out_weights, count));
-    double *weights = gantry__train_alloc(model->replicas.count, sizeof *weights);
+    double *weights = gantry__alloc(model->replicas.count, sizeof *weights);
     if (!weights) return GANTRY_RESOURCE_EXHAUSTED;
     gantry_status_t status = gantry_dataset_iterator_create(batches, &iterator);
     if (status == GANTRY_OK) {
@@ -205,6 +205,6 @@ gantry_status_t gantry_model_measure_replicas(gantry_model_t *model, gantry_data
     }
     if (status == GANTRY_OK && out_weights)
         memcpy(out_weights, weights, model->replicas.count * sizeof *weights);
-    gantry__train_free(weights);
+    gantry__free(weights);
     return status;
 }

@@ -8,7 +8,7 @@
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/model/batch.h"
 #include "train/model/run.h"
 
@@ -28,7 +28,7 @@ gantry_status_t gantry__run_init(gantry__model_run_t *run, gantry_model_t *model
     for (size_t i = 0; i < values; ++i) {
         if (model->net.values[i].input_count > widest) widest = model->net.values[i].input_count;
     }
-    run->weights = gantry__train_alloc(2 * (variables + values + widest), sizeof *run->weights);
+    run->weights = gantry__alloc(2 * (variables + values + widest), sizeof *run->weights);
     if (!run->weights) return GANTRY_RESOURCE_EXHAUSTED;
     run->updates = run->weights + variables;
     run->values = run->updates + variables;
@@ -38,7 +38,7 @@ gantry_status_t gantry__run_init(gantry__model_run_t *run, gantry_model_t *model
     return GANTRY_OK;
 }
 
-void gantry__run_deinit(gantry__model_run_t *run) { gantry__train_free((void *)run->weights); }
+void gantry__run_deinit(gantry__model_run_t *run) { gantry__free((void *)run->weights); }
 
 void gantry__run_read_weights(gantry__model_run_t *run) {
     for (size_t i = 0; i < run->model->net.variable_count; ++i)
@@ -110,7 +110,7 @@ static gantry_shape_t as_open(const gantry_tensor_t *tensor, const gantry_tensor
 static gantry_status_t build_layer(gantry__model_run_t *run, const gantry__model_value_t *value) {
     gantry_layer_t *layer = value->member->layer;
     if (layer->is_built || !layer->kind.build) return GANTRY_OK;
-    gantry_shape_t *shapes = gantry__train_alloc(value->input_count, sizeof *shapes);
+    gantry_shape_t *shapes = gantry__alloc(value->input_count, sizeof *shapes);
     if (!shapes) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < value->input_count; ++i)
         shapes[i] = run->model->net.values[value->inputs[i]].shape;
@@ -120,14 +120,14 @@ static gantry_status_t build_layer(gantry__model_run_t *run, const gantry__model
         GANTRY__TRAIN_PROGRAM_FP_MODE(program);
         status = layer->kind.build(layer, shapes, value->input_count, layer->user);
     }
-    gantry__train_free(shapes);
+    gantry__free(shapes);
     return gantry__train_told(status, "build");
 }
 
 /* Zeros for each weight; the caller frees the arrays. */
 static gantry_status_t run_make_zeros(gantry__model_run_t *run, gantry_layer_t *layer,
                                       const gantry_tensor_t ***out_weights) {
-    *out_weights = gantry__train_alloc(2 * layer->weight_count + 1, sizeof **out_weights);
+    *out_weights = gantry__alloc(2 * layer->weight_count + 1, sizeof **out_weights);
     if (!*out_weights) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < layer->weight_count; ++i)
         (*out_weights)[i] = gantry_zeros(run->scope, run->model->dtype, layer->weights[i].shape);
@@ -151,7 +151,7 @@ static void build_value(gantry__model_run_t *run, size_t v) {
             value[i].shape =
                 as_open(run->values[v + i], run->twin ? run->twin->values[v + i] : NULL);
     }
-    gantry__train_free((void *)weights);
+    gantry__free((void *)weights);
     layer->is_built = true;
     if (status != GANTRY_OK) (void)gantry__train_hand_on(run->scope, status);
 }
@@ -277,8 +277,7 @@ static gantry_status_t run_model_call(gantry_model_t *model, gantry_scope_t *sco
                                       const gantry_tensor_t *const *inputs, bool training,
                                       const gantry_tensor_t **out_outputs) {
     gantry__model_run_t run;
-    const gantry_tensor_t **converted =
-        gantry__train_alloc(model->net.input_count, sizeof *converted);
+    const gantry_tensor_t **converted = gantry__alloc(model->net.input_count, sizeof *converted);
     gantry_status_t status = gantry__run_init(&run, model);
     if (!converted) status = GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < model->net.input_count && converted; ++i) {
@@ -296,7 +295,7 @@ static gantry_status_t run_model_call(gantry_model_t *model, gantry_scope_t *sco
         for (size_t i = 0; i < model->net.output_count && is_done; ++i)
             out_outputs[i] = run.values[model->net.outputs[i]];
     }
-    gantry__train_free((void *)converted);
+    gantry__free((void *)converted);
     gantry__run_deinit(&run);
     return gantry_scope_status(scope);
 }

@@ -8,7 +8,7 @@
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/model/backup.h"
 #include "train/model/draws.h"
 #include "train/model/file_entries.h"
@@ -41,7 +41,7 @@ static gantry_status_t save_list_texts(const gantry_model_t *model,
                                        const gantry__file_names_t *names,
                                        const gantry_checkpoint_text_t *texts, more_t *more) {
     size_t *count = &more->text_count;
-    more->texts = gantry__train_alloc(*count + 2, sizeof *more->texts);
+    more->texts = gantry__alloc(*count + 2, sizeof *more->texts);
     if (!more->texts) return GANTRY_RESOURCE_EXHAUSTED;
     memcpy(more->texts, texts, *count * sizeof *texts);
     if (model->replicas.worker) {
@@ -81,8 +81,8 @@ static gantry_status_t save_as(gantry_model_t *model, const char *path,
         status = gantry__train_close(scope, gantry_checkpoint_save(scope, path, e.list, e.count,
                                                                    more.texts, more.text_count));
     gantry__entries_deinit(&e);
-    gantry__train_free(more.draws);
-    gantry__train_free(more.texts);
+    gantry__free(more.draws);
+    gantry__free(more.texts);
     return status;
 }
 

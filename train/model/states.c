@@ -3,7 +3,7 @@
  * the model: no optimizer, checkpoint or summary has them, as in Keras. */
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/model/model_state.h"
 
 /* ---- making ---- */
@@ -32,8 +32,7 @@ static gantry_status_t check_stateful(const gantry_model_t *model, const gantry_
 }
 
 static gantry_status_t make_states(const gantry_model_t *model, gantry_layer_t *layer) {
-    layer->states.variables =
-        gantry__train_alloc(layer->states.count, sizeof *layer->states.variables);
+    layer->states.variables = gantry__alloc(layer->states.count, sizeof *layer->states.variables);
     if (!layer->states.variables) return GANTRY_RESOURCE_EXHAUSTED;
     gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
     if (!scope) return gantry__train_no_scope(model->runtime);

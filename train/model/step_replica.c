@@ -3,7 +3,7 @@
  * what of it outlives the replica's scope. */
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/model/batch.h"
 #include "train/model/step.h"
 
@@ -118,9 +118,9 @@ static gantry_status_t init_replica(gantry__step_call_t *c, size_t r, int64_t fi
     gantry__replica_t *replica = &c->replicas[r];
     const size_t inputs = c->model->net.input_count, trained = c->trained_count;
     GANTRY__TRY(gantry__run_init(&replica->run, c->model));
-    replica->inputs = gantry__train_alloc(inputs + 2 * trained, sizeof *replica->inputs);
-    replica->slices = gantry__train_alloc(trained, sizeof *replica->slices);
-    replica->sources = gantry__train_alloc(trained, sizeof *replica->sources);
+    replica->inputs = gantry__alloc(inputs + 2 * trained, sizeof *replica->inputs);
+    replica->slices = gantry__alloc(trained, sizeof *replica->slices);
+    replica->sources = gantry__alloc(trained, sizeof *replica->sources);
     if (!replica->inputs || !replica->slices || !replica->sources) return GANTRY_RESOURCE_EXHAUSTED;
     replica->gradients = replica->inputs + inputs;
     replica->joined = replica->gradients + trained;
@@ -150,11 +150,11 @@ gantry_status_t gantry__step_init(gantry__step_call_t *c, const gantry__step_bod
         c->share = inputs[model->net.input_count + model->program.label_count + body->weight_count];
     c->rows = gantry_tensor_shape(inputs[0])->dims[0];
     for (size_t i = 0; i < variables; ++i) c->trained_count += model->net.variables[i].is_trained;
-    c->replicas = gantry__train_alloc(all, sizeof *c->replicas);
-    c->list = gantry__train_alloc((2 + all) * variables + all + 1, sizeof *c->list);
-    c->order = gantry__train_alloc(2 * variables, sizeof *c->order);
-    c->variables = gantry__train_alloc(variables, sizeof *c->variables);
-    c->slice_use = gantry__train_alloc(variables, sizeof *c->slice_use);
+    c->replicas = gantry__alloc(all, sizeof *c->replicas);
+    c->list = gantry__alloc((2 + all) * variables + all + 1, sizeof *c->list);
+    c->order = gantry__alloc(2 * variables, sizeof *c->order);
+    c->variables = gantry__alloc(variables, sizeof *c->variables);
+    c->slice_use = gantry__alloc(variables, sizeof *c->slice_use);
     if (!c->replicas || !c->list || !c->order || !c->variables || !c->slice_use)
         return GANTRY_RESOURCE_EXHAUSTED;
     c->reduced = c->list + 2 * variables + all + 1;
@@ -166,13 +166,13 @@ gantry_status_t gantry__step_init(gantry__step_call_t *c, const gantry__step_bod
 void gantry__step_deinit(gantry__step_call_t *c) {
     for (size_t r = 0; c->replicas && r < c->replica_count; ++r) {
         gantry__run_deinit(&c->replicas[r].run);
-        gantry__train_free((void *)c->replicas[r].inputs);
-        gantry__train_free(c->replicas[r].sources);
-        gantry__train_free(c->replicas[r].slices);
+        gantry__free((void *)c->replicas[r].inputs);
+        gantry__free(c->replicas[r].sources);
+        gantry__free(c->replicas[r].slices);
     }
-    gantry__train_free(c->replicas);
-    gantry__train_free((void *)c->list);
-    gantry__train_free(c->order);
-    gantry__train_free((void *)c->variables);
-    gantry__train_free(c->slice_use);
+    gantry__free(c->replicas);
+    gantry__free((void *)c->list);
+    gantry__free(c->order);
+    gantry__free((void *)c->variables);
+    gantry__free(c->slice_use);
 }

@@ -6,7 +6,7 @@
  * How many slices there are depends on the batch. A step is traced for batches of any size, so the
  * rows of the batch for which it is traced decide. An embedding gives a slice for each element of
  * its input. */
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/model/step.h"
 #include "train/optimizer/optimizer_slices.h"
 

@@ -8,7 +8,7 @@
 #include "shared/c_locale.h"
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/model/model_state.h"
 
 enum { NAME = 0, SHAPE = 1, PARAMETERS = 2, SOURCES = 3, COLUMNS = 4 };
@@ -25,7 +25,7 @@ typedef struct text_t {
 static void summary_add_text(text_t *text, const char *more) {
     do {
         text->has_failed =
-            text->has_failed || !gantry__train_grow(&text->bytes, text->length, &text->capacity, 1);
+            text->has_failed || !gantry__grow(&text->bytes, text->length, &text->capacity, 1);
         if (text->has_failed) return;
         text->bytes[text->length++] = *more;
     } while (*more++);
@@ -268,18 +268,17 @@ static gantry_status_t summary_put_rows(text_t *out, const gantry_model_t *model
     for (size_t i = 0; i < used * COLUMNS; ++i)
         has_failed = has_failed || rows[i / COLUMNS][i % COLUMNS].has_failed;
     if (!has_failed) put_table(out, rows, used, is_chain(calls, count) ? SOURCES : COLUMNS);
-    for (size_t i = 0; i < used * COLUMNS; ++i)
-        gantry__train_free(rows[i / COLUMNS][i % COLUMNS].bytes);
+    for (size_t i = 0; i < used * COLUMNS; ++i) gantry__free(rows[i / COLUMNS][i % COLUMNS].bytes);
     return has_failed ? GANTRY_RESOURCE_EXHAUSTED : GANTRY_OK;
 }
 
 static gantry_status_t put_layers(text_t *out, const gantry_model_t *model) {
-    call_t *calls = gantry__train_alloc(model->net.value_count, sizeof *calls);
-    text_t(*rows)[COLUMNS] = gantry__train_alloc(model->net.value_count + 1, sizeof *rows);
+    call_t *calls = gantry__alloc(model->net.value_count, sizeof *calls);
+    text_t(*rows)[COLUMNS] = gantry__alloc(model->net.value_count + 1, sizeof *rows);
     const gantry_status_t status =
         calls && rows ? summary_put_rows(out, model, calls, rows) : GANTRY_RESOURCE_EXHAUSTED;
-    gantry__train_free(calls);
-    gantry__train_free(rows);
+    gantry__free(calls);
+    gantry__free(rows);
     return status;
 }
 
@@ -330,6 +329,6 @@ gantry_status_t gantry_model_summary(const gantry_model_t *model, char *out, siz
         out[length] = '\0';
     }
     if (status == GANTRY_OK && out_needed) *out_needed = text.length;
-    gantry__train_free(text.bytes);
+    gantry__free(text.bytes);
     return status;
 }

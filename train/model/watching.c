@@ -9,7 +9,7 @@
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/model/model_state.h"
 #include "train/model/own_callback.h"
 
@@ -103,14 +103,14 @@ static gantry_status_t begin_watching(gantry_model_t *model, void *user) {
 
 void gantry__callback_forget_weights(gantry__own_callback_t *own) {
     for (size_t i = 0; i < own->best_weight_count; ++i) gantry_tensor_release(own->best_weights[i]);
-    gantry__train_free((void *)own->best_weights);
+    gantry__free((void *)own->best_weights);
     own->best_weights = NULL;
     own->best_weight_count = 0;
 }
 
 static gantry_status_t keep_weights(gantry_model_t *model, gantry__own_callback_t *own) {
     gantry__callback_forget_weights(own);
-    own->best_weights = gantry__train_alloc(model->net.variable_count, sizeof *own->best_weights);
+    own->best_weights = gantry__alloc(model->net.variable_count, sizeof *own->best_weights);
     gantry_scope_t *scope = gantry__model_scope(model, NULL, 0);
     if (!own->best_weights || !scope) {
         (void)gantry_scope_end(scope);

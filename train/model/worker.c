@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "train/base/fp_mode.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 
 typedef struct kind_row_t {
     const char *place; /* of a process: "rank 1 ..." */
@@ -75,12 +75,12 @@ enum {
 /* ---- begin and end ---- */
 
 gantry__worker_t *gantry__worker_create(const gantry_communicator_t *communicator) {
-    gantry__worker_t *worker = gantry__train_alloc(1, sizeof *worker);
+    gantry__worker_t *worker = gantry__alloc(1, sizeof *worker);
     if (!worker) return NULL;
     worker->communicator = *communicator;
-    worker->table = gantry__train_alloc(communicator->size * ALIKE, sizeof *worker->table);
+    worker->table = gantry__alloc(communicator->size * ALIKE, sizeof *worker->table);
     if (worker->table) return worker;
-    gantry__train_free(worker);
+    gantry__free(worker);
     return NULL;
 }
 
@@ -93,12 +93,12 @@ void gantry__worker_forget(gantry__worker_t *worker) {
 void gantry__worker_release(gantry__worker_t *worker) {
     if (!worker) return;
     gantry__worker_forget(worker);
-    gantry__train_free(worker->table);
-    gantry__train_free(worker->flat);
-    gantry__train_free(worker->has_value);
-    gantry__train_free((void *)worker->gradients);
-    gantry__train_free((void *)worker->variables);
-    gantry__train_free(worker);
+    gantry__free(worker->table);
+    gantry__free(worker->flat);
+    gantry__free(worker->has_value);
+    gantry__free((void *)worker->gradients);
+    gantry__free((void *)worker->variables);
+    gantry__free(worker);
 }
 
 bool gantry__worker_writes(const gantry__worker_t *worker) {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/metric/metric_state.h"
 #include "train/model/worker.h"
 #include "train/strategy/compare_optimizer.h"

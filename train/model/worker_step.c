@@ -8,7 +8,7 @@
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/model/draws.h"
 #include "train/model/step.h"
 #include "train/model/worker.h"
@@ -181,14 +181,13 @@ static gantry_status_t worker_step_allocate(gantry_model_t *model) {
     if (worker->variables) return GANTRY_OK;
     worker->flat_elements = (int64_t)count + 1;
     for (size_t i = 0; i < count; ++i) worker->flat_elements += worker_step_elements_of(model, i);
-    gantry__train_free(worker->flat); /* of a call that failed here */
-    gantry__train_free(worker->has_value);
-    gantry__train_free((void *)worker->gradients);
-    worker->flat =
-        gantry__train_alloc((size_t)worker->flat_elements, gantry_dtype_size(model->dtype));
-    worker->has_value = gantry__train_alloc(count, sizeof *worker->has_value);
-    worker->gradients = gantry__train_alloc(count, sizeof *worker->gradients);
-    worker->variables = gantry__train_alloc(count, sizeof *worker->variables);
+    gantry__free(worker->flat); /* of a call that failed here */
+    gantry__free(worker->has_value);
+    gantry__free((void *)worker->gradients);
+    worker->flat = gantry__alloc((size_t)worker->flat_elements, gantry_dtype_size(model->dtype));
+    worker->has_value = gantry__alloc(count, sizeof *worker->has_value);
+    worker->gradients = gantry__alloc(count, sizeof *worker->gradients);
+    worker->variables = gantry__alloc(count, sizeof *worker->variables);
     return worker->flat && worker->has_value && worker->gradients && worker->variables
                ? GANTRY_OK
                : GANTRY_RESOURCE_EXHAUSTED;

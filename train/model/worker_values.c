@@ -6,7 +6,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/model/draws.h"
 #include "train/model/worker.h"
 
@@ -20,7 +20,7 @@ typedef struct listed_t {
 static gantry_status_t worker_values_list_state(const gantry_model_t *model, listed_t *out) {
     size_t count;
     GANTRY__TRY(gantry_optimizer_get_variables(model->program.optimizer, 0, NULL, &count));
-    out->state = gantry__train_alloc(count, sizeof *out->state);
+    out->state = gantry__alloc(count, sizeof *out->state);
     if (!out->state) return GANTRY_RESOURCE_EXHAUSTED;
     out->each = count / model->replicas.count;
     return gantry_optimizer_get_variables(model->program.optimizer, count, out->state, &count);
@@ -98,12 +98,12 @@ static gantry_status_t worker_values_share(gantry_model_t *model, gantry__worker
         const size_t bytes = worker_values_bytes_of(variable_at(model, listed, i, 0));
         if (bytes > most) most = bytes;
     }
-    void *data = call->status == GANTRY_OK ? gantry__train_alloc(most, 1) : NULL;
+    void *data = call->status == GANTRY_OK ? gantry__alloc(most, 1) : NULL;
     if (call->status == GANTRY_OK && !data) call->status = GANTRY_RESOURCE_EXHAUSTED;
     gantry_status_t status = gantry__worker_agree(worker, call);
     if (status == GANTRY_OK)
         status = share_all(model, listed, count, data, gantry__worker_say(worker, call->kind).text);
-    gantry__train_free(data);
+    gantry__free(data);
     return status;
 }
 
@@ -157,7 +157,7 @@ gantry_status_t gantry__worker_share_loaded(gantry_model_t *model, bool with_sta
     call.status = list_loaded(model, found.sums[0] > 0, &listed);
     if (call.status == GANTRY_OK) call.values[0] = model->net.variable_count + listed.each;
     status = worker_values_share(model, &call, &listed);
-    gantry__train_free((void *)listed.state);
+    gantry__free((void *)listed.state);
     return status;
 }
 
@@ -228,14 +228,14 @@ gantry_status_t gantry__worker_join_metrics(gantry_model_t *model) {
     gantry__worker_call_t call = {
         .kind = GANTRY__WORKER_METRICS,
         .values = {(uint64_t)elements, worker->tested_batches, worker->tested_rows}};
-    double *numbers = gantry__train_alloc((size_t)elements, sizeof *numbers);
+    double *numbers = gantry__alloc((size_t)elements, sizeof *numbers);
     call.status = numbers ? for_metrics(model, numbers, read_metric) : GANTRY_RESOURCE_EXHAUSTED;
     gantry_status_t status = gantry__worker_agree(worker, &call);
     if (status == GANTRY_OK)
         status = gantry__worker_all_reduce(worker, numbers, (size_t)elements, GANTRY_FLOAT64,
                                            gantry__worker_say(worker, call.kind).text);
     if (status == GANTRY_OK) status = for_metrics(model, numbers, write_metric);
-    gantry__train_free(numbers);
+    gantry__free(numbers);
     return status;
 }
 

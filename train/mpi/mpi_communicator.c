@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "train/base/fp_mode.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/mpi/mpi_state.h"
 
 #define DEFAULT_TIMEOUT_SECONDS 600.0
@@ -91,7 +91,7 @@ static gantry_status_t join_world(gantry__mpi_t *mpi) {
 static gantry_status_t name_ranks(gantry__mpi_t *mpi) {
     const size_t size = mpi->communicator.size;
     gantry__mpi_rank_t own = {.text = ""};
-    mpi->ranks = gantry__train_alloc(size, sizeof *mpi->ranks);
+    mpi->ranks = gantry__alloc(size, sizeof *mpi->ranks);
     GANTRY__TRY(mpi_communicator_agree(mpi, mpi->ranks ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED));
     (void)gethostname(own.host, sizeof own.host - 1);
     (void)snprintf(own.text, sizeof own.text, "%s, pid %ld", own.host, (long)getpid());
@@ -194,7 +194,7 @@ static gantry_status_t mpi_communicator_begin(gantry__mpi_t *mpi,
     gantry_mpi_options_t o;
     gantry_status_t status =
         gantry__struct_read(options, sizeof o, &o, sizeof o, "gantry_mpi_communicator: options");
-    if (status == GANTRY_OK && !(mpi->staging = gantry__train_alloc(GANTRY__MACHINE_CHUNK, 1)))
+    if (status == GANTRY_OK && !(mpi->staging = gantry__alloc(GANTRY__MACHINE_CHUNK, 1)))
         status = GANTRY_RESOURCE_EXHAUSTED;
     if (status == GANTRY_OK && isnan(o.timeout_seconds))
         status = gantry__train_refuse(
@@ -219,12 +219,12 @@ static void leave_mpi(gantry__mpi_t *mpi) {
 static void mpi_release(gantry__mpi_t *mpi) {
     if (mpi->is_watched) gantry__watch_deinit(&mpi->watch);
     if (!mpi->is_broken) {
-        gantry__train_free(mpi->staging);
+        gantry__free(mpi->staging);
         gantry__machine_close(&mpi->machine);
     }
     leave_mpi(mpi);
-    gantry__train_free(mpi->ranks);
-    gantry__train_free(mpi);
+    gantry__free(mpi->ranks);
+    gantry__free(mpi);
 }
 
 gantry_communicator_t *gantry_mpi_communicator(const gantry_mpi_options_t *options) {
@@ -233,13 +233,13 @@ gantry_communicator_t *gantry_mpi_communicator(const gantry_mpi_options_t *optio
     if (start_mpi(&first.finalizes) != GANTRY_OK || mpi_communicator_meet(options) != GANTRY_OK ||
         join_world(&first) != GANTRY_OK)
         return NULL;
-    gantry__mpi_t *mpi = gantry__train_alloc(1, sizeof *mpi);
+    gantry__mpi_t *mpi = gantry__alloc(1, sizeof *mpi);
     gantry_status_t status =
         mpi_communicator_agree(&first, mpi ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED);
     if (!mpi || status != GANTRY_OK) {
         first.leaders = MPI_COMM_NULL;
         leave_mpi(&first);
-        gantry__train_free(mpi);
+        gantry__free(mpi);
         return NULL;
     }
     memcpy(mpi, &first, sizeof first);

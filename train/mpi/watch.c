@@ -19,7 +19,7 @@
 
 #include "shared/thread.h"
 #include "train/base/fail.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 
 enum { CONNECT_SECONDS = 20 };
 
@@ -53,9 +53,9 @@ gantry_status_t gantry__watch_init(gantry__watch_t *watch, size_t rank, size_t s
     const size_t count = rank == 0 ? size : 1;
     *watch = (gantry__watch_t){
         .rank = rank, .size = size, .timeout = timeout, .listener = -1, .wakes = {-1, -1}};
-    watch->sockets = gantry__train_alloc(count, sizeof *watch->sockets);
-    watch->has_left = gantry__train_alloc(count, sizeof *watch->has_left);
-    watch->peers = gantry__train_alloc(count, sizeof *watch->peers);
+    watch->sockets = gantry__alloc(count, sizeof *watch->sockets);
+    watch->has_left = gantry__alloc(count, sizeof *watch->has_left);
+    watch->peers = gantry__alloc(count, sizeof *watch->peers);
     if (!watch->sockets || !watch->has_left || !watch->peers) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < count; ++i) watch->sockets[i] = -1;
     if (pipe2(watch->wakes, O_CLOEXEC) != 0) return fail_with("pipe");
@@ -398,9 +398,9 @@ void gantry__watch_deinit(gantry__watch_t *watch) {
     close_at(&watch->listener);
     close_at(&watch->wakes[0]);
     close_at(&watch->wakes[1]);
-    gantry__train_free(watch->sockets);
-    gantry__train_free(watch->has_left);
-    gantry__train_free(watch->peers);
+    gantry__free(watch->sockets);
+    gantry__free(watch->has_left);
+    gantry__free(watch->peers);
     watch->sockets = NULL;
     watch->has_left = NULL;
     watch->peers = NULL;

@@ -6,7 +6,7 @@
 
 #include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 
 #include "ops/type_rows.h"
 
@@ -53,11 +53,11 @@ bool gantry__finite_count_tensor(const gantry_tensor_t *tensor, gantry__finite_t
     const size_t bytes = gantry_tensor_bytes(tensor);
     *out_status = GANTRY_OK;
     if (!gantry__train_is_float(dtype) || gantry_tensor_elements(tensor) < 0) return false;
-    void *data = gantry__train_alloc(bytes, 1);
+    void *data = gantry__alloc(bytes, 1);
     *out_status = data ? gantry_tensor_read(tensor, data, bytes) : GANTRY_RESOURCE_EXHAUSTED;
     if (*out_status == GANTRY_OK)
         *out_counts = gantry__finite_count(dtype, data, gantry_tensor_elements(tensor));
-    gantry__train_free(data);
+    gantry__free(data);
     if (*out_status == GANTRY_OK) return true;
     if (*out_status == GANTRY_FAILED_PRECONDITION) *out_status = GANTRY_OK; /* it is symbolic */
     return false;

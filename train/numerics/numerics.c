@@ -6,7 +6,7 @@
 #include "shared/c_locale.h"
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/loss/fit.h"
 #include "train/numerics/finite.h"
 #include "train/tape/tape_state.h"
@@ -45,8 +45,8 @@ void gantry__numerics_set_tape(gantry_numerics_t *numerics, const gantry_tape_t 
 
 static gantry_status_t note_layer(gantry_numerics_t *numerics, const gantry_observation_t *o) {
     for (size_t i = 0; numerics->layer && i < o->output_count; ++i) {
-        if (!gantry__train_grow(&numerics->made, numerics->made_count, &numerics->made_capacity,
-                                sizeof *numerics->made))
+        if (!gantry__grow(&numerics->made, numerics->made_count, &numerics->made_capacity,
+                          sizeof *numerics->made))
             return GANTRY_RESOURCE_EXHAUSTED;
         numerics->made[numerics->made_count++] = (made_t){o->outputs[i], numerics->layer};
     }
@@ -161,7 +161,7 @@ static void numerics_leave(gantry_scope_t *scope, void *user) {
 }
 
 static gantry_status_t numerics_make(gantry_scope_t *scope, gantry_numerics_t **out_numerics) {
-    gantry_numerics_t *numerics = gantry__train_alloc(1, sizeof *numerics);
+    gantry_numerics_t *numerics = gantry__alloc(1, sizeof *numerics);
     if (!numerics) return GANTRY_RESOURCE_EXHAUSTED;
     numerics->scope = scope;
     numerics->observer = (gantry_observer_t){
@@ -170,7 +170,7 @@ static gantry_status_t numerics_make(gantry_scope_t *scope, gantry_numerics_t **
     if (status == GANTRY_OK)
         *out_numerics = numerics;
     else
-        gantry__train_free(numerics);
+        gantry__free(numerics);
     return status;
 }
 
@@ -195,6 +195,6 @@ gantry_numerics_t *gantry_check_numerics_begin(gantry_scope_t *scope) {
 void gantry_check_numerics_end(gantry_numerics_t *numerics) {
     if (!numerics) return;
     gantry_scope_unobserve(numerics->scope, &numerics->observer);
-    gantry__train_free(numerics->made);
-    gantry__train_free(numerics);
+    gantry__free(numerics->made);
+    gantry__free(numerics);
 }

@@ -7,14 +7,14 @@
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/optimizer/learning_rate_state.h"
 #include "train/optimizer/options.h"
 
 /* ---- the object ---- */
 
 static gantry_schedule_t *make_schedule(gantry_schedule_fn rate) {
-    gantry_schedule_t *schedule = gantry__train_alloc(1, sizeof *schedule);
+    gantry_schedule_t *schedule = gantry__alloc(1, sizeof *schedule);
     if (!schedule) return NULL;
     atomic_init(&schedule->references, 1);
     schedule->rate = rate;
@@ -43,9 +43,9 @@ gantry_schedule_t *gantry_schedule_retain(const gantry_schedule_t *schedule) {
 
 void gantry_schedule_release(gantry_schedule_t *schedule) {
     if (!schedule || atomic_fetch_sub(&schedule->references, 1) != 1) return;
-    gantry__train_free(schedule->boundaries);
-    gantry__train_free(schedule->values);
-    gantry__train_free(schedule);
+    gantry__free(schedule->boundaries);
+    gantry__free(schedule->values);
+    gantry__free(schedule);
 }
 
 /* ---- the rate ---- */
@@ -245,9 +245,9 @@ static bool copy_pieces(gantry_schedule_t *schedule,
                         const gantry_piecewise_constant_decay_options_t *read) {
     const size_t count = read->boundary_count;
     schedule->boundary_count = count;
-    schedule->boundaries = gantry__train_alloc(count, sizeof *schedule->boundaries);
+    schedule->boundaries = gantry__alloc(count, sizeof *schedule->boundaries);
     if (!schedule->boundaries) return false;
-    schedule->values = gantry__train_alloc(count + 1, sizeof *schedule->values);
+    schedule->values = gantry__alloc(count + 1, sizeof *schedule->values);
     if (!schedule->values) return false;
     memcpy(schedule->boundaries, read->boundaries, count * sizeof *schedule->boundaries);
     memcpy(schedule->values, read->values, (count + 1) * sizeof *schedule->values);

@@ -6,14 +6,14 @@
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/optimizer/optimizer_state.h"
 
 void gantry_optimizer_release(gantry_optimizer_t *optimizer) {
     if (!optimizer || optimizer->owner) return;
     gantry__train_unbuild(optimizer);
     gantry_schedule_release(optimizer->schedule);
-    gantry__train_free(optimizer);
+    gantry__free(optimizer);
 }
 
 gantry_status_t gantry__train_check_lists(const gantry_optimizer_t *optimizer,

@@ -6,7 +6,7 @@
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/optimizer/optimizer_state.h"
 
 void gantry__train_unbuild(gantry_optimizer_t *optimizer) {
@@ -19,9 +19,9 @@ void gantry__train_unbuild(gantry_optimizer_t *optimizer) {
         for (size_t k = 0; k < optimizer->slot_count; ++k)
             gantry_variable_release(optimizer->groups[i].slots[k]);
     }
-    gantry__train_free(optimizer->homes);
-    gantry__train_free(optimizer->groups);
-    gantry__train_free(optimizer->members);
+    gantry__free(optimizer->homes);
+    gantry__free(optimizer->groups);
+    gantry__free(optimizer->members);
     optimizer->homes = NULL;
     optimizer->groups = NULL;
     optimizer->members = NULL;
@@ -128,9 +128,9 @@ static void sort_home(gantry_optimizer_t *optimizer, gantry_variable_t *const *v
 static gantry_status_t optimizer_build_sort_variables(gantry_optimizer_t *optimizer,
                                                       gantry_variable_t *const *variables,
                                                       size_t count) {
-    optimizer->homes = gantry__train_alloc(count, sizeof *optimizer->homes);
-    optimizer->groups = gantry__train_alloc(count, sizeof *optimizer->groups);
-    optimizer->members = gantry__train_alloc(count, sizeof *optimizer->members);
+    optimizer->homes = gantry__alloc(count, sizeof *optimizer->homes);
+    optimizer->groups = gantry__alloc(count, sizeof *optimizer->groups);
+    optimizer->members = gantry__alloc(count, sizeof *optimizer->members);
     if (!optimizer->homes || !optimizer->groups || !optimizer->members)
         return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < count; ++i) (void)find_home(optimizer, variables[i]);

@@ -10,7 +10,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/keras.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/optimizer/optimizer_state.h"
 #include "train/optimizer/options.h"
 
@@ -136,7 +136,7 @@ static gantry_optimizer_t *make_optimizer(const char *function, const gantry__tr
             NULL, "%s: both a schedule and learning_rate %g are given; one of them is accepted",
             function, common->learning_rate);
     if (check_settings(function, settings) != GANTRY_OK) return NULL;
-    gantry_optimizer_t *optimizer = gantry__train_alloc(1, sizeof *optimizer);
+    gantry_optimizer_t *optimizer = gantry__alloc(1, sizeof *optimizer);
     if (!optimizer) return NULL;
     optimizer->rule = rule;
     optimizer->settings = *settings;

@@ -20,7 +20,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 
 typedef const gantry_tensor_t tensor;
 
@@ -65,7 +65,7 @@ typedef struct pieces_t {
     tensor **list;          /* room to join */
 } pieces_t;
 
-static void pieces_deinit(pieces_t *pieces) { gantry__train_free((void *)pieces->cut); }
+static void pieces_deinit(pieces_t *pieces) { gantry__free((void *)pieces->cut); }
 
 static bool pieces_init(pieces_t *pieces, const gantry__all_reduce_t *call, tensor *value) {
     const int64_t replicas = (int64_t)call->value_count, elements = gantry_tensor_elements(value),
@@ -78,7 +78,7 @@ static bool pieces_init(pieces_t *pieces, const gantry__all_reduce_t *call, tens
                          .elements = elements,
                          .step = step,
                          .count = (size_t)((elements + step - 1) / step)};
-    pieces->cut = gantry__train_alloc(pieces->count * (call->value_count + 2), sizeof *pieces->cut);
+    pieces->cut = gantry__alloc(pieces->count * (call->value_count + 2), sizeof *pieces->cut);
     if (!pieces->cut) return false;
     pieces->added = pieces->cut + pieces->count * call->value_count;
     pieces->list = pieces->added + pieces->count;

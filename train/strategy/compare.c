@@ -9,7 +9,7 @@
 
 #include "shared/c_locale.h"
 #include "train/base/fp_mode.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 
 /* ---- lines ---- */
 
@@ -22,7 +22,7 @@ void gantry__lines_fail(gantry__lines_t *lines, gantry_status_t status) {
 void gantry__lines_add(gantry__lines_t *lines, const char *format, ...) {
     va_list arguments;
     while (lines->status == GANTRY_OK && lines->capacity < lines->used + GANTRY__LINE_BYTES) {
-        if (!gantry__train_grow(&lines->text, lines->capacity, &lines->capacity, 1))
+        if (!gantry__grow(&lines->text, lines->capacity, &lines->capacity, 1))
             gantry__lines_fail(lines, GANTRY_RESOURCE_EXHAUSTED);
     }
     if (lines->status != GANTRY_OK) return;
@@ -34,7 +34,7 @@ void gantry__lines_add(gantry__lines_t *lines, const char *format, ...) {
 }
 
 void gantry__lines_deinit(gantry__lines_t *lines) {
-    gantry__train_free(lines->text);
+    gantry__free(lines->text);
     *lines = (gantry__lines_t){.text = NULL};
 }
 
@@ -105,14 +105,14 @@ gantry_status_t gantry__variable_checksum(gantry_scope_t *scope, gantry_variable
     const gantry_tensor_t *value = gantry_variable_read(scope, variable);
     if (!value) return gantry_scope_status(scope);
     const size_t bytes = gantry_tensor_bytes(value);
-    void *data = gantry__train_alloc(bytes, 1);
+    void *data = gantry__alloc(bytes, 1);
     if (!data) return GANTRY_RESOURCE_EXHAUSTED;
     const gantry_status_t status = gantry_tensor_read(value, data, bytes);
     if (status == GANTRY_OK) {
         join_nans(gantry_variable_dtype(variable), data, bytes);
         *out_sum = gantry__bytes_checksum(0, data, bytes);
     }
-    gantry__train_free(data);
+    gantry__free(data);
     gantry_tensor_drop(scope, value);
     return status;
 }

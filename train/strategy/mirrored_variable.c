@@ -4,7 +4,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/strategy/strategy_state.h"
 
 typedef const gantry_tensor_t tensor;
@@ -58,12 +58,12 @@ gantry_mirrored_variable_t *gantry_mirrored_variable(const gantry_strategy_t *st
                                                      const char *name,
                                                      gantry_aggregation_t aggregation) {
     if (check_new(strategy, scope, initial, aggregation) != GANTRY_OK) return NULL;
-    gantry_mirrored_variable_t *variable = gantry__train_alloc(1, sizeof *variable);
+    gantry_mirrored_variable_t *variable = gantry__alloc(1, sizeof *variable);
     gantry_status_t status = variable ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
     if (variable) {
         variable->strategy = strategy;
         variable->aggregation = aggregation;
-        variable->copies = gantry__train_alloc(strategy->count, sizeof *variable->copies);
+        variable->copies = gantry__alloc(strategy->count, sizeof *variable->copies);
         if (!variable->copies) status = GANTRY_RESOURCE_EXHAUSTED;
     }
     status = gantry__train_hand_on(scope, status);
@@ -78,8 +78,8 @@ void gantry_mirrored_variable_release(gantry_mirrored_variable_t *variable) {
     if (!variable) return;
     for (size_t r = 0; variable->copies && r < variable->strategy->count; ++r)
         gantry_variable_release(variable->copies[r]);
-    gantry__train_free((void *)variable->copies);
-    gantry__train_free(variable);
+    gantry__free((void *)variable->copies);
+    gantry__free(variable);
 }
 
 gantry_variable_t *gantry_mirrored_variable_copy(const gantry_mirrored_variable_t *variable,
@@ -113,7 +113,7 @@ static gantry_status_t aggregate(const gantry_mirrored_variable_t *variable, gan
 static void assign_all(const gantry_mirrored_variable_t *variable, gantry_scope_t *scope,
                        tensor *const *values) {
     const size_t count = variable->strategy->count;
-    tensor **results = gantry__train_alloc(count, sizeof *results);
+    tensor **results = gantry__alloc(count, sizeof *results);
     if (!results) {
         (void)gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED);
         return;
@@ -122,7 +122,7 @@ static void assign_all(const gantry_mirrored_variable_t *variable, gantry_scope_
         for (size_t r = 0; r < count; ++r)
             (void)gantry_variable_assign(scope, variable->copies[r], results[r]);
     }
-    gantry__train_free((void *)results);
+    gantry__free((void *)results);
 }
 
 gantry_status_t gantry_mirrored_variable_assign(gantry_mirrored_variable_t *variable,

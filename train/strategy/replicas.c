@@ -3,7 +3,7 @@
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/strategy/all_reduce.h"
 #include "train/strategy/strategy_state.h"
 
@@ -115,7 +115,7 @@ static void reduce_in(const gantry_strategy_t *strategy, gantry_scope_t *scope,
                                        .value_count = strategy->count,
                                        .sum_count = strategy->count,
                                        .has_nccl = strategy->has_nccl};
-    tensor **vectors = gantry__train_alloc(2 * strategy->count, sizeof *vectors);
+    tensor **vectors = gantry__alloc(2 * strategy->count, sizeof *vectors);
     if (!vectors) {
         (void)gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED);
         return;
@@ -128,7 +128,7 @@ static void reduce_in(const gantry_strategy_t *strategy, gantry_scope_t *scope,
         out[r] =
             gantry_scope_keep(scope, replicas_finish(strategy, scope, r, op, sums[r], values[r]));
 
-    gantry__train_free((void *)vectors);
+    gantry__free((void *)vectors);
 }
 
 gantry_status_t gantry_strategy_reduce(const gantry_strategy_t *strategy, gantry_scope_t *scope,

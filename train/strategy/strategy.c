@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "train/base/fail.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/strategy/strategy_state.h"
 
 static gantry_status_t strategy_add_device(gantry_strategy_t *strategy,
@@ -15,7 +15,7 @@ static gantry_status_t strategy_add_device(gantry_strategy_t *strategy,
             return gantry__train_refuse(
                 NULL, "No duplicates allowed in `devices` argument: %s occurs twice", name);
     }
-    strategy->devices[strategy->count] = gantry__train_strdup(name);
+    strategy->devices[strategy->count] = gantry__strdup(name);
     if (!strategy->devices[strategy->count]) return GANTRY_RESOURCE_EXHAUSTED;
     ++strategy->count;
     return GANTRY_OK;
@@ -84,7 +84,7 @@ static gantry_status_t strategy_add_all(gantry_strategy_t *strategy, gantry_runt
     size_t count = 0;
     GANTRY__TRY(gantry_list_logical_devices(runtime, type, 256, devices, &count));
     if (count > 256) count = 256;
-    strategy->devices = gantry__train_alloc(count, sizeof *strategy->devices);
+    strategy->devices = gantry__alloc(count, sizeof *strategy->devices);
     if (!strategy->devices) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < count; ++i) GANTRY__TRY(strategy_add_device(strategy, devices[i]));
     return GANTRY_OK;
@@ -93,7 +93,7 @@ static gantry_status_t strategy_add_all(gantry_strategy_t *strategy, gantry_runt
 static gantry_status_t add_default(gantry_strategy_t *strategy, gantry_runtime_t *runtime) {
     GANTRY__TRY(strategy_add_all(strategy, runtime, "GPU"));
     if (strategy->count > 0) return GANTRY_OK;
-    gantry__train_free((void *)strategy->devices);
+    gantry__free((void *)strategy->devices);
     strategy->devices = NULL;
     GANTRY__TRY(strategy_add_all(strategy, runtime, "CPU"));
     if (strategy->count > 0) return GANTRY_OK;
@@ -119,7 +119,7 @@ static gantry_status_t strategy_check_type(const char *name) {
 
 static gantry_status_t add_named(gantry_strategy_t *strategy, gantry_runtime_t *runtime,
                                  const char *const *names, size_t count) {
-    strategy->devices = gantry__train_alloc(count, sizeof *strategy->devices);
+    strategy->devices = gantry__alloc(count, sizeof *strategy->devices);
     if (!strategy->devices) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < count; ++i) {
         const gantry_logical_device_t *device;
@@ -155,7 +155,7 @@ static gantry_strategy_t *finish_strategy(gantry_strategy_t *strategy, gantry_ru
 
 gantry_strategy_t *gantry_mirrored_strategy(gantry_runtime_t *runtime, const char *const *devices,
                                             size_t count) {
-    gantry_strategy_t *strategy = gantry__train_alloc(1, sizeof *strategy);
+    gantry_strategy_t *strategy = gantry__alloc(1, sizeof *strategy);
     if (!strategy) return NULL;
     return finish_strategy(strategy, runtime, strategy_fill(strategy, runtime, devices, count));
 }
@@ -199,7 +199,7 @@ gantry_strategy_t *gantry_multi_worker_strategy(gantry_runtime_t *runtime,
                                                 const gantry_communicator_t *communicator) {
     gantry_communicator_t copy;
     if (copy_communicator(communicator, &copy) != GANTRY_OK) return NULL;
-    gantry_strategy_t *strategy = gantry__train_alloc(1, sizeof *strategy);
+    gantry_strategy_t *strategy = gantry__alloc(1, sizeof *strategy);
     if (!strategy) return NULL;
     strategy->communicator = copy;
     return finish_strategy(strategy, runtime, fill_worker(strategy, runtime, devices, count));
@@ -211,9 +211,9 @@ const gantry_communicator_t *gantry__strategy_communicator(const gantry_strategy
 
 void gantry_strategy_release(gantry_strategy_t *strategy) {
     if (!strategy) return;
-    for (size_t i = 0; i < strategy->count; ++i) gantry__train_free(strategy->devices[i]);
-    gantry__train_free((void *)strategy->devices);
-    gantry__train_free(strategy);
+    for (size_t i = 0; i < strategy->count; ++i) gantry__free(strategy->devices[i]);
+    gantry__free((void *)strategy->devices);
+    gantry__free(strategy);
 }
 
 size_t gantry_strategy_replica_count(const gantry_strategy_t *strategy) {

@@ -20,7 +20,7 @@
 #include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
 #include "train/base/join_vectors.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/tape/block.h"
 #include "train/tape/record_make.h"
 #include "train/tape/rule.h"
@@ -75,14 +75,14 @@ static void backprop_deinit(backprop_t *b) {
         gantry_tensor_release(b->parts[i].values);
         gantry_tensor_release(b->parts[i].indices);
     }
-    gantry__train_free(b->gradients);
-    gantry__train_free(b->needed);
-    gantry__train_free(b->takes_slices);
-    gantry__train_free(b->parts);
-    gantry__train_free(b->slices);
-    gantry__train_free((void *)b->dy);
-    gantry__train_free((void *)b->dx);
-    gantry__train_free(b->wants);
+    gantry__free(b->gradients);
+    gantry__free(b->needed);
+    gantry__free(b->takes_slices);
+    gantry__free(b->parts);
+    gantry__free(b->slices);
+    gantry__free((void *)b->dy);
+    gantry__free((void *)b->dx);
+    gantry__free(b->wants);
 }
 
 static gantry_status_t backprop_init(backprop_t *b, gantry_tape_t *tape, bool gives_slices) {
@@ -92,16 +92,16 @@ static gantry_status_t backprop_init(backprop_t *b, gantry_tape_t *tape, bool gi
         if (record->input_count > b->most_inputs) b->most_inputs = record->input_count;
         if (record->output_count > b->most_outputs) b->most_outputs = record->output_count;
     }
-    b->gradients = gantry__train_alloc(tape->tensor_count, sizeof *b->gradients);
-    b->needed = gantry__train_alloc(tape->tensor_count, sizeof *b->needed);
-    b->dy = gantry__train_alloc(b->most_outputs, sizeof *b->dy);
-    b->dx = gantry__train_alloc(b->most_inputs, sizeof *b->dx);
-    b->wants = gantry__train_alloc(b->most_inputs, sizeof *b->wants);
-    b->slices = gantry__train_alloc(b->most_inputs, sizeof *b->slices);
+    b->gradients = gantry__alloc(tape->tensor_count, sizeof *b->gradients);
+    b->needed = gantry__alloc(tape->tensor_count, sizeof *b->needed);
+    b->dy = gantry__alloc(b->most_outputs, sizeof *b->dy);
+    b->dx = gantry__alloc(b->most_inputs, sizeof *b->dx);
+    b->wants = gantry__alloc(b->most_inputs, sizeof *b->wants);
+    b->slices = gantry__alloc(b->most_inputs, sizeof *b->slices);
     if (!b->gradients || !b->needed || !b->dy || !b->dx || !b->wants || !b->slices)
         return GANTRY_RESOURCE_EXHAUSTED;
     if (!gives_slices) return GANTRY_OK;
-    b->takes_slices = gantry__train_alloc(tape->tensor_count, sizeof *b->takes_slices);
+    b->takes_slices = gantry__alloc(tape->tensor_count, sizeof *b->takes_slices);
     return b->takes_slices ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }
 
@@ -187,7 +187,7 @@ static gantry_status_t backprop_check_gradient(const gantry__record_t *record, s
 
 static gantry_status_t keep_slices(backprop_t *b, uint32_t number,
                                    const gantry__rule_slices_t *slices) {
-    if (!gantry__train_grow(&b->parts, b->part_count, &b->part_capacity, sizeof *b->parts))
+    if (!gantry__grow(&b->parts, b->part_count, &b->part_capacity, sizeof *b->parts))
         return GANTRY_RESOURCE_EXHAUSTED;
     b->parts[b->part_count++] = (part_t){.number = number,
                                          .values = gantry_tensor_retain(slices->values),
@@ -361,13 +361,12 @@ static void backprop_join_parts(backprop_t *b, const gantry_source_t *source, te
 static gantry_status_t hand_over_any(backprop_t *b, const gantry_source_t *source, bool zeros,
                                      gantry_gradient_t *out) {
     gantry_scope_t *scope = b->tape->scope;
-    tensor *dense = dense_of(b, source),
-           **list = gantry__train_alloc(2 * b->part_count, sizeof *list);
+    tensor *dense = dense_of(b, source), **list = gantry__alloc(2 * b->part_count, sizeof *list);
     if (!list) return GANTRY_RESOURCE_EXHAUSTED;
     out->shape = source->tensor ? *gantry_tensor_shape(source->tensor)
                                 : *gantry_variable_shape(source->variable);
     backprop_join_parts(b, source, list, out);
-    gantry__train_free((void *)list);
+    gantry__free((void *)list);
     if (!out->values) {
         out->dense = backprop_hand_out(scope, dense, source, zeros);
     } else if (dense) {
@@ -406,7 +405,7 @@ static gantry_status_t add_uses(gantry_tape_t *tape, gantry__record_t *record) {
     gantry_status_t status = gantry__function_find_uses(tape, &callee, &uses, &count);
     if (status == GANTRY_OK) status = gantry__record_add_uses(record, uses, count);
     record->has_uses = status == GANTRY_OK;
-    gantry__train_free(uses);
+    gantry__free(uses);
     return status;
 }
 
@@ -604,7 +603,7 @@ static void find_first_uses(const gantry_tape_t *tape, size_t *first_uses) {
 }
 
 static gantry_status_t find_ready(gantry__backprop_t *steps, const gantry_tape_t *tape) {
-    size_t *first_uses = gantry__train_alloc(tape->tensor_count, sizeof *first_uses);
+    size_t *first_uses = gantry__alloc(tape->tensor_count, sizeof *first_uses);
     if (!first_uses) return GANTRY_RESOURCE_EXHAUSTED;
     find_first_uses(tape, first_uses);
     for (size_t i = 0; i < steps->count; ++i) {
@@ -615,14 +614,14 @@ static gantry_status_t find_ready(gantry__backprop_t *steps, const gantry_tape_t
                 steps->ready_at[i] = use;
         }
     }
-    gantry__train_free(first_uses);
+    gantry__free(first_uses);
     return GANTRY_OK;
 }
 
 static gantry_status_t steps_init(gantry__backprop_t *steps, gantry_tape_t *tape, tensor *target) {
     GANTRY__TRY(backprop_find_uses(tape));
     GANTRY__TRY(backprop_init(&steps->pass, tape, false));
-    steps->ready_at = gantry__train_alloc(steps->count, sizeof *steps->ready_at);
+    steps->ready_at = gantry__alloc(steps->count, sizeof *steps->ready_at);
     if (!steps->ready_at) return GANTRY_RESOURCE_EXHAUSTED;
     GANTRY__TRY(find_ready(steps, tape));
     for (size_t i = 0; i < steps->count; ++i) need_source(&steps->pass, &steps->sources[i]);
@@ -634,7 +633,7 @@ static gantry_status_t steps_init(gantry__backprop_t *steps, gantry_tape_t *tape
 gantry_status_t gantry__backprop_begin(gantry_tape_t *tape, tensor *target,
                                        const gantry_source_t *sources, size_t count,
                                        gantry__backprop_t **out_backprop) {
-    gantry__backprop_t *steps = gantry__train_alloc(1, sizeof *steps);
+    gantry__backprop_t *steps = gantry__alloc(1, sizeof *steps);
     *out_backprop = NULL;
     if (!steps) return GANTRY_RESOURCE_EXHAUSTED;
     tape->is_computing = true;
@@ -654,8 +653,8 @@ void gantry__backprop_end(gantry__backprop_t *backprop) {
     if (backprop->pass.tape) backprop_deinit(&backprop->pass);
     backprop->tape->is_computing = false;
     gantry__tape_spend(backprop->tape);
-    gantry__train_free(backprop->ready_at);
-    gantry__train_free(backprop);
+    gantry__free(backprop->ready_at);
+    gantry__free(backprop);
 }
 
 /* Of sources that are complete at once, the last one first: so did the layers use them. */

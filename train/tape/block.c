@@ -3,7 +3,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/tape/rule_help.h"
 #include "train/tape/tape_state.h"
 
@@ -24,7 +24,7 @@ gantry__gradient_block_t *gantry__block_retain(gantry__gradient_block_t *block) 
 static void block_release_all(tensor **tensors, size_t count) {
     for (size_t i = 0; tensors && i < count; ++i)
         gantry_tensor_release((gantry_tensor_t *)tensors[i]);
-    gantry__train_free((void *)tensors);
+    gantry__free((void *)tensors);
 }
 
 void gantry__block_release(gantry__gradient_block_t *block) {
@@ -33,30 +33,30 @@ void gantry__block_release(gantry__gradient_block_t *block) {
     block_release_all(block->tensors, block->source_count);
     block_release_all(block->history, block->input_count);
     block_release_all(block->injected, block->input_count);
-    gantry__train_free((void *)block->bodies);
-    gantry__train_free((void *)block->variables);
-    gantry__train_free(block->inputs);
-    gantry__train_free(block->wants);
-    gantry__train_free(block->has_dy);
-    gantry__train_free(block->gives);
-    gantry__train_free(block->is_saved);
-    gantry__train_free(block->is_sum);
-    gantry__train_free(block);
+    gantry__free((void *)block->bodies);
+    gantry__free((void *)block->variables);
+    gantry__free(block->inputs);
+    gantry__free(block->wants);
+    gantry__free(block->has_dy);
+    gantry__free(block->gives);
+    gantry__free(block->is_saved);
+    gantry__free(block->is_sum);
+    gantry__free(block);
 }
 
 static bool block_allocate(gantry__gradient_block_t *block) {
     const size_t sources = block->source_count, inputs = block->input_count;
-    block->bodies = gantry__train_alloc(block->body_count, sizeof *block->bodies);
-    block->tensors = gantry__train_alloc(sources, sizeof *block->tensors);
-    block->variables = gantry__train_alloc(sources, sizeof *block->variables);
-    block->inputs = gantry__train_alloc(sources, sizeof *block->inputs);
-    block->wants = gantry__train_alloc(sources, sizeof *block->wants);
-    block->gives = gantry__train_alloc(sources, sizeof *block->gives);
-    block->has_dy = gantry__train_alloc(block->output_count, sizeof *block->has_dy);
-    block->is_saved = gantry__train_alloc(inputs, sizeof *block->is_saved);
-    block->is_sum = gantry__train_alloc(inputs, sizeof *block->is_sum);
-    block->history = gantry__train_alloc(inputs, sizeof *block->history);
-    block->injected = gantry__train_alloc(inputs, sizeof *block->injected);
+    block->bodies = gantry__alloc(block->body_count, sizeof *block->bodies);
+    block->tensors = gantry__alloc(sources, sizeof *block->tensors);
+    block->variables = gantry__alloc(sources, sizeof *block->variables);
+    block->inputs = gantry__alloc(sources, sizeof *block->inputs);
+    block->wants = gantry__alloc(sources, sizeof *block->wants);
+    block->gives = gantry__alloc(sources, sizeof *block->gives);
+    block->has_dy = gantry__alloc(block->output_count, sizeof *block->has_dy);
+    block->is_saved = gantry__alloc(inputs, sizeof *block->is_saved);
+    block->is_sum = gantry__alloc(inputs, sizeof *block->is_sum);
+    block->history = gantry__alloc(inputs, sizeof *block->history);
+    block->injected = gantry__alloc(inputs, sizeof *block->injected);
     return block->bodies && block->tensors && block->variables && block->inputs && block->wants &&
            block->gives && block->has_dy && block->is_saved && block->is_sum && block->history &&
            block->injected;
@@ -81,7 +81,7 @@ static void fill_sources(gantry__gradient_block_t *block, const gantry__rule_cal
 
 gantry__gradient_block_t *gantry__block_make(const gantry__rule_call_t *c,
                                              const gantry__forward_t *forward) {
-    gantry__gradient_block_t *block = gantry__train_alloc(1, sizeof *block);
+    gantry__gradient_block_t *block = gantry__alloc(1, sizeof *block);
     if (!block) return NULL;
     *block = (gantry__gradient_block_t){.references = 1,
                                         .body_count = forward->body_count,
@@ -124,13 +124,13 @@ gantry_status_t gantry__block_call(gantry__gradient_block_t *block, size_t body,
 }
 
 gantry__body_run_t *gantry__run_make(const gantry__gradient_block_t *block) {
-    gantry__body_run_t *run = gantry__train_alloc(1, sizeof *run);
+    gantry__body_run_t *run = gantry__alloc(1, sizeof *run);
     if (!run) return NULL;
-    run->sources = gantry__train_alloc(block->source_count, sizeof *run->sources);
-    run->gradients = gantry__train_alloc(block->source_count, sizeof *run->gradients);
-    run->dy = gantry__train_alloc(block->output_count, sizeof *run->dy);
-    run->y = gantry__train_alloc(block->output_count, sizeof *run->y);
-    run->depends = gantry__train_alloc(block->output_count, sizeof *run->depends);
+    run->sources = gantry__alloc(block->source_count, sizeof *run->sources);
+    run->gradients = gantry__alloc(block->source_count, sizeof *run->gradients);
+    run->dy = gantry__alloc(block->output_count, sizeof *run->dy);
+    run->y = gantry__alloc(block->output_count, sizeof *run->y);
+    run->depends = gantry__alloc(block->output_count, sizeof *run->depends);
     if (run->sources && run->gradients && run->dy && run->y && run->depends) return run;
     gantry__run_free(run);
     return NULL;
@@ -138,12 +138,12 @@ gantry__body_run_t *gantry__run_make(const gantry__gradient_block_t *block) {
 
 void gantry__run_free(gantry__body_run_t *run) {
     if (!run) return;
-    gantry__train_free(run->sources);
-    gantry__train_free((void *)run->gradients);
-    gantry__train_free((void *)run->dy);
-    gantry__train_free((void *)run->y);
-    gantry__train_free(run->depends);
-    gantry__train_free(run);
+    gantry__free(run->sources);
+    gantry__free((void *)run->gradients);
+    gantry__free((void *)run->dy);
+    gantry__free((void *)run->y);
+    gantry__free(run->depends);
+    gantry__free(run);
 }
 
 /* Sources that are wanted, without gaps. */
@@ -206,7 +206,7 @@ gantry_status_t gantry__run_body(gantry__body_run_t *run, gantry__gradient_block
 /* ---- gradients ---- */
 
 tensor **gantry__block_list(gantry_scope_t *scope, size_t count) {
-    tensor **list = gantry__train_alloc(count + 1, sizeof *list);
+    tensor **list = gantry__alloc(count + 1, sizeof *list);
     if (!list) (void)gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED);
     return list;
 }

@@ -111,7 +111,7 @@ void gantry__branch_backward(gantry_scope_t *scope, const gantry_tensor_t *const
  * must have room for input_count and output_count together. */
 size_t gantry__branch_inputs(const gantry__gradient_block_t *block, const gantry__rule_call_t *c,
                              size_t first_input, const gantry_tensor_t **out_inputs);
-/* Allocates room for so many tensors, which the caller must free by gantry__train_free: rules run
+/* Allocates room for so many tensors, which the caller must free by gantry__free: rules run
  * inside each other, so the stack has no room for lists. When memory is out it fails the scope and
  * returns NULL. */
 const gantry_tensor_t **gantry__block_list(gantry_scope_t *scope, size_t count);

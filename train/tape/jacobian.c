@@ -10,7 +10,7 @@
 #include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
 #include "train/base/join_vectors.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/tape/tape_state.h"
 
 typedef const gantry_tensor_t tensor;
@@ -180,8 +180,8 @@ static gantry_status_t jacobian_check_sources(const jacobian_t *j) {
 /* ---- the public calls ---- */
 
 static gantry_status_t allocate_rows(jacobian_t *j) {
-    j->rows = gantry__train_alloc(j->source_count * (size_t)j->passes + 1, sizeof *j->rows);
-    j->gradients = gantry__train_alloc(j->source_count + 1, sizeof *j->gradients);
+    j->rows = gantry__alloc(j->source_count * (size_t)j->passes + 1, sizeof *j->rows);
+    j->gradients = gantry__alloc(j->source_count + 1, sizeof *j->gradients);
     j->scope = gantry__train_begin(j->outer, j->call);
     if (!j->scope) return gantry_scope_status(j->outer);
     return j->rows && j->gradients ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
@@ -202,8 +202,8 @@ static gantry_status_t jacobian_compute(jacobian_t *j, tensor **out_jacobians) {
     }
     gantry__tape_leave(tape);
     if (j->scope) (void)gantry__train_end(j->outer, j->scope, NULL);
-    gantry__train_free((void *)j->rows);
-    gantry__train_free((void *)j->gradients);
+    gantry__free((void *)j->rows);
+    gantry__free((void *)j->gradients);
     for (size_t i = 0; i < j->source_count && status != GANTRY_OK; ++i) out_jacobians[i] = NULL;
     return gantry__train_hand_on(j->outer, status);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/tape/origin.h"
 
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/tape/block.h"
 
 struct gantry__origin_t {
@@ -15,7 +15,7 @@ static const char origin_key;
 static void origin_destroy(void *data) {
     gantry__origin_t *origin = data;
     gantry__block_release(origin->block);
-    gantry__train_free(origin);
+    gantry__free(origin);
 }
 
 static const gantry__origin_t *origin_of(gantry_function_t *function) {
@@ -42,10 +42,10 @@ void gantry__origin_let_go(gantry_function_t *function, const gantry__origin_t *
 
 gantry_status_t gantry__origin_keep(gantry_function_t *made, gantry_function_t *function,
                                     gantry__gradient_block_t *block) {
-    gantry__origin_t *origin = gantry__train_alloc(1, sizeof *origin);
+    gantry__origin_t *origin = gantry__alloc(1, sizeof *origin);
     if (!origin) return GANTRY_RESOURCE_EXHAUSTED;
     *origin = (gantry__origin_t){function, origin_of(function), block};
     if (gantry_function_attach(made, &origin_key, origin, origin_destroy)) return GANTRY_OK;
-    gantry__train_free(origin);
+    gantry__free(origin);
     return GANTRY_RESOURCE_EXHAUSTED;
 }

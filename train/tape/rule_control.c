@@ -9,7 +9,7 @@
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/tape/block.h"
 
 typedef const gantry_tensor_t tensor;
@@ -107,14 +107,14 @@ static void run_with(gantry__gradient_block_t *block, const gantry__rule_call_t 
 
 static void rule_control_run_branch(gantry__gradient_block_t *block, const gantry__rule_call_t *c,
                                     gantry_scope_t *scope, tensor **gradients) {
-    gantry_function_body_fn *bodies = gantry__train_alloc(block->body_count, sizeof *bodies);
+    gantry_function_body_fn *bodies = gantry__alloc(block->body_count, sizeof *bodies);
     tensor **inputs = gantry__block_list(scope, block->input_count + block->output_count);
     if (bodies && inputs)
         run_with(block, c, scope, bodies, inputs, gradients);
     else
         (void)gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED);
-    gantry__train_free((void *)bodies);
-    gantry__train_free((void *)inputs);
+    gantry__free((void *)bodies);
+    gantry__free((void *)inputs);
 }
 
 static gantry_status_t probe_branch(gantry__gradient_block_t *block, const gantry__rule_call_t *c) {
@@ -138,7 +138,7 @@ static gantry_status_t differentiate_branch(gantry__gradient_block_t *block,
     if (!gradients) return GANTRY_RESOURCE_EXHAUSTED;
     rule_control_run_branch(block, c, c->scope, gradients);
     if (gantry_scope_status(c->scope) == GANTRY_OK) gantry__block_hand_out(block, c, gradients);
-    gantry__train_free((void *)gradients);
+    gantry__free((void *)gradients);
     return gantry_scope_status(c->scope);
 }
 

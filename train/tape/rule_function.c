@@ -18,7 +18,7 @@
 
 #include "shared/thread.h"
 #include "train/base/fail.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/tape/origin.h"
 #include "train/tape/signature.h"
 #include "train/tape/tape_state.h"
@@ -57,9 +57,9 @@ static const char kept_key;
 static void uses_destroy(uses_t *uses) {
     for (size_t i = 0; i < uses->count; ++i)
         gantry_tensor_release((gantry_tensor_t *)uses->uses[i].tensor);
-    gantry__train_free(uses->uses);
-    gantry__train_free(uses->signature.inputs);
-    gantry__train_free(uses);
+    gantry__free(uses->uses);
+    gantry__free(uses->signature.inputs);
+    gantry__free(uses);
 }
 
 /* The block of a function ends with that. */
@@ -67,8 +67,8 @@ static void backward_destroy(backward_t *backward) {
     if (!backward) return;
     if (!backward->function) gantry__block_release(backward->block);
     gantry_function_release(backward->function);
-    gantry__train_free(backward->signature.inputs);
-    gantry__train_free(backward);
+    gantry__free(backward->signature.inputs);
+    gantry__free(backward);
 }
 
 static void kept_destroy(void *data) {
@@ -84,14 +84,14 @@ static void kept_destroy(void *data) {
         backward_destroy(backward);
     }
     gantry__mutex_deinit(&kept->lock);
-    gantry__train_free(kept);
+    gantry__free(kept);
 }
 
 /* NULL when memory is out. */
 static kept_t *find_kept(const gantry__callee_t *callee) {
     kept_t *kept = gantry_function_attach(callee->function, &kept_key, NULL, NULL);
     if (kept) return kept;
-    kept = gantry__train_alloc(1, sizeof *kept);
+    kept = gantry__alloc(1, sizeof *kept);
     if (!kept) return NULL;
     *kept = (kept_t){.function = callee->function,
                      .input_count = callee->input_count,
@@ -115,7 +115,7 @@ static gantry_status_t add_use(uses_t *uses, const gantry__use_t *use) {
         if (uses->uses[i].tensor == use->tensor && uses->uses[i].variable == use->variable)
             return GANTRY_OK;
     }
-    if (!gantry__train_grow(&uses->uses, uses->count, &uses->capacity, sizeof *uses->uses))
+    if (!gantry__grow(&uses->uses, uses->count, &uses->capacity, sizeof *uses->uses))
         return GANTRY_RESOURCE_EXHAUSTED;
     uses->uses[uses->count++] = *use;
     if (use->tensor) (void)gantry_tensor_retain(use->tensor);
@@ -151,7 +151,7 @@ static void trace_for_uses(gantry_scope_t *scope, tensor *const *inputs, tensor 
         (void)gantry_scope_fail(scope, GANTRY_CANCELLED, "a gradient only asks");
     }
     gantry_scope_unobserve(scope, &observer);
-    gantry__train_free((void *)outputs);
+    gantry__free((void *)outputs);
 }
 
 static gantry_status_t trace_uses(kept_t *kept, gantry_runtime_t *runtime, uses_t *uses) {
@@ -184,7 +184,7 @@ static uses_t *take_uses(kept_t *kept, const gantry__signature_t *signature) {
 /* Takes the signature. */
 static gantry_status_t make_uses(kept_t *kept, gantry_runtime_t *runtime,
                                  gantry__signature_t *signature, uses_t **out_uses) {
-    uses_t *uses = gantry__train_alloc(1, sizeof *uses);
+    uses_t *uses = gantry__alloc(1, sizeof *uses);
     if (!uses) return GANTRY_RESOURCE_EXHAUSTED;
     uses->signature = *signature;
     *signature = (gantry__signature_t){.count = 0};
@@ -204,7 +204,7 @@ static gantry_status_t rule_function_find_uses(kept_t *kept, gantry_runtime_t *r
     gantry_status_t status = gantry__signature_of_call(&signature, callee);
     uses_t *uses = status == GANTRY_OK ? take_uses(kept, &signature) : NULL;
     if (status == GANTRY_OK && !uses) status = make_uses(kept, runtime, &signature, &uses);
-    gantry__train_free(signature.inputs);
+    gantry__free(signature.inputs);
     if (status != GANTRY_OK) return status;
     put_uses_first(kept, uses);
     *out_uses = uses;
@@ -235,7 +235,7 @@ static gantry_status_t copy_uses(kept_t *kept, gantry_tape_t *tape, const gantry
                                  gantry__use_t **out_uses, size_t *out_count) {
     const uses_t *all;
     GANTRY__TRY(rule_function_find_uses(kept, gantry_scope_runtime(tape->scope), callee, &all));
-    *out_uses = gantry__train_alloc(all->count, sizeof **out_uses);
+    *out_uses = gantry__alloc(all->count, sizeof **out_uses);
     return *out_uses ? number_uses(tape, all, *out_uses, out_count) : GANTRY_RESOURCE_EXHAUSTED;
 }
 
@@ -326,7 +326,7 @@ static backward_t *rule_function_put_first(kept_t *kept, backward_t *backward) {
 static gantry_status_t make_backward(kept_t *kept, gantry_runtime_t *runtime,
                                      gantry__gradient_block_t *block,
                                      gantry__signature_t *signature, backward_t **out_backward) {
-    backward_t *backward = gantry__train_alloc(1, sizeof *backward);
+    backward_t *backward = gantry__alloc(1, sizeof *backward);
     if (!backward) {
         gantry__block_release(block);
         return GANTRY_RESOURCE_EXHAUSTED;
@@ -382,7 +382,7 @@ static gantry_status_t call_backward(kept_t *kept, gantry__rule_call_t *c,
     status =
         find_backward(kept, gantry_scope_runtime(c->scope), block, &signature, &found, &oldest);
     gantry__mutex_unlock(&kept->lock);
-    gantry__train_free(signature.inputs);
+    gantry__free(signature.inputs);
     backward_destroy(oldest);
     if (!found.function) return status;
     status = gantry_function_call(c->scope, found.function, inputs, count, gradients,
@@ -403,7 +403,7 @@ static gantry_status_t rule_function_differentiate(kept_t *kept, gantry__rule_ca
     }
     const size_t count = gantry__branch_inputs(block, c, 0, lists);
     const gantry_status_t status = call_backward(kept, c, block, lists, count, lists + most_inputs);
-    gantry__train_free((void *)lists);
+    gantry__free((void *)lists);
     return status;
 }
 

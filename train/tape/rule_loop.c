@@ -17,7 +17,7 @@
  * gradients are variables of the backward pass whose values no gradient needs: not kept. */
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/tape/block.h"
 #include "train/tape/rule_help.h"
 
@@ -185,7 +185,7 @@ static tensor *run_history(gantry__gradient_block_t *block, const gantry__rule_c
     if (rule_loop_check_saved(block, c) != GANTRY_OK) return NULL;
     tensor **values = gantry__block_list(c->scope, block->input_count + count_saved(block) + 1);
     tensor *steps = values ? run_history_in(block, c->scope, values) : NULL;
-    gantry__train_free((void *)values);
+    gantry__free((void *)values);
     return steps;
 }
 
@@ -265,7 +265,7 @@ static void rule_loop_backward_step(gantry_scope_t *scope, tensor *const *inputs
         rule_loop_run_step(block, run, scope, inputs, outputs, values);
     else
         (void)gantry__train_hand_on(scope, GANTRY_RESOURCE_EXHAUSTED);
-    gantry__train_free((void *)values);
+    gantry__free((void *)values);
     gantry__run_free(run);
 }
 
@@ -313,7 +313,7 @@ static void rule_loop_run_backward(gantry__gradient_block_t *block, const gantry
     }
     tensor **values = gantry__block_list(c->scope, 1 + block->source_count);
     if (values) run_backward_in(block, c, steps, values);
-    gantry__train_free((void *)values);
+    gantry__free((void *)values);
 }
 
 /* ---- the probe ---- */

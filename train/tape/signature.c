@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/tape/signature.h"
 
-#include "train/base/memory.h"
+#include "shared/memory.h"
 
 typedef const gantry_tensor_t tensor;
 
@@ -18,7 +18,7 @@ static gantry_input_spec_t spec_of(tensor *given, const gantry_shape_t *traced) 
 gantry_status_t gantry__signature_of_call(gantry__signature_t *signature,
                                           const gantry__callee_t *callee) {
     signature->count = callee->input_count;
-    signature->inputs = gantry__train_alloc(callee->input_count, sizeof *signature->inputs);
+    signature->inputs = gantry__alloc(callee->input_count, sizeof *signature->inputs);
     if (!signature->inputs) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < callee->input_count; ++i)
         signature->inputs[i] =
@@ -33,7 +33,7 @@ gantry_status_t gantry__signature_of_backward(gantry__signature_t *signature,
     const gantry_shape_t *shapes = record->shapes;
     size_t at = 0;
     signature->count = count;
-    signature->inputs = gantry__train_alloc(count, sizeof *signature->inputs);
+    signature->inputs = gantry__alloc(count, sizeof *signature->inputs);
     if (!signature->inputs) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < block->input_count + block->output_count; ++i) {
         if (i >= block->input_count && !block->has_dy[i - block->input_count]) continue;

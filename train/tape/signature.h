@@ -8,7 +8,7 @@
 #include "train/tape/block.h"
 
 typedef struct gantry__signature_t {
-    gantry_input_spec_t *inputs; /* the caller must free them by gantry__train_free; NULL after a
+    gantry_input_spec_t *inputs; /* the caller must free them by gantry__free; NULL after a
                                   * failure */
     size_t count;
 } gantry__signature_t;

@@ -5,7 +5,7 @@
 
 #include "train/base/fail.h"
 #include "train/base/inner_scope.h"
-#include "train/base/memory.h"
+#include "shared/memory.h"
 #include "train/tape/block.h"
 #include "train/tape/record_make.h"
 #include "train/tape/rule.h"
@@ -18,8 +18,8 @@ static gantry_status_t track(gantry_tape_t *tape, const gantry_tensor_t *tensor,
     *out_number = gantry__pointer_map_find(&tape->numbers, tensor);
     if (*out_number != GANTRY__POINTER_MAP_NONE) return GANTRY_OK;
     const uint32_t number = (uint32_t)tape->tensor_count;
-    if (!gantry__train_grow(&tape->tensors, tape->tensor_count, &tape->tensor_capacity,
-                            sizeof *tape->tensors) ||
+    if (!gantry__grow(&tape->tensors, tape->tensor_count, &tape->tensor_capacity,
+                      sizeof *tape->tensors) ||
         !gantry__pointer_map_add(&tape->numbers, tensor, number))
         return GANTRY_RESOURCE_EXHAUSTED;
     tape->tensors[tape->tensor_count++] = gantry_tensor_retain(tensor);
@@ -59,8 +59,8 @@ static gantry_status_t number_tensors(gantry_tape_t *tape, gantry__record_t *rec
 
 static gantry_status_t keep_record(gantry_tape_t *tape, const gantry_observation_t *observation,
                                    const gantry__rule_t *rule) {
-    if (!gantry__train_grow(&tape->records, tape->record_count, &tape->record_capacity,
-                            sizeof *tape->records))
+    if (!gantry__grow(&tape->records, tape->record_count, &tape->record_capacity,
+                      sizeof *tape->records))
         return GANTRY_RESOURCE_EXHAUSTED;
     gantry__record_t *record = &tape->records[tape->record_count];
     GANTRY__TRY(gantry__record_init(record, observation));
@@ -79,8 +79,7 @@ bool gantry__tape_is_watched(const gantry_tape_t *tape, const gantry_variable_t 
 
 static gantry_status_t tape_add_read(gantry_tape_t *tape, gantry_variable_t *variable,
                                      uint32_t number) {
-    if (!gantry__train_grow(&tape->reads, tape->read_count, &tape->read_capacity,
-                            sizeof *tape->reads))
+    if (!gantry__grow(&tape->reads, tape->read_count, &tape->read_capacity, sizeof *tape->reads))
         return GANTRY_RESOURCE_EXHAUSTED;
     tape->reads[tape->read_count++] = (gantry__read_t){variable, number};
     return GANTRY_OK;
@@ -101,8 +100,8 @@ gantry_status_t gantry__tape_number_variable(gantry_tape_t *tape, gantry_variabl
         *out_number = tape->reads[i].number;
         if (tape->reads[i].variable == variable && !tape->tensors[*out_number]) return GANTRY_OK;
     }
-    if (!gantry__train_grow(&tape->tensors, tape->tensor_count, &tape->tensor_capacity,
-                            sizeof *tape->tensors))
+    if (!gantry__grow(&tape->tensors, tape->tensor_count, &tape->tensor_capacity,
+                      sizeof *tape->tensors))
         return GANTRY_RESOURCE_EXHAUSTED;
     *out_number = (uint32_t)tape->tensor_count;
     GANTRY__TRY(tape_add_read(tape, variable, *out_number));
@@ -114,8 +113,8 @@ static gantry_status_t tape_note_use(gantry_tape_t *tape, gantry__use_t use) {
     for (size_t i = 0; i < tape->inside.count; ++i) {
         if (tape->inside.uses[i].number == use.number) return GANTRY_OK;
     }
-    if (!gantry__train_grow(&tape->inside.uses, tape->inside.count, &tape->inside.capacity,
-                            sizeof *tape->inside.uses))
+    if (!gantry__grow(&tape->inside.uses, tape->inside.count, &tape->inside.capacity,
+                      sizeof *tape->inside.uses))
         return GANTRY_RESOURCE_EXHAUSTED;
     if (use.variable) use.assignments = gantry_variable_assignments(tape->scope, use.variable);
     tape->inside.uses[tape->inside.count++] = use;
@@ -171,7 +170,7 @@ static gantry_status_t keep_function(gantry_tape_t *tape, const gantry_observati
     if (!is_found) status = gantry_fail(GANTRY_OK, "");
     if (!is_found || count > 0 || is_any_tracked(tape, observation))
         status = keep_call(tape, observation, uses, is_found ? count : 0, is_found);
-    gantry__train_free(uses);
+    gantry__free(uses);
     return status;
 }
 
@@ -182,8 +181,8 @@ static bool is_block(const gantry_observation_t *observation) {
 static gantry_status_t tape_hold(gantry_tape_t *tape, const gantry_tensor_t *const *tensors,
                                  size_t count) {
     for (size_t i = 0; i < count; ++i) {
-        if (!gantry__train_grow(&tape->held.tensors, tape->held.count, &tape->held.capacity,
-                                sizeof *tape->held.tensors))
+        if (!gantry__grow(&tape->held.tensors, tape->held.count, &tape->held.capacity,
+                          sizeof *tape->held.tensors))
             return GANTRY_RESOURCE_EXHAUSTED;
         tape->held.tensors[tape->held.count++] = gantry_tensor_retain(tensors[i]);
     }
@@ -234,7 +233,7 @@ static gantry_status_t tape_make(gantry_scope_t *scope, const gantry_tape_option
     gantry_tape_options_t chosen;
     GANTRY__TRY(gantry__struct_read(options, sizeof chosen, &chosen, sizeof chosen,
                                     "gantry_tape_begin: options"));
-    gantry_tape_t *tape = gantry__train_alloc(1, sizeof *tape);
+    gantry_tape_t *tape = gantry__alloc(1, sizeof *tape);
     if (!tape) return GANTRY_RESOURCE_EXHAUSTED;
     tape->scope = scope;
     tape->inside.depth = gantry_scope_body_depth(scope);
@@ -244,7 +243,7 @@ static gantry_status_t tape_make(gantry_scope_t *scope, const gantry_tape_option
         .observe = tape_observe, .whole = tape_takes_whole, .user = tape, .end = tape_leave};
     gantry_status_t status = gantry_scope_observe(scope, &tape->observer);
     if (status != GANTRY_OK) {
-        gantry__train_free(tape);
+        gantry__free(tape);
         return status;
     }
     *out_tape = tape;
@@ -284,13 +283,13 @@ void gantry_tape_end(gantry_tape_t *tape) {
     if (tape->users > 0) return;
     gantry_scope_unobserve(tape->scope, &tape->observer);
     gantry__tape_clear(tape);
-    gantry__train_free(tape->records);
-    gantry__train_free(tape->tensors);
-    gantry__train_free(tape->held.tensors);
-    gantry__train_free(tape->reads);
-    gantry__train_free(tape->watched.variables);
-    gantry__train_free(tape->inside.uses);
-    gantry__train_free(tape);
+    gantry__free(tape->records);
+    gantry__free(tape->tensors);
+    gantry__free(tape->held.tensors);
+    gantry__free(tape->reads);
+    gantry__free(tape->watched.variables);
+    gantry__free(tape->inside.uses);
+    gantry__free(tape);
 }
 
 void gantry_tape_pause(gantry_tape_t *tape, bool pauses) {
@@ -322,8 +321,8 @@ gantry_status_t gantry_tape_watch_variable(gantry_tape_t *tape, gantry_variable_
             tape->scope,
             "gantry_tape_watch_variable: the variable is %s; one of a floating type is accepted",
             variable ? gantry_dtype_name(gantry_variable_dtype(variable)) : "NULL");
-    if (!gantry__train_grow(&tape->watched.variables, tape->watched.count, &tape->watched.capacity,
-                            sizeof *tape->watched.variables))
+    if (!gantry__grow(&tape->watched.variables, tape->watched.count, &tape->watched.capacity,
+                      sizeof *tape->watched.variables))
         return gantry__train_hand_on(tape->scope, GANTRY_RESOURCE_EXHAUSTED);
     tape->watched.variables[tape->watched.count++] = variable;
     return GANTRY_OK;

@@ -18,7 +18,7 @@ typedef struct claim_t {
     const ort_graph_t *graph;
     const ort_logger_t *logger;
     FILE *report;
-    size_t count, left, edge_count, edge_room;
+    size_t count, left, fused, edge_count, edge_room;
     const ort_node_t **nodes;
     size_t *ids, most_id; /* ids: of a node by its number in ONNX Runtime, 1 and its index */
     bool *wanted;
@@ -34,37 +34,22 @@ static void log_text(const claim_t *claim, int level, const char *text) {
     if (failed) claim->provider->api->ReleaseStatus(failed);
 }
 
-static void describe_report(char *text, const char *path) {
-    (void)snprintf(text, REASON_BYTES, "Gantry: option report: '%.300s' cannot be written: %s",
-                   path, strerror(errno));
+static ort_status_t *fail_report(const ort_provider_t *provider, const char *path) {
+    return ort_fail(provider, ORT_INVALID_ARGUMENT,
+                    "Gantry: option report: '%.300s' cannot be written: %s", path, strerror(errno));
 }
 
 ort_status_t *ort_report_begin(const ort_provider_t *provider, const char *report) {
-    char text[REASON_BYTES];
     FILE *file = fopen(report, "w");
     if (file) (void)fputs("Gantry takes 0 of 0 nodes\n", file);
-    if (file && fclose(file) == 0) return NULL;
-    describe_report(text, report);
-    return ort_fail(provider, ORT_INVALID_ARGUMENT, "%s", text);
+    return file && fclose(file) == 0 ? NULL : fail_report(provider, report);
 }
 
-static void log_lost_report(const claim_t *claim, const char *report) {
-    char text[REASON_BYTES];
-    describe_report(text, report);
-    log_text(claim, ORT_LOG_WARNING, text);
-}
-
-/* ONNX Runtime asks again about a graph in which it put model functions in place: the last answer
- * holds. */
-static void open_report(claim_t *claim, const char *report) {
-    claim->report = report ? fopen(report, "w") : NULL;
-    if (report && !claim->report) log_lost_report(claim, report);
-}
-
-static void close_report(const claim_t *claim, const char *report) {
-    if (!claim->report) return;
+static ort_status_t *close_report(claim_t *claim, const char *report) {
+    if (!claim->report) return NULL;
     const bool is_lost = ferror(claim->report) != 0;
-    if (fclose(claim->report) != 0 || is_lost) log_lost_report(claim, report);
+    const bool is_closed = fclose(claim->report) == 0;
+    return is_closed && !is_lost ? NULL : fail_report(claim->provider, report);
 }
 
 /* ---- nodes ---- */
@@ -170,17 +155,19 @@ static ort_status_t *add_all_edges(claim_t *claim) {
 
 /* ---- groups ---- */
 
-static ort_status_t *fuse_group(const claim_t *claim, int32_t group, const ort_node_t **members,
+static const ort_fusion_options_t fusion = {.version = ORT_VERSION,
+                                            .drop_constant_initializers = true};
+
+static ort_status_t *fuse_group(claim_t *claim, int32_t group, const ort_node_t **members,
                                 ort_support_t *support) {
-    const ort_fusion_options_t options = {.version = ORT_VERSION,
-                                          .drop_constant_initializers = true};
     size_t count = 0;
     for (size_t i = 0; i < claim->count; ++i)
         if (claim->groups[i] == group) members[count++] = claim->nodes[i];
-    return claim->provider->ep_api->AddNodesToFuse(support, members, count, &options);
+    ++claim->fused;
+    return claim->provider->ep_api->AddNodesToFuse(support, members, count, &fusion);
 }
 
-static ort_status_t *fuse_groups(const claim_t *claim, ort_support_t *support) {
+static ort_status_t *fuse_groups(claim_t *claim, ort_support_t *support) {
     const int32_t groups = ort_partition(claim->count, claim->wanted, claim->first, claim->edges,
                                          claim->groups, claim->levels);
     const ort_node_t **members = calloc(claim->count + 1, sizeof *members);
@@ -216,6 +203,31 @@ static ort_status_t *claim_in(claim_t *claim, ort_support_t *support) {
     return NULL;
 }
 
+/* ONNX Runtime asks again about a graph in which it put model functions in place: the last answer
+ * holds, and its report. */
+static ort_status_t *claim_with_report(claim_t *claim, const char *report, ort_support_t *support) {
+    claim->report = report ? fopen(report, "w") : NULL;
+    if (report && !claim->report) return fail_report(claim->provider, report);
+    ort_status_t *failed = claim_in(claim, support);
+    ort_status_t *lost = close_report(claim, report);
+    if (!failed) return lost;
+    if (lost) claim->provider->api->ReleaseStatus(lost);
+    return failed;
+}
+
+/* A failed claim takes a node, so that ONNX Runtime goes on to Compile, which fails. */
+static void claim_one(claim_t *claim, ort_support_t *support) {
+    const ort_api_t *api = claim->provider->api;
+    ort_status_t *failed = NULL;
+    if (claim->count == 0 || claim->fused > 0) return;
+    if (!claim->nodes) claim->nodes = calloc(claim->count, sizeof *claim->nodes);
+    if (claim->nodes && !claim->nodes[0])
+        failed = api->Graph_GetNodes(claim->graph, claim->nodes, claim->count);
+    if (claim->nodes && !failed)
+        failed = claim->provider->ep_api->AddNodesToFuse(support, claim->nodes, 1, &fusion);
+    if (failed) api->ReleaseStatus(failed);
+}
+
 ort_status_t *ort_claim_nodes(const ort_provider_t *provider, const ort_graph_t *graph,
                               const ort_logger_t *logger, const char *report,
                               ort_support_t *support) {
@@ -224,9 +236,8 @@ ort_status_t *ort_claim_nodes(const ort_provider_t *provider, const ort_graph_t 
     ORT_TRY(provider->api->Graph_GetParentNode(graph, &parent));
     if (parent) return NULL;
     ORT_TRY(provider->api->Graph_GetNumNodes(graph, &claim.count));
-    open_report(&claim, report);
-    ort_status_t *failed = claim_in(&claim, support);
-    close_report(&claim, report);
+    ort_status_t *failed = claim_with_report(&claim, report, support);
+    if (failed) claim_one(&claim, support);
     free(claim.nodes);
     free(claim.ids);
     free(claim.wanted);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,12 +8,17 @@
 
 #define OPTION_PREFIX "ep.gantryexecutionprovider."
 
-/* A session. ONNX Runtime calls it in the thread that makes the session. */
+/* A session. ONNX Runtime makes it in one thread; any thread runs it. */
 typedef struct session_t {
     ort_ep_t base; /* must be first */
     ort_provider_t *provider;
     const ort_logger_t *logger;
-    char *device, *report, *memory_limit, *placement;
+    char *device, *report, *memory_limit, *placement, *timeline;
+    const gantry_logical_device_t *logical;
+    bool is_begun; /* it has a graph */
+    int failure;   /* of a claim: the code of its text; 0: there was none */
+    char failure_text[ORT_TEXT_BYTES];
+    pthread_rwlock_t runs; /* a timeline ends between runs */
 } session_t;
 
 static const char *session_name(const ort_ep_t *self) {
@@ -20,10 +26,26 @@ static const char *session_name(const ort_ep_t *self) {
     return ORT_PROVIDER_NAME;
 }
 
+/* ONNX Runtime answers a failure here by running the graph itself, with a line in its log. So the
+ * failure is kept: Compile has it for the node that was claimed nevertheless, else each run. */
 static ort_status_t *session_claim(ort_ep_t *self, const ort_graph_t *graph,
                                    ort_support_t *support) {
-    const session_t *session = (const session_t *)self;
-    return ort_claim_nodes(session->provider, graph, session->logger, session->report, support);
+    session_t *session = (session_t *)self;
+    const ort_api_t *api = session->provider->api;
+    session->is_begun = true;
+    ort_status_t *failed =
+        ort_claim_nodes(session->provider, graph, session->logger, session->report, support);
+    if (!failed) return NULL;
+    session->failure = api->GetErrorCode(failed);
+    (void)snprintf(session->failure_text, sizeof session->failure_text, "%s",
+                   api->GetErrorMessage(failed));
+    api->ReleaseStatus(failed);
+    return NULL;
+}
+
+static ort_status_t *claim_failure(const session_t *session) {
+    if (session->failure == 0) return NULL;
+    return session->provider->api->CreateStatus(session->failure, session->failure_text);
 }
 
 static void session_forget(ort_ep_t *self, ort_compute_t **computes, size_t count) {
@@ -34,8 +56,9 @@ static void session_forget(ort_ep_t *self, ort_compute_t **computes, size_t coun
 static ort_status_t *session_compile(ort_ep_t *self, const ort_graph_t **graphs,
                                      const ort_node_t **fused, size_t count,
                                      ort_compute_t **out_computes, ort_node_t **out_contexts) {
-    const session_t *session = (const session_t *)self;
+    const session_t *session = (session_t *)self;
     (void)out_contexts;
+    ORT_TRY(claim_failure(session));
     for (size_t i = 0; i < count; ++i) {
         ort_status_t *failed = ort_compute_create(session->provider, session->device, graphs[i],
                                                   fused[i], &out_computes[i]);
@@ -60,6 +83,28 @@ static ort_status_t *session_allocator(ort_ep_t *self, const ort_memory_info_t *
     return ort_allocator_create(session->provider, session->device, memory, out_allocator);
 }
 
+/* ---- runs ---- */
+
+/* A lost device is an error of each run: under soft placement the next one would go elsewhere. */
+static ort_status_t *session_begin_run(ort_ep_t *self, const ort_run_options_t *options) {
+    session_t *session = (session_t *)self;
+    gantry_native_t native = {.struct_size = sizeof native};
+    (void)options;
+    ORT_TRY(claim_failure(session));
+    if (gantry_device_get_native(session->logical, &native) == GANTRY_UNAVAILABLE)
+        return ort_fail_as(session->provider, GANTRY_UNAVAILABLE, gantry_last_message());
+    (void)pthread_rwlock_rdlock(&session->runs);
+    return NULL;
+}
+
+static ort_status_t *session_end_run(ort_ep_t *self, const ort_run_options_t *options, bool waits) {
+    session_t *session = (session_t *)self;
+    (void)options;
+    (void)waits;
+    (void)pthread_rwlock_unlock(&session->runs);
+    return NULL;
+}
+
 /* ---- options ---- */
 
 static ort_status_t *keep_text(const session_t *session, char **place, const char *text) {
@@ -77,14 +122,15 @@ static ort_status_t *take_option(session_t *session, const char *name, const cha
     } options[] = {{"device", &session->device},
                    {"report", &session->report},
                    {"memory_limit", &session->memory_limit},
-                   {"placement", &session->placement}};
+                   {"placement", &session->placement},
+                   {"timeline", &session->timeline}};
     char **place = NULL;
     for (size_t i = 0; i < sizeof options / sizeof *options; ++i)
         if (strcmp(name, options[i].name) == 0) place = options[i].place;
     if (!place)
         return ort_fail(session->provider, ORT_INVALID_ARGUMENT,
-                        "Gantry's provider has no option '%s'; device, report, memory_limit and "
-                        "placement are accepted",
+                        "Gantry's provider has no option '%s'; device, report, memory_limit, "
+                        "placement and timeline are accepted",
                         name);
     return keep_text(session, place, value);
 }
@@ -106,34 +152,74 @@ static ort_status_t *read_ep_options(session_t *session, const ort_session_optio
     return failed;
 }
 
-/* A runtime of the session's own, because those of other sessions have other settings. */
+/* "NAME=VALUE"; NULL: there is no memory. */
+static char *setting_text(const char *name, const char *value) {
+    const size_t bytes = strlen(name) + strlen(value) + 2;
+    char *text = malloc(bytes);
+    if (text) (void)snprintf(text, bytes, "%s=%s", name, value);
+    return text;
+}
+
+/* A runtime of the session's own, because those of other sessions have other settings, or because
+ * only this session's work belongs into its timeline. */
 static ort_status_t *take_own_runtime(session_t *session) {
-    const char *const values[] = {session->memory_limit, session->placement};
-    static const char *const names[] = {"GANTRY_MEMORY_LIMIT", "GANTRY_PLACEMENT"};
-    char texts[2][256];
-    const char *settings[3] = {NULL};
-    ort_provider_t *own;
+    const char *const values[] = {session->memory_limit, session->placement,
+                                  session->timeline ? "" : NULL};
+    static const char *const names[] = {"GANTRY_MEMORY_LIMIT", "GANTRY_PLACEMENT", "GANTRY_TRACE"};
+    char *settings[4] = {NULL};
+    ort_provider_t *own = NULL;
+    ort_status_t *failed = NULL;
     size_t count = 0;
-    for (size_t i = 0; i < 2; ++i) {
+    for (size_t i = 0; i < 3 && !failed; ++i) {
         if (!values[i]) continue;
-        if (snprintf(texts[i], sizeof texts[i], "%s=%s", names[i], values[i]) >= 256)
-            return ort_fail(session->provider, ORT_INVALID_ARGUMENT,
-                            "Gantry: %s: '%s' is too long; at most 200 bytes are accepted",
-                            names[i], values[i]);
-        settings[count++] = texts[i];
+        settings[count] = setting_text(names[i], values[i]);
+        if (!settings[count++]) failed = ort_out_of_memory(session->provider);
     }
-    if (count == 0) return NULL;
-    ORT_TRY(ort_provider_create(session->provider->api, false, settings, &own));
+    if (count > 0 && !failed)
+        failed = ort_provider_create(session->provider->api, session->provider->version, false,
+                                     (const char *const *)settings, &own);
+    for (size_t i = 0; i < count; ++i) free(settings[i]);
+    if (count == 0 || failed) return failed;
     ort_provider_release(session->provider);
     session->provider = own;
-    return NULL;
+    if (!session->timeline) return NULL;
+    const gantry_status_t status = gantry_trace_start(own->runtime, session->timeline);
+    return status == GANTRY_OK ? NULL : ort_fail_as(own, status, gantry_last_message());
 }
 
 /* A device that is not there is refused now: under soft placement a run would go elsewhere. */
 static ort_status_t *find_ort_device(session_t *session) {
-    const gantry_logical_device_t *device;
-    ORT_TRY(ort_find_device(session->provider, session->device, &device));
-    return keep_text(session, &session->device, gantry_logical_device_name(device));
+    ORT_TRY(ort_find_device(session->provider, session->device, &session->logical));
+    return keep_text(session, &session->device, gantry_logical_device_name(session->logical));
+}
+
+/* ---- timelines ---- */
+
+ort_status_t *ort_ep_begin_timeline(ort_ep_t *ep, const char *path) {
+    session_t *session = (session_t *)ep;
+    if (session->is_begun)
+        return ort_fail(session->provider, ORT_NOT_IMPLEMENTED,
+                        "Gantry: nodes within a group are in the profile of a session "
+                        "(enable_profiling of SessionOptions), not in that of one run");
+    if (!path) return NULL;
+    ORT_TRY(keep_text(session, &session->timeline, path));
+    ORT_TRY(take_own_runtime(session));
+    return find_ort_device(session);
+}
+
+const char *ort_ep_timeline(const ort_ep_t *ep) { return ((const session_t *)ep)->timeline; }
+
+ort_status_t *ort_ep_end_timeline(ort_ep_t *ep) {
+    session_t *session = (session_t *)ep;
+    (void)pthread_rwlock_wrlock(&session->runs);
+    const gantry_status_t status = gantry_trace_stop(session->provider->runtime);
+    (void)pthread_rwlock_unlock(&session->runs);
+    return status == GANTRY_OK ? NULL
+                               : ort_fail_as(session->provider, status, gantry_last_message());
+}
+
+static ort_status_t *session_profiler(ort_ep_t *self, ort_profiler_t **out_profiler) {
+    return ort_profiler_create(((const session_t *)self)->provider, self, out_profiler);
 }
 
 ort_status_t *ort_ep_create(ort_provider_t *provider, const char *device,
@@ -141,14 +227,18 @@ ort_status_t *ort_ep_create(ort_provider_t *provider, const char *device,
                             ort_ep_t **out_ep) {
     session_t *session = calloc(1, sizeof *session);
     if (!session) return ort_out_of_memory(provider);
-    session->base = (ort_ep_t){.version = ORT_VERSION,
+    session->base = (ort_ep_t){.version = provider->version,
                                .GetName = session_name,
                                .GetCapability = session_claim,
                                .Compile = session_compile,
                                .ReleaseNodeComputeInfos = session_forget,
+                               .OnRunStart = session_begin_run,
+                               .OnRunEnd = session_end_run,
                                .CreateAllocator = session_allocator,
-                               .IsConcurrentRunSupported = session_is_concurrent};
+                               .IsConcurrentRunSupported = session_is_concurrent,
+                               .CreateProfiler = session_profiler};
     session->provider = ort_provider_retain(provider);
+    (void)pthread_rwlock_init(&session->runs, NULL); /* which cannot fail on Linux */
     session->logger = logger;
     ort_status_t *failed = take_option(session, "device", device);
     if (!failed) failed = read_ep_options(session, options);
@@ -169,6 +259,8 @@ void ort_ep_release(ort_ep_t *ep) {
     free(session->memory_limit);
     free(session->placement);
     free(session->report);
+    free(session->timeline);
+    (void)pthread_rwlock_destroy(&session->runs);
     ort_provider_release(session->provider);
     free(session);
 }

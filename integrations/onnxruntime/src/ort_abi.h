@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The interface between ONNX Runtime and a provider in a file of its own, as far as it is used:
  * facts of onnxruntime_c_api.h and onnxruntime_ep_c_api.h at API 24, the first one that the
- * provider works with. Tables and structs only grow at their ends, and each that the provider
- * fills begins with the version whose members it has, so ONNX Runtime calls no younger one.
+ * provider works with, and of profilers at API 25. Tables and structs only grow at their ends, and
+ * each that the provider fills begins with the version whose members it has, so ONNX Runtime calls
+ * no younger one.
  *
  * Owner: ONNX Runtime has its tables. Threads: constant. */
 #ifndef GANTRY_ORT_ABI_H
@@ -13,6 +14,7 @@
 #include <stdint.h>
 
 #define ORT_VERSION 24
+#define ORT_PROFILER_VERSION 25
 
 typedef struct ort_status_t ort_status_t;
 typedef struct ort_value_t ort_value_t;
@@ -39,6 +41,10 @@ typedef struct ort_memory_device_t ort_memory_device_t;
 typedef struct ort_stream_t ort_stream_t;
 typedef struct ort_allocator_t ort_allocator_t;
 typedef struct ort_transfer_t ort_transfer_t;
+typedef struct ort_run_options_t ort_run_options_t;
+typedef struct ort_profiler_t ort_profiler_t;
+typedef struct ort_event_t ort_event_t;
+typedef struct ort_events_t ort_events_t;
 
 /* Statuses. A provider's own code, 11, makes ONNX Runtime run the model on its CPU without a word
  * to the program: it is not used. */
@@ -47,6 +53,7 @@ enum { ORT_DEVICE_CPU = 0, ORT_DEVICE_GPU = 1 };
 enum { ORT_MEMORY_DEFAULT = 0, ORT_MEMORY_HOST_ACCESSIBLE = 5 };
 enum { ORT_DEVICE_ALLOCATOR = 0 };
 enum { ORT_LOG_INFO = 1, ORT_LOG_WARNING = 2 };
+enum { ORT_EVENT_KERNEL = 2 };
 /* Kinds of attributes. */
 enum {
     ORT_ATTR_INT = 1,
@@ -108,7 +115,20 @@ struct ort_ep_api_t {
                                           const char *vendor, const ort_pairs_t *metadata,
                                           ort_hardware_t **out_device);
     void (*ReleaseHardwareDevice)(ort_hardware_t *device);
+    void (*skipped_kernels[47])(void); /* Kernels, prepacking, control flow, schemas. */
+    /* Of 25. */
+    ort_status_t *(*CreateProfilingEvent)(int category, int32_t process, int32_t thread,
+                                          const char *name, int64_t begin_us, int64_t duration_us,
+                                          const char *const *keys, const char *const *values,
+                                          size_t count, ort_event_t **out_event);
+    void (*ReleaseProfilingEvent)(ort_event_t *event);
+    void (*skipped_events[5])(void);
+    ort_status_t *(*ProfilingEventsContainer_AddEvents)(ort_events_t *events,
+                                                        const ort_event_t *const *list,
+                                                        size_t count);
 };
+_Static_assert(offsetof(ort_ep_api_t, ProfilingEventsContainer_AddEvents) == 72 * sizeof(void *),
+               "a slot is missing");
 
 /* What runs a group of nodes that was fused. */
 struct ort_compute_t {
@@ -149,11 +169,26 @@ struct ort_ep_t {
     ort_status_t *(*Compile)(ort_ep_t *self, const ort_graph_t **graphs, const ort_node_t **fused,
                              size_t count, ort_compute_t **out_computes, ort_node_t **out_contexts);
     void (*ReleaseNodeComputeInfos)(ort_ep_t *self, ort_compute_t **computes, size_t count);
-    void (*skipped[5])(void); /* Layouts, options, runs. */
+    void (*skipped_layouts[3])(void); /* And options. */
+    ort_status_t *(*OnRunStart)(ort_ep_t *self, const ort_run_options_t *options);
+    ort_status_t *(*OnRunEnd)(ort_ep_t *self, const ort_run_options_t *options, bool waits);
     ort_status_t *(*CreateAllocator)(ort_ep_t *self, const ort_memory_info_t *memory,
                                      ort_allocator_t **out_allocator);
-    void (*skipped_after[3])(void); /* Streams, compiled models, kernels. */
+    void (*skipped[3])(void); /* Streams, compiled models, kernels. */
     ort_status_t *(*IsConcurrentRunSupported)(ort_ep_t *self, bool *out_is);
+    /* Of 25. */
+    void (*Sync)(void);
+    ort_status_t *(*CreateProfiler)(ort_ep_t *self, ort_profiler_t **out_profiler);
+};
+
+/* What adds the provider's events to a profile. Times are from the profile's beginning. */
+struct ort_profiler_t {
+    uint32_t version;
+    void (*Release)(ort_profiler_t *self);
+    ort_status_t *(*StartProfiling)(ort_profiler_t *self, int64_t since_begin_ns);
+    void (*StartEvent)(void);
+    void (*StopEvent)(void);
+    ort_status_t *(*EndProfiling)(ort_profiler_t *self, ort_events_t *events);
 };
 
 /* The provider in a process. */

@@ -28,7 +28,7 @@ void ort_provider_release(ort_provider_t *provider) {
 }
 
 ort_status_t *ort_fail(const ort_provider_t *provider, int code, const char *format, ...) {
-    char text[2048];
+    char text[ORT_TEXT_BYTES];
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments);
@@ -55,13 +55,13 @@ ort_status_t *ort_find_device(const ort_provider_t *provider, const char *name,
     return status == GANTRY_OK ? NULL : ort_fail_as(provider, status, gantry_last_message());
 }
 
-ort_status_t *ort_provider_create(const ort_api_t *api, bool offers_cpu,
+ort_status_t *ort_provider_create(const ort_api_t *api, uint32_t version, bool offers_cpu,
                                   const char *const *settings, ort_provider_t **out_provider) {
     const gantry_runtime_options_t options = {.struct_size = sizeof options, .extra = settings};
     counted_provider_t *counted = calloc(1, sizeof *counted);
     if (!counted) return api->CreateStatus(ORT_FAIL, "Gantry: out of host memory");
-    counted->provider =
-        (ort_provider_t){.api = api, .ep_api = api->GetEpApi(), .offers_cpu = offers_cpu};
+    counted->provider = (ort_provider_t){
+        .api = api, .ep_api = api->GetEpApi(), .version = version, .offers_cpu = offers_cpu};
     atomic_init(&counted->uses, 1);
     *out_provider = &counted->provider;
     const gantry_status_t status = gantry_runtime_create(&options, &counted->provider.runtime);
@@ -81,6 +81,15 @@ static ort_status_t *refuse_version(const ort_api_base_t *base) {
                    "Gantry's provider needs ONNX Runtime 1.%d or newer; this is %s", ORT_VERSION,
                    base->GetVersionString());
     return old ? old->CreateStatus(ORT_NOT_IMPLEMENTED, text) : NULL;
+}
+
+/* The version of the slots that are used. GetApi prints a line for a version that it lacks, so the
+ * version is read from the text "1.28.0". */
+static uint32_t version_of(const ort_api_base_t *base) {
+    unsigned major, minor;
+    const int read = sscanf(base->GetVersionString(), "%u.%u", &major, &minor);
+    return read == 2 && (major > 1 || minor >= ORT_PROFILER_VERSION) ? ORT_PROFILER_VERSION
+                                                                     : ORT_VERSION;
 }
 
 /* The CPU is offered only on request: selection by a policy would prefer it to ONNX
@@ -105,7 +114,7 @@ EXPORTED ort_status_t *CreateEpFactories(const char *name, const ort_api_base_t 
     if (room < 1)
         return api->CreateStatus(ORT_INVALID_ARGUMENT, "Gantry: there is no room for a factory");
     ort_provider_t *provider;
-    ORT_TRY(ort_provider_create(api, wants_cpu(name), NULL, &provider));
+    ORT_TRY(ort_provider_create(api, version_of(base), wants_cpu(name), NULL, &provider));
     out_factories[0] = ort_factory_create(provider);
     ort_provider_release(provider);
     if (!out_factories[0]) return api->CreateStatus(ORT_FAIL, "Gantry: out of host memory");

@@ -12,6 +12,7 @@
  *     value.c       tensors of ONNX Runtime's values, and back
  *     memory.c      addresses for tensors of devices
  *     transfer.c    copies between the host and devices
+ *     profile.c     the nodes of groups in ONNX Runtime's profile
  *
  * A group of nodes becomes the bytes of an ONNX file, which gantry_onnx_model_load_bytes takes: so
  * libgantry_onnx has the only list of ops and their rules, and weights are copied once, into bytes
@@ -33,19 +34,21 @@
 #define ORT_MOST_DEVICES 16
 /* Of devices that Gantry describes, and of their memory. */
 #define ORT_VENDOR_ID 0x10000u
+#define ORT_TEXT_BYTES 2048 /* of a status */
 
 /* What lives as long as anything of the provider. Thread-safe. */
 typedef struct ort_provider_t {
     const ort_api_t *api;
     const ort_ep_api_t *ep_api;
     gantry_runtime_t *runtime;
+    uint32_t version; /* of the slots: ORT_VERSION or ORT_PROFILER_VERSION */
     bool offers_cpu;
     /* Bytes that inputs, outputs and transfers copied. */
     atomic_ullong bytes_to_device, bytes_to_host;
 } ort_provider_t;
 
 /* settings: texts "NAME=VALUE" for the runtime, as its option extra; NULL: none. */
-ort_status_t *ort_provider_create(const ort_api_t *api, bool offers_cpu,
+ort_status_t *ort_provider_create(const ort_api_t *api, uint32_t version, bool offers_cpu,
                                   const char *const *settings, ort_provider_t **out_provider);
 ort_provider_t *ort_provider_retain(ort_provider_t *provider);
 void ort_provider_release(ort_provider_t *provider);
@@ -79,12 +82,20 @@ void ort_factory_release(ort_factory_t *factory);
  *     ep.gantryexecutionprovider.report         a new file with a line for each node that is left
  *     ep.gantryexecutionprovider.memory_limit   as GANTRY_MEMORY_LIMIT
  *     ep.gantryexecutionprovider.placement      as GANTRY_PLACEMENT
+ *     ep.gantryexecutionprovider.timeline       as GANTRY_TRACE, of the session's work
  *
- * A session with one of the last two has a runtime of its own. */
+ * A session with one of the last three has a runtime of its own. */
 ort_status_t *ort_ep_create(ort_provider_t *provider, const char *device,
                             const ort_session_options_t *options, const ort_logger_t *logger,
                             ort_ep_t **out_ep);
 void ort_ep_release(ort_ep_t *ep);
+/* The file of the session's timeline; NULL: none is written. */
+const char *ort_ep_timeline(const ort_ep_t *ep);
+/* Begins a timeline in a runtime of the session's own; path NULL: it has begun. NotImplemented once
+ * the session has nodes, which belong to the runtime that it has. */
+ort_status_t *ort_ep_begin_timeline(ort_ep_t *ep, const char *path);
+/* Ends the timeline, whose file is then complete, after the runs that are in progress. */
+ort_status_t *ort_ep_end_timeline(ort_ep_t *ep);
 
 /* ---- bytes.c ---- */
 /* Bytes that grow. is_full: memory was out. */
@@ -119,9 +130,9 @@ ort_status_t *ort_check_nodes(const ort_provider_t *provider, const ort_graph_t 
 /* Makes the file of a report anew, with a line that no node is taken, which holds if ONNX Runtime
  * asks about no graph: it folds constants first. InvalidArgument if the file cannot be written. */
 ort_status_t *ort_report_begin(const ort_provider_t *provider, const char *report);
-/* Gives ONNX Runtime the groups of nodes of a graph. report: NULL, or a file that gets lines. One
- * that cannot be written is a line of the log, because ONNX Runtime answers a failure here by a
- * session on its CPU. */
+/* Gives ONNX Runtime the groups of nodes of a graph. report: NULL, or a file that gets lines. After
+ * a failure a node is taken nevertheless, if there is memory for that, so that ONNX Runtime goes on
+ * to Compile. */
 ort_status_t *ort_claim_nodes(const ort_provider_t *provider, const ort_graph_t *graph,
                               const ort_logger_t *logger, const char *report,
                               ort_support_t *support);
@@ -213,5 +224,10 @@ ort_status_t *ort_compute_create(ort_provider_t *provider, const char *device,
                                  const ort_graph_t *graph, const ort_node_t *fused,
                                  ort_compute_t **out_compute);
 void ort_compute_release(ort_compute_t *compute);
+
+/* ---- profile.c ---- */
+/* A profiler of a session, which ONNX Runtime releases, maybe after the session. */
+ort_status_t *ort_profiler_create(ort_provider_t *provider, ort_ep_t *ep,
+                                  ort_profiler_t **out_profiler);
 
 #endif

@@ -3,13 +3,17 @@
 """Sessions of ONNX Runtime on Gantry's devices: in threads, several at one time, with reasons for nodes that are left,
 and with errors of Gantry that are raised as they are and do not fall back to the CPU.
 
-    run_sessions.py LIBRARY [--device /CPU:0]
+    run_sessions.py LIBRARY [--device /CPU:0] [--layer FILE]
 
-Needs onnxruntime and numpy, else exit code 77. A version before 1.24 must refuse the provider by a text.
+Needs onnxruntime and numpy, else exit code 77. A version before 1.24 must refuse the provider by a text. --layer is the
+OpenCL layer of the fault tool, which must be in OPENCL_LAYERS: by it a device is lost.
 """
 import argparse
+import ctypes
 import gc
+import json
 import os
+import resource
 import sys
 import tempfile
 import threading
@@ -26,6 +30,8 @@ import wire_bytes as w
 
 X = np.arange(-3, 3, dtype=np.float32).reshape(2, 3)
 DEVICE = "/CPU:0"
+LAYER = None
+VERSION = tuple(int(part) for part in ort.__version__.split(".")[:2])
 
 
 def model(nodes, inputs, outputs, initializers=(), dims=("n", 3)):
@@ -92,6 +98,73 @@ def test_reports():
                 expect(file.read() == "Gantry takes 3 of 3 nodes\n", "a report of one session")
         for wrong in (folder, os.path.join(folder, "absent", "report"), "", "/dev/full"):
             expect_error(f"option report: '{wrong}' cannot be written", gantry.session, chain(), DEVICE, report=wrong)
+
+
+def test_claims():
+    """A report that cannot be written while nodes are claimed is an error, and no session on ONNX Runtime's CPU."""
+    nodes = [w.node("Relu", ["x"], ["a"]), w.node("Inverse", ["a"], ["b"], name="left", domain="com.microsoft")]
+    graph = w.graph(nodes, [w.value("x", w.tensor_type(1, (3, 3)))], [w.value("b", w.part(1, w.number(1, 1)))])
+    left = w.model(graph, ir=10, opsets=[w.opset(17, ""), w.opset(1, "com.microsoft")])
+    kept = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with tempfile.TemporaryDirectory() as folder:
+        report = os.path.join(folder, "report")
+        resource.setrlimit(resource.RLIMIT_FSIZE, (40, kept[1]))  # enough for the file that is made first
+        try:
+            expect_error("cannot be written", gantry.session, left, DEVICE, report=report)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, kept)
+
+
+def is_of_node(event):
+    return event.get("name", "").split("/")[0] in ("a", "b", "c") and event.get("args", {}).get("provider") == gantry.NAME
+
+
+def test_profiles():
+    """A timeline, and ONNX Runtime's profile, which has the provider's events from 1.25 on."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "timeline.json")
+        session = gantry.session(chain(), DEVICE, timeline=path)
+        session.run(None, {"x": X})
+        expect_error("timeline", gantry.session, chain(), DEVICE, timeline=path)
+        del session
+        gc.collect()
+        with open(path, encoding="utf-8") as file:
+            expect(any(event.get("cat") == "kernel" for event in json.load(file)), "kernels in a timeline")
+        for options in ({}, {"timeline": path}):
+            settings = ort.SessionOptions()
+            settings.enable_profiling, settings.profile_file_prefix = True, os.path.join(folder, "profile")
+            session = gantry.session(chain(), DEVICE, settings, **options)
+            for rows in (1, 2):
+                session.run(None, {"x": np.tile(X, (rows, 1))})
+            with open(session.end_profiling(), encoding="utf-8") as file:
+                events = [event for event in json.load(file) if is_of_node(event)]
+            expect(session.run(None, {"x": X})[0].shape == X.shape, "a run after the profile")
+            if VERSION >= (1, 25):
+                expect(len(events) >= 2 and all(DEVICE[1:] in event["args"]["device"] for event in events), f"events of nodes: {events}")
+
+
+def test_lost_device():
+    """The error arrives, also in later runs; another device goes on, and so does a new registration."""
+    if not LAYER:
+        print("SKIP test_lost_device: no --layer")
+        return
+    answer = 0
+    watch = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_char_p)(lambda name: answer if name == b"clEnqueueNDRangeKernel" else 0)
+    layer = ctypes.CDLL(LAYER)
+    layer.gantry_faults_layer_set_watch(watch)
+    gantry.unregister()
+    first, second = (gantry.session(chain(), name) for name in ("/GPU:0", "/GPU:1"))
+    wanted = first.run(None, {"x": X})[0]
+    answer = -2  # CL_DEVICE_NOT_AVAILABLE
+    expect_error("was lost", first.run, None, {"x": X})
+    answer = 0
+    for session in (first, gantry.session(chain(), "/GPU:0")):
+        expect_error("was lost", session.run, None, {"x": X})
+        expect(session.get_providers()[0] == gantry.NAME, "the session stays on Gantry")
+    expect(np.array_equal(second.run(None, {"x": X})[0], wanted), "another device")
+    gantry.unregister()
+    expect(np.array_equal(gantry.session(chain(), "/GPU:0").run(None, {"x": X})[0], wanted), "the device of a new registration")
+    layer.gantry_faults_layer_set_watch(None)
 
 
 def test_session_options():
@@ -232,17 +305,18 @@ def test_registrations():
 
 
 def main():
-    global DEVICE
+    global DEVICE, LAYER
     parser = argparse.ArgumentParser()
     parser.add_argument("library")
     parser.add_argument("--device", default=DEVICE)
+    parser.add_argument("--layer")
     options = parser.parse_args()
-    DEVICE = options.device
+    DEVICE, LAYER = options.device, options.layer
     os.environ["GANTRY_ORT_LIBRARY"] = os.path.abspath(options.library)
     os.environ["GANTRY_ORT_CPU"] = "1"
     os.environ["GANTRY_MEMORY_LIMIT"] = "64M"
     ort.set_default_logger_severity(4)
-    if tuple(int(part) for part in ort.__version__.split(".")[:2]) < (1, 24):
+    if VERSION < (1, 24):
         expect_error("needs ONNX Runtime 1.24", gantry.register)
         print(f"onnxruntime {ort.__version__} refuses the provider")
         return

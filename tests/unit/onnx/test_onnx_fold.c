@@ -4,27 +4,7 @@
  * Promise: What another node or an output of the model reads, too, is not folded away. */
 #define _GNU_SOURCE
 
-#include "test.h"
-
-#include <gantry/gantry.h>
-#include <gantry_onnx/onnx.h>
-
-#include "onnx_wire.h"
-
-typedef const gantry_tensor_t tensor;
-
-static gantry_runtime_t *runtime;
-
-static int open_runtime(void **state) {
-    (void)state;
-    return gantry_runtime_create(NULL, &runtime) != GANTRY_OK;
-}
-
-static int close_runtime(void **state) {
-    (void)state;
-    gantry_runtime_release(runtime);
-    return 0;
-}
+#include "onnx_fixture.h"
 
 /* y = 2 (norm(conv(x)) + 3) of two channels, x [1,1,1,3]. The norm's factors are 2 and 1. */
 static onnx_wire_t conv_and_norm(const char *second_output) {
@@ -65,10 +45,10 @@ static size_t run_and_count_folded(const char *second_output, const float *secon
     onnx_wire_t wire = conv_and_norm(second_output);
     gantry_onnx_model_t *model = NULL;
     size_t count = 0;
-    if (gantry_onnx_model_load_bytes(runtime, "fold.onnx", wire.data, wire.size, NULL, &model))
+    if (gantry_onnx_model_load_bytes(onnx_runtime, "fold.onnx", wire.data, wire.size, NULL, &model))
         fail_msg("%s", gantry_last_message());
     for (int i = 0; i < 2; ++i) {
-        gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
+        gantry_scope_t *scope = gantry_scope_begin(onnx_runtime, NULL);
         tensor *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1, 1, 1, 3),
                                     (const float[]){1, 2, 5}, 3 * sizeof(float));
         tensor *outputs[2] = {NULL};
@@ -98,4 +78,4 @@ TEST(a_norm_that_is_an_output_is_the_last_that_is_folded) {
     assert_int_equal(run_and_count_folded("n", (const float[]){-3, -1, 5, 5, 4, 1}), 1);
 }
 
-int main(void) { return test_main_with(open_runtime, close_runtime, NULL, NULL); }
+int main(void) { return test_main_with(onnx_open, onnx_close, NULL, NULL); }

@@ -5,6 +5,8 @@
  * Promise: A Loop of a known number of steps whose body hands its condition on is part of the
  * trace, with outputs of one row for each step.
  * Promise: Loops in loops of so many steps that a trace of them is too large run op by op.
+ * Promise: A Loop or Scan that runs op by op holds the tensors of one step, and what steps hand on
+ * and set.
  * Promise: A Loop of no steps whose body does not run on what it begins with has outputs of the
  * types and shapes that the file declares. */
 #define _GNU_SOURCE
@@ -196,6 +198,70 @@ TEST(loops_in_loops_do_not_fill_a_trace) {
         gantry_onnx_model_explain(m.model, GANTRY_EXPLAIN_TEXT, text, sizeof text, NULL),
         GANTRY_OK);
     assert_non_null(strstr(text, "op by op"));
+    onnx_end(&m);
+}
+
+/* ---- op by op ---- */
+
+#define WIDE 4096
+#define WIDE_BYTES (WIDE * sizeof(float))
+#define WIDE_STEPS 64
+
+/* y = x + 64 in steps of five nodes, of which the condition ends the last one; rows has an element
+ * of each step. */
+static onnx_wire_t wide_loop(void) {
+    onnx_wire_t graph = {0}, body = {0}, attrs = {0};
+    const int64_t last = WIDE_STEPS - 1;
+    onnx_put_value(&body, ONNX_INPUT, "i", ONNX_INT64, "");
+    onnx_put_value(&body, ONNX_INPUT, "c_in", ONNX_BOOL, "");
+    onnx_put_value(&body, ONNX_INPUT, "a_in", ONNX_FLOAT, "4096");
+    onnx_put_node(&body, "Neg", "a_in", "b", NULL);
+    onnx_put_node(&body, "Sub", "b one", "d", NULL);
+    onnx_put_node(&body, "Neg", "d", "a_out", NULL);
+    onnx_put_node(&body, "Less", "i end", "c_out", NULL);
+    onnx_put_node(&body, "Gather", "a_in first", "row", NULL);
+    onnx_put_value(&body, ONNX_OUTPUT, "c_out", ONNX_BOOL, "");
+    onnx_put_value(&body, ONNX_OUTPUT, "a_out", ONNX_FLOAT, "4096");
+    onnx_put_value(&body, ONNX_OUTPUT, "row", ONNX_FLOAT, "1");
+    onnx_put_attr_graph(&attrs, "body", &body);
+    onnx_put_floats(&graph, "one", (const int64_t[]){1}, 1, (const float[]){1});
+    onnx_put_ints(&graph, "first", (const int64_t[]){0}, 1);
+    onnx_put_tensor(&graph, ONNX_TENSOR, "end", ONNX_INT64, NULL, 0, &last, sizeof last);
+    onnx_put_node(&graph, "Loop", "- - x", "y rows", &attrs);
+    onnx_put_value(&graph, ONNX_INPUT, "x", ONNX_FLOAT, "4096");
+    onnx_put_value(&graph, ONNX_OUTPUT, "y", ONNX_FLOAT, NULL);
+    onnx_put_value(&graph, ONNX_OUTPUT, "rows", ONNX_FLOAT, NULL);
+    return graph;
+}
+
+static gantry_memory_info_t memory_of_cpu(void) {
+    gantry_memory_info_t info = {.struct_size = sizeof info};
+    assert_int_equal(gantry_get_memory_info(onnx_runtime, "/CPU:0", &info), GANTRY_OK);
+    return info;
+}
+
+TEST(a_loop_op_by_op_holds_one_step) {
+    const gantry_onnx_options_t options = {
+        .struct_size = sizeof options,
+        .function = &(const gantry_function_options_t){
+            .struct_size = sizeof(gantry_function_options_t), .runs_eagerly = true}};
+    onnx_wire_t graph = wide_loop();
+    onnx_loaded_t m = onnx_begin_with(&graph, &options, "/CPU:0");
+    tensor *x = gantry_zeros(m.scope, GANTRY_FLOAT32, GANTRY_SHAPE(WIDE)), *y[2];
+    float got[WIDE];
+    assert_int_equal(gantry_reset_memory_stats(onnx_runtime, "/CPU:0"), GANTRY_OK);
+    const uint64_t before = memory_of_cpu().current_bytes;
+    if (gantry_onnx_model_run(m.model, m.scope, &x, 1, y, 2) != GANTRY_OK)
+        fail_msg("%s", gantry_scope_message(m.scope));
+    const gantry_memory_info_t after = memory_of_cpu();
+    /* the value before the step, the body's three, and small ones */
+    assert_in_range(after.peak_bytes - before, 3 * WIDE_BYTES, 6 * WIDE_BYTES);
+    assert_true(after.current_bytes - before < 2 * WIDE_BYTES);
+    assert_int_equal(gantry_tensor_read(y[0], got, sizeof got), GANTRY_OK);
+    for (int i = 0; i < WIDE; ++i) assert_true(got[i] == WIDE_STEPS);
+    assert_true(gantry_shape_equal(gantry_tensor_shape(y[1]), &GANTRY_SHAPE(WIDE_STEPS, 1)));
+    assert_int_equal(gantry_tensor_read(y[1], got, WIDE_STEPS * sizeof *got), GANTRY_OK);
+    for (int i = 0; i < WIDE_STEPS; ++i) assert_true(got[i] == (float)i);
     onnx_end(&m);
 }
 

@@ -5,6 +5,8 @@
  * takes one; where one branch does not fit the inputs, the condition's value decides.
  * Promise: An LSTM of one step is two products and one fused pass, and one of many steps a loop.
  * Promise: A function of the model is called by its name, also where an op has this name.
+ * Promise: Nodes of a function may have one graph, which the function's caller gives; it runs also
+ * where nobody needs the first of them.
  * Promise: NonZero of a scalar that is not 0 is its one index, and of 0 nothing.
  * Promise: An output that a lowering does not compute is refused where another node reads it. */
 #define _GNU_SOURCE
@@ -209,6 +211,63 @@ TEST(a_function_of_the_model_takes_the_place_of_an_op) {
         onnx_expect_floats(onnx_run(&m, &x, 1), GANTRY_SHAPE(2), (const float[]){1, -2});
         onnx_end(&m);
     }
+}
+
+/* An If of the condition c, whose branches are the function's attribute "branch". */
+static void put_if_of_branch(onnx_wire_t *function, const char *output) {
+    static const char *const names[] = {"then_branch", "else_branch"};
+    onnx_wire_t node = {0}, attr = {0};
+    onnx_put_text(&node, 1, "c");
+    onnx_put_text(&node, 2, output);
+    onnx_put_text(&node, 4, "If");
+    for (int i = 0; i < 2; ++i) {
+        onnx_attr_begin(&attr, names[i], 5);
+        onnx_put_text(&attr, 21, "branch");
+        onnx_put_message(&node, 5, &attr);
+    }
+    onnx_put_message(function, 7, &node);
+}
+
+/* Nobody needs the first node that has the graph. */
+TEST(nodes_of_a_function_share_a_graph) {
+    onnx_wire_t graph = {0}, branch = {0}, attrs = {0}, node = {0}, function = {0}, import = {0};
+    onnx_put_node(&branch, "Neg", "x", "r", NULL);
+    onnx_put_value(&branch, ONNX_OUTPUT, "r", ONNX_FLOAT, "2");
+    onnx_put_attr_graph(&attrs, "branch", &branch);
+    onnx_put_text(&node, 1, "condition");
+    onnx_put_text(&node, 2, "y");
+    onnx_put_text(&node, 4, "Choose");
+    onnx_put_text(&node, 7, "own");
+    onnx_put_raw(&node, attrs.data, attrs.size);
+    free(attrs.data);
+    onnx_put_message(&graph, ONNX_NODE, &node);
+    onnx_put_value(&graph, ONNX_INPUT, "condition", ONNX_BOOL, "");
+    onnx_put_value(&graph, ONNX_INPUT, "x", ONNX_FLOAT, "2");
+    onnx_put_value(&graph, ONNX_OUTPUT, "y", ONNX_FLOAT, "2");
+    onnx_loaded_t m = {.wire = onnx_model(&graph, 17)};
+    onnx_put_text(&function, 1, "Choose");
+    onnx_put_text(&function, 4, "c");
+    onnx_put_text(&function, 5, "b");
+    onnx_put_text(&function, 6, "branch");
+    put_if_of_branch(&function, "unused");
+    put_if_of_branch(&function, "b");
+    onnx_put_int(&import, 2, 17);
+    onnx_put_message(&function, 9, &import);
+    onnx_put_text(&function, 10, "own");
+    onnx_put_message(&m.wire, 25, &function);
+    onnx_put_text(&import, 1, "own");
+    onnx_put_int(&import, 2, 1);
+    onnx_put_message(&m.wire, 8, &import);
+    if (gantry_onnx_model_load_bytes(onnx_runtime, "choose.onnx", m.wire.data, m.wire.size, NULL,
+                                     &m.model) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    m.scope = gantry_scope_begin(onnx_runtime, "/CPU:0");
+    for (uint8_t condition = 0; condition < 2; ++condition) {
+        tensor *const inputs[2] = {onnx_of(m.scope, GANTRY_BOOL, GANTRY_SCALAR, &condition),
+                                   onnx_floats(m.scope, GANTRY_SHAPE(2), (const float[]){1, -2})};
+        onnx_expect_floats(onnx_run(&m, inputs, 2), GANTRY_SHAPE(2), (const float[]){-1, 2});
+    }
+    onnx_end(&m);
 }
 
 /* ---- outputs that are not computed ---- */

@@ -6,30 +6,11 @@
  * says which. */
 #define _GNU_SOURCE
 
-#include "test.h"
-
 #include <math.h>
 
-#include <gantry/gantry.h>
-#include <gantry_onnx/onnx.h>
-
-#include "onnx_wire.h"
+#include "onnx_fixture.h"
 
 #define COUNT 10000
-typedef const gantry_tensor_t tensor;
-
-static gantry_runtime_t *runtime;
-
-static int open_runtime(void **state) {
-    (void)state;
-    return gantry_runtime_create(NULL, &runtime) != GANTRY_OK;
-}
-
-static int close_runtime(void **state) {
-    (void)state;
-    gantry_runtime_release(runtime);
-    return 0;
-}
 
 /* A model of one node, of COUNT elements p = 0.25 (an initializer), and its outputs. */
 static onnx_wire_t drawing(const char *op, const char *inputs, const char *outputs,
@@ -50,15 +31,15 @@ static onnx_wire_t drawing(const char *op, const char *inputs, const char *outpu
 
 static gantry_onnx_model_t *load(const onnx_wire_t *wire) {
     gantry_onnx_model_t *model = NULL;
-    if (gantry_onnx_model_load_bytes(runtime, "drawn.onnx", wire->data, wire->size, NULL, &model) !=
-        GANTRY_OK)
+    if (gantry_onnx_model_load_bytes(onnx_runtime, "drawn.onnx", wire->data, wire->size, NULL,
+                                     &model) != GANTRY_OK)
         fail_msg("%s", gantry_last_message());
     return model;
 }
 
 /* Runs the model, and reads its outputs as float32. */
 static void draw(gantry_onnx_model_t *model, gantry_dtype_t dtype, float *numbers, float *mask) {
-    gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
+    gantry_scope_t *scope = gantry_scope_begin(onnx_runtime, NULL);
     tensor *outputs[2] = {NULL};
     const size_t count = gantry_onnx_model_output_count(model);
     if (gantry_onnx_model_run(model, scope, NULL, 0, outputs, count) != GANTRY_OK)
@@ -156,21 +137,21 @@ TEST(multinomial_classes_have_the_weights_of_their_logarithms) {
 }
 
 TEST(a_seed_begins_the_same_numbers_in_each_runtime) {
-    gantry_runtime_t *const before = runtime;
+    gantry_runtime_t *const before = onnx_runtime;
     onnx_wire_t attrs = {0};
     onnx_put_attr_float(&attrs, "seed", 1.5f);
     onnx_put_attr_ints(&attrs, "shape", (const int64_t[]){COUNT}, 1);
     onnx_wire_t wire = drawing("RandomNormal", "", "y", &attrs);
     for (int i = 0; i < 2; ++i) {
-        assert_int_equal(gantry_runtime_create(NULL, &runtime), GANTRY_OK);
+        assert_int_equal(gantry_runtime_create(NULL, &onnx_runtime), GANTRY_OK);
         gantry_onnx_model_t *model = load(&wire);
         draw(model, GANTRY_FLOAT32, i == 0 ? first : second, NULL);
         draw(model, GANTRY_FLOAT32, mask, NULL);
         assert_memory_not_equal(second, mask, sizeof mask);
         gantry_onnx_model_release(model);
-        gantry_runtime_release(runtime);
+        gantry_runtime_release(onnx_runtime);
     }
-    runtime = before;
+    onnx_runtime = before;
     assert_memory_equal(first, second, sizeof first);
     free(wire.data);
 }
@@ -189,4 +170,4 @@ TEST(dropout_that_trains_drops_and_scales) {
     free(wire.data);
 }
 
-int main(void) { return test_main_with(open_runtime, close_runtime, NULL, NULL); }
+int main(void) { return test_main_with(onnx_open, onnx_close, NULL, NULL); }

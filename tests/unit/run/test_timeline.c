@@ -248,6 +248,18 @@ TEST(programs_own_work_is_a_slice_around_its_ops) {
     runtime_fixture_close(&f);
 }
 
+/* Whether the call of an op has the time in it. */
+static bool is_in_op(const cJSON *all, const char *name, double ns) {
+    const cJSON *event;
+    cJSON_ArrayForEach(event, all) {
+        const double begin_us = number_in(event, "ts");
+        if (strcmp(text_in(event, "cat"), "op") == 0 && strcmp(text_in(event, "name"), name) == 0 &&
+            ns / 1e3 >= begin_us && ns / 1e3 <= begin_us + number_in(event, "dur"))
+            return true;
+    }
+    return false;
+}
+
 TEST(device_without_times_shows_its_launches) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
@@ -265,6 +277,8 @@ TEST(device_without_times_shows_its_launches) {
             number_in(event, "pid") != number_in(gpu, "pid"))
             continue;
         assert_string_equal(arg_of(event, "times"), "launch");
+        const cJSON *args = cJSON_GetObjectItem(event, "args");
+        assert_true(is_in_op(all, text_in(event, "name"), number_in(args, "submitted_ns")));
         ++kernels;
     }
     assert_true(kernels >= 3);

@@ -11,8 +11,8 @@
 
 static atomic_long live, count, fail_at = -1, live_bytes, peak_bytes;
 
-void *__real_gantry__train_reallocate(void *ptr, size_t new_bytes);
-void *__wrap_gantry__train_reallocate(void *ptr, size_t new_bytes);
+void *__real_gantry__reallocate(void *ptr, size_t new_bytes);
+void *__wrap_gantry__reallocate(void *ptr, size_t new_bytes);
 
 void train_heap_reset(long at) {
     atomic_store(&live, 0);
@@ -34,15 +34,15 @@ static void note_bytes(long bytes) {
 
 long train_heap_count(void) { return atomic_load(&count); }
 
-void *__wrap_gantry__train_reallocate(void *ptr, size_t new_bytes) {
+void *__wrap_gantry__reallocate(void *ptr, size_t new_bytes) {
     const long old_bytes = (long)malloc_usable_size(ptr);
     if (new_bytes == 0) {
         atomic_fetch_sub(&live, 1);
         note_bytes(-old_bytes);
-        return __real_gantry__train_reallocate(ptr, 0);
+        return __real_gantry__reallocate(ptr, 0);
     }
     if (atomic_fetch_add(&count, 1) == atomic_load(&fail_at)) return NULL;
-    void *grown = __real_gantry__train_reallocate(ptr, new_bytes);
+    void *grown = __real_gantry__reallocate(ptr, new_bytes);
     if (grown && !ptr) atomic_fetch_add(&live, 1);
     if (grown) note_bytes((long)malloc_usable_size(grown) - old_bytes);
     return grown;

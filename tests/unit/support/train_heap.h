@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The training library's memory in tests: counted, and failing on request. The linker puts
- * __wrap_gantry__train_reallocate in place of the library's function.
+/* The memory of libgantry_train or libgantry_onnx in tests: counted, and failing on request. The
+ * linker puts __wrap_gantry__reallocate in place of the function of src/shared.
  *
  *     train_heap_reset(-1);                 none fails
  *     train_heap_reset(n);                  allocation n fails, counted from 0

@@ -2,9 +2,9 @@
 /* This function must be in a file without its callers, so that a test's linker can replace it. */
 #include <stdlib.h>
 
-#include "train/base/memory.h"
+#include "shared/memory.h"
 
-void *gantry__train_reallocate(void *ptr, size_t new_bytes) {
+void *gantry__reallocate(void *ptr, size_t new_bytes) {
     if (new_bytes > 0) return realloc(ptr, new_bytes);
     free(ptr);
     return NULL;
