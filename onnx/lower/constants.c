@@ -315,6 +315,53 @@ gantry_status_t gantry__onnx_constants_settle(const gantry__onnx_constants_t *co
     return GANTRY_OK;
 }
 
+#define TILE 32
+
+/* Transposes tile by tile, so that lines of both sides stay in the cache. Each call has its size as
+ * a number, so that an element is one load and one store. */
+static inline __attribute__((always_inline)) void turn_elements(const char *from, char *to,
+                                                                size_t rows, size_t columns,
+                                                                size_t size) {
+    for (size_t row = 0; row < rows; row += TILE) {
+        const size_t last_row = rows - row < TILE ? rows : row + TILE;
+        for (size_t column = 0; column < columns; column += TILE) {
+            const size_t last_column = columns - column < TILE ? columns : column + TILE;
+            for (size_t k = column; k < last_column; ++k)
+                for (size_t i = row; i < last_row; ++i)
+                    memcpy(to + (k * rows + i) * size, from + (i * columns + k) * size, size);
+        }
+    }
+}
+
+static void turn_matrix(const char *from, char *to, const gantry_shape_t *shape, size_t size) {
+    const size_t rows = (size_t)shape->dims[0], columns = (size_t)shape->dims[1];
+    switch (size) {
+        case 2: turn_elements(from, to, rows, columns, 2); break;
+        case 4: turn_elements(from, to, rows, columns, 4); break;
+        case 8: turn_elements(from, to, rows, columns, 8); break;
+        default: turn_elements(from, to, rows, columns, size);
+    }
+}
+
+const gantry_tensor_t *gantry__onnx_constants_turn(const gantry__onnx_constants_t *constants,
+                                                   gantry_scope_t *scope,
+                                                   const gantry_tensor_t *tensor) {
+    const gantry_shape_t *shape = gantry_tensor_shape(tensor);
+    const gantry_dtype_t dtype = gantry_tensor_dtype(tensor);
+    const size_t bytes = gantry_tensor_bytes(tensor);
+    const void *from;
+    if (bytes == 0 || gantry_tensor_map(tensor, &from) != GANTRY_OK)
+        return gantry_matrix_transpose(scope, tensor);
+    own_memory_t *own = own_memory_make(constants, bytes, true);
+    if (own) turn_matrix(from, own_memory_data(own), shape, gantry_dtype_size(dtype));
+    (void)gantry_tensor_unmap(tensor);
+    if (own)
+        return tensor_over(scope, dtype, GANTRY_SHAPE(shape->dims[1], shape->dims[0]),
+                           own_memory_data(own), bytes, own_memory_drop, own);
+    (void)gantry_scope_fail(scope, GANTRY_RESOURCE_EXHAUSTED, gantry_last_message());
+    return NULL;
+}
+
 /* Smaller ones leave little in the pool. */
 #define LEAST_TRIMMED_BYTES (4 << 20)
 

@@ -75,6 +75,11 @@ gantry_status_t gantry__onnx_constants_read(gantry__onnx_constants_t *constants,
 gantry_status_t gantry__onnx_constants_settle(const gantry__onnx_constants_t *constants,
                                               gantry_scope_t *scope, const gantry_tensor_t *tensor,
                                               gantry_tensor_t **out_settled);
+/* The transposed matrix of a constant, in memory of its own, without the host's pool, whose regions
+ * have powers of two. NULL: the scope has failed. */
+const gantry_tensor_t *gantry__onnx_constants_turn(const gantry__onnx_constants_t *constants,
+                                                   gantry_scope_t *scope,
+                                                   const gantry_tensor_t *tensor);
 /* How many bytes more may be computed of constants: a small file may not make them large. */
 double gantry__onnx_constants_room(const gantry__onnx_constants_t *constants);
 /* Gives memory that the host's pool does not use back, after a constant of so many bytes was

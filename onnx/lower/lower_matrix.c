@@ -3,6 +3,7 @@
 #include "onnx/lower/lower_quantize.h"
 #include "onnx/lower/move.h"
 #include "onnx/lower/parts.h"
+#include "onnx/lower/run.h"
 
 typedef const gantry_tensor_t tensor;
 
@@ -59,8 +60,8 @@ gantry_status_t gantry__onnx_lower_mat_mul(gantry__onnx_call_t *call) {
 /* ---- Gemm ---- */
 
 static tensor *make_transposed(gantry__onnx_call_t *call, gantry_scope_t *scope, tensor *x) {
-    (void)call;
-    return gantry_matrix_transpose(scope, x);
+    if (scope == call->scope) return gantry_matrix_transpose(scope, x);
+    return gantry__onnx_constants_turn(call->run->constants, scope, x);
 }
 
 /* x times an attribute; x itself for 1. */
