@@ -233,10 +233,9 @@ static const gantry_tensor_t *softmax_seen(const gantry__onnx_attention_t *atten
                          gantry_zeros_like(scope, scores));
 }
 
-/* Output 3: the scores after as many steps as the mode says. */
-static gantry_status_t set_scores(gantry__onnx_attention_t *attention) {
+gantry_status_t gantry__onnx_attention_scores(gantry__onnx_attention_t *attention, int64_t mode,
+                                              const gantry_tensor_t **out) {
     gantry__onnx_call_t *call = attention->call;
-    const int64_t mode = gantry__onnx_attr_int(call, "qk_matmul_output_mode", 0);
     if (mode < 0 || mode > 3)
         return gantry__onnx_invalid(call, "qk_matmul_output_mode is %lld", (long long)mode);
     /* The op took the causal order; the mask has it now. */
@@ -250,7 +249,8 @@ static gantry_status_t set_scores(gantry__onnx_attention_t *attention) {
     }
     if (mode >= 2) scores = add_mask(attention, scores);
     if (mode == 3) scores = softmax_seen(attention, scores);
-    return gantry__onnx_set(call, 3, scores);
+    *out = scores;
+    return gantry_scope_status(call->scope);
 }
 
 /* ---- rows ---- */
@@ -303,7 +303,10 @@ gantry_status_t gantry__onnx_lower_attention(gantry__onnx_call_t *call) {
     GANTRY__TRY(gantry__onnx_set(call, 0, is_flat ? gantry__onnx_join_heads(call, y) : y));
     GANTRY__TRY(gantry__onnx_set(call, 1, attention.present_key));
     GANTRY__TRY(gantry__onnx_set(call, 2, attention.present_value));
-    return gantry__onnx_wants(call, 3) ? set_scores(&attention) : GANTRY_OK;
+    if (!gantry__onnx_wants(call, 3)) return GANTRY_OK;
+    GANTRY__TRY(gantry__onnx_attention_scores(
+        &attention, gantry__onnx_attr_int(call, "qk_matmul_output_mode", 0), &y));
+    return gantry__onnx_set(call, 3, y);
 }
 
 /* ---- FlexAttention ---- */

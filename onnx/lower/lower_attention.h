@@ -34,5 +34,9 @@ const gantry_tensor_t *gantry__onnx_join_heads(gantry__onnx_call_t *call, const 
 gantry_status_t gantry__onnx_check_attention(const gantry__onnx_attention_t *attention);
 /* Computes output, present_key and present_value. */
 gantry_status_t gantry__onnx_attend(gantry__onnx_attention_t *attention);
+/* After gantry__onnx_attend: the scores, [batch, heads, queries, keys], by as many steps as mode
+ * says: products, 0; after softcap, 1; with the mask, 2; weights, 3. */
+gantry_status_t gantry__onnx_attention_scores(gantry__onnx_attention_t *attention, int64_t mode,
+                                              const gantry_tensor_t **out);
 
 #endif

@@ -7,6 +7,7 @@
 #include <gantry/ops.h>
 
 #include "onnx/lower/lower_recurrent.h"
+#include "onnx/lower/move.h"
 
 const gantry_tensor_t *gantry__onnx_like(gantry__onnx_call_t *call, const gantry_tensor_t *x,
                                          double value) {
@@ -325,6 +326,34 @@ gantry_status_t gantry__onnx_lower_skip_simplified_layer_norm(gantry__onnx_call_
     GANTRY__TRY(add_skip(call, 3, &x));
     return normalise_root(call, x, gantry__onnx_input(call, 2), -1,
                           (double)gantry__onnx_attr_float(call, "epsilon", 1e-12f), 2);
+}
+
+gantry_status_t gantry__onnx_lower_gated_rms_norm(gantry__onnx_call_t *call) {
+    gantry_scope_t *scope = call->scope;
+    const gantry_tensor_t *x = gantry__onnx_input(call, 0), *scale = gantry__onnx_input(call, 1);
+    const char *gate = gantry__onnx_attr_text(call, "activation", "silu");
+    const bool is_sigmoid = strcmp(gate, "sigmoid") == 0;
+    if (!is_sigmoid && strcmp(gate, "silu") != 0 && strcmp(gate, "swish") != 0)
+        return gantry__onnx_invalid(call, "activation \"%s\"; accepted are silu, swish and sigmoid",
+                                    gate);
+    GANTRY__TRY(gantry__onnx_need_shape(call, x));
+    GANTRY__TRY(gantry__onnx_need_shape(call, scale));
+    const gantry_shape_t shape = *gantry_tensor_shape(x);
+    const int64_t size = gantry_tensor_elements(scale), last = shape.dims[shape.rank - 1];
+    if (shape.rank == 0 || shape.rank == GANTRY_MAX_RANK || size < 1 || last % size != 0)
+        return gantry__onnx_invalid(call, "a scale of %lld elements for rank %d", (long long)size,
+                                    shape.rank);
+    gantry_shape_t apart = shape;
+    apart.dims[shape.rank - 1] = last / size;
+    apart.dims[apart.rank++] = size;
+    const gantry_tensor_t *y = gantry__onnx_cast(call, x, GANTRY_FLOAT32);
+    y = gantry_rms_norm(scope, gantry_reshape(scope, y, apart),
+                        gantry__onnx_cast(call, scale, GANTRY_FLOAT32), -1,
+                        (double)gantry__onnx_attr_float(call, "epsilon", 1e-5f));
+    const gantry_tensor_t *z = gantry__onnx_cast(call, gantry__onnx_input(call, 2), GANTRY_FLOAT32);
+    z = is_sigmoid ? gantry_sigmoid(scope, z) : gantry_silu(scope, z);
+    y = gantry_mul(scope, gantry_reshape(scope, y, shape), z);
+    return gantry__onnx_give(call, gantry__onnx_cast(call, y, gantry_tensor_dtype(x)));
 }
 
 /* ---- GroupNorm ---- */

@@ -138,13 +138,17 @@ static gantry_status_t add_biases(gantry__onnx_call_t *call, const gantry_tensor
     return gantry_scope_status(call->scope);
 }
 
-/* Sets output, present key and present value. */
+/* Sets output, present key, present value and scores. */
 static gantry_status_t set_attended(gantry__onnx_attention_t *attention) {
     gantry__onnx_call_t *call = attention->call;
     GANTRY__TRY(gantry__onnx_attend(attention));
     GANTRY__TRY(gantry__onnx_set(call, 0, gantry__onnx_join_heads(call, attention->output)));
     GANTRY__TRY(gantry__onnx_set(call, 1, attention->present_key));
-    return gantry__onnx_set(call, 2, attention->present_value);
+    GANTRY__TRY(gantry__onnx_set(call, 2, attention->present_value));
+    if (!gantry__onnx_wants(call, 3)) return GANTRY_OK;
+    const gantry_tensor_t *scores = NULL;
+    GANTRY__TRY(gantry__onnx_attention_scores(attention, 2, &scores));
+    return gantry__onnx_set(call, 3, scores);
 }
 
 gantry_status_t gantry__onnx_lower_multi_head_attention(gantry__onnx_call_t *call) {
@@ -156,7 +160,6 @@ gantry_status_t gantry__onnx_lower_multi_head_attention(gantry__onnx_call_t *cal
                                             i == 8 ? "past_sequence_length: a cache that "
                                                      "the op changes in its place"
                                                    : "cache_indirection");
-    if (gantry__onnx_wants(call, 3)) return gantry__onnx_unsupported(call, "the output qk");
     GANTRY__TRY(unpack_inputs(call, parts));
     GANTRY__TRY(add_biases(call, gantry__onnx_input(call, 3), parts));
     for (size_t i = 0; i < 3; ++i)
@@ -379,17 +382,12 @@ static gantry_status_t read_rotary_places(gantry__onnx_call_t *call, int64_t bat
     return gantry_scope_status(call->scope);
 }
 
-gantry_status_t gantry__onnx_lower_contrib_rotary(gantry__onnx_call_t *call) {
-    const gantry_tensor_t *x = gantry__onnx_input(call, 0), *places = NULL;
-    const gantry_tensor_t *cosines = gantry__onnx_input(call, 2);
-    if (gantry__onnx_attr_int(call, "is_packed_batching", 0))
-        return gantry__onnx_unsupported(call, "is_packed_batching");
-    GANTRY__TRY(gantry__onnx_need_shape(call, x));
-    const gantry_shape_t *shape = gantry_tensor_shape(x);
-    if (shape->rank != 3 && shape->rank != 4)
-        return gantry__onnx_invalid(call, "an input of rank %d; accepted are 3 and 4", shape->rank);
-    if (gantry_tensor_elements(x) == 0) return gantry__onnx_give(call, x);
-    const int64_t turned = 2 * gantry_tensor_shape(cosines)->dims[1];
+/* Turns x by cosines and sines at places, or, without places, of [batch, length, half]. */
+static gantry_status_t give_turned(gantry__onnx_call_t *call, const gantry_tensor_t *cosines,
+                                   const gantry_tensor_t *sines, const gantry_tensor_t *places) {
+    const gantry_tensor_t *x = gantry__onnx_input(call, 0);
+    const gantry_shape_t *shape = gantry_tensor_shape(x), *own = gantry_tensor_shape(cosines);
+    const int64_t turned = 2 * own->dims[own->rank - 1];
     gantry_rotary_options_t options = {
         .struct_size = sizeof options,
         .interleaved = gantry__onnx_attr_int(call, "interleaved", 0) != 0,
@@ -397,9 +395,74 @@ gantry_status_t gantry__onnx_lower_contrib_rotary(gantry__onnx_call_t *call) {
         .dim = gantry__onnx_attr_int(call, "rotary_embedding_dim", 0)};
     if (shape->rank == 3 && options.num_heads == 0 && turned > 0)
         options.num_heads = shape->dims[2] / turned;
+    return gantry__onnx_give(
+        call, gantry_rotary_embedding(call->scope, x, cosines, sines, places, &options));
+}
+
+/* Refuses an input that is none of heads. */
+static gantry_status_t check_rotary(gantry__onnx_call_t *call) {
+    const gantry_tensor_t *x = gantry__onnx_input(call, 0);
+    if (gantry__onnx_attr_int(call, "is_packed_batching", 0))
+        return gantry__onnx_unsupported(call, "is_packed_batching");
+    GANTRY__TRY(gantry__onnx_need_shape(call, x));
+    const int32_t rank = gantry_tensor_shape(x)->rank;
+    if (rank == 3 || rank == 4) return GANTRY_OK;
+    return gantry__onnx_invalid(call, "an input of rank %d; accepted are 3 and 4", rank);
+}
+
+gantry_status_t gantry__onnx_lower_contrib_rotary(gantry__onnx_call_t *call) {
+    const gantry_tensor_t *x = gantry__onnx_input(call, 0), *places = NULL;
+    GANTRY__TRY(check_rotary(call));
+    if (gantry_tensor_elements(x) == 0) return gantry__onnx_give(call, x);
+    const gantry_shape_t *shape = gantry_tensor_shape(x);
     GANTRY__TRY(
         read_rotary_places(call, shape->dims[0], shape->dims[shape->rank == 3 ? 1 : 2], &places));
-    return gantry__onnx_give(
-        call, gantry_rotary_embedding(call->scope, x, cosines, gantry__onnx_input(call, 3), places,
-                                      &options));
+    return give_turned(call, gantry__onnx_input(call, 2), gantry__onnx_input(call, 3), places);
+}
+
+/* Of three places of a token each column of a cache belongs to one: *sections[i] has those of place
+ * 1 + i as a bool [columns]. */
+static gantry_status_t read_sections(gantry__onnx_call_t *call, int64_t columns,
+                                     const gantry_tensor_t *sections[2]) {
+    size_t count;
+    const int64_t *sizes = gantry__onnx_attr_ints(call, "mrope_section", &count);
+    const int64_t layout = gantry__onnx_attr_int(call, "mrope_layout", 0);
+    int64_t *marks = gantry__onnx_scratch(call, (size_t)columns + 1, sizeof *marks);
+    if (!marks) return GANTRY_RESOURCE_EXHAUSTED;
+    bool fits = count == 3 && (layout == 0 || layout == 1);
+    for (size_t i = 0; i < 3 && fits; ++i) fits = sizes[i] >= 0 && sizes[i] <= columns;
+    if (!fits || sizes[0] + sizes[1] + sizes[2] != columns)
+        return gantry__onnx_invalid(call,
+                                    "mrope_section of %zu sizes for %lld columns, layout %lld",
+                                    count, (long long)columns, (long long)layout);
+    for (int64_t k = 1; k < 3; ++k) {
+        const int64_t first = k == 1 ? sizes[0] : sizes[0] + sizes[1];
+        for (int64_t i = 0; i < columns; ++i)
+            marks[i] = layout ? i % 3 == k && i < 3 * sizes[k] : i >= first && i < first + sizes[k];
+        sections[k - 1] = gantry__onnx_make_ints(call, GANTRY_BOOL, marks, (size_t)columns);
+    }
+    return gantry_scope_status(call->host);
+}
+
+gantry_status_t gantry__onnx_lower_sectioned_rotary(gantry__onnx_call_t *call) {
+    gantry_scope_t *scope = call->scope;
+    const gantry_tensor_t *places = gantry__onnx_input(call, 1), *sections[2], *caches[2];
+    GANTRY__TRY(check_rotary(call));
+    GANTRY__TRY(gantry__onnx_need_shape(call, gantry__onnx_input(call, 2)));
+    if (gantry_tensor_shape(places)->rank != 3 || gantry_tensor_shape(places)->dims[0] != 3 ||
+        gantry_tensor_shape(gantry__onnx_input(call, 2))->rank != 2)
+        return gantry__onnx_invalid(call, "position_ids must have the shape [3, batch, length]");
+    GANTRY__TRY(
+        read_sections(call, gantry_tensor_shape(gantry__onnx_input(call, 2))->dims[1], sections));
+    for (size_t i = 0; i < 2; ++i) {
+        const gantry_tensor_t *all =
+            gantry_gather(scope, gantry__onnx_input(call, 2 + i), places, 0);
+        GANTRY__TRY(gantry_scope_status(scope));
+        caches[i] = gantry__onnx_row_of(scope, all, 0);
+        for (int64_t k = 0; k < 2; ++k)
+            caches[i] = gantry_select(scope, sections[k], gantry__onnx_row_of(scope, all, k + 1),
+                                      caches[i]);
+    }
+    GANTRY__TRY(gantry_scope_status(scope));
+    return give_turned(call, caches[0], caches[1], NULL);
 }

@@ -36,7 +36,6 @@ typedef struct group_cache_t {
 static gantry_status_t check_group_query(gantry__onnx_call_t *call) {
     if (gantry__onnx_input(call, 16))
         return gantry__onnx_unsupported(call, "the input query_seqlens");
-    if (gantry__onnx_wants(call, 3)) return gantry__onnx_unsupported(call, "the output output_qk");
     if (gantry__onnx_attr_int(call, "sliding_window_cache", 0))
         return gantry__onnx_unsupported(call, "sliding_window_cache");
     if (!gantry__onnx_input(call, 14) != !gantry__onnx_input(call, 15))
@@ -288,12 +287,36 @@ static gantry_status_t write_part(const group_t *group, size_t i, const gantry_t
     return GANTRY_OK;
 }
 
-/* The weights of a row have a sum below 1: a number for each head, 0 without head_sink, is in the
- * divisor, too. */
-static gantry_status_t share_with_sink(gantry__onnx_attention_t *attention) {
+/* Output 3, the scores, or the weights, of which a row has this share; NULL: all. */
+static gantry_status_t set_group_scores(gantry__onnx_attention_t *attention,
+                                        const gantry_tensor_t *share) {
+    gantry__onnx_call_t *call = attention->call;
+    const int64_t mode = gantry__onnx_attr_int(call, "qk_output", 0);
+    const gantry_tensor_t *scores = NULL;
+    if (!gantry__onnx_wants(call, 3)) return GANTRY_OK;
+    if (mode != 1 && mode != 2)
+        return gantry__onnx_invalid(call, "qk_output is %lld for the output output_qk",
+                                    (long long)mode);
+    GANTRY__TRY(gantry__onnx_attention_scores(attention, mode + 1, &scores));
+    if (mode == 1) {
+        const gantry_tensor_t *zero = gantry__onnx_like(call, scores, 0);
+        const gantry_tensor_t *is_hidden = gantry_is_inf(call->scope, scores);
+        scores = gantry_select(call->scope, is_hidden, zero, scores);
+    } else if (share) {
+        scores = gantry_mul(call->scope, scores,
+                            gantry__onnx_cast(call, share, gantry_tensor_dtype(scores)));
+    }
+    return gantry__onnx_set(call, 3, scores);
+}
+
+/* The weights of a row have a sum below 1, *share: a number for each head, 0 without head_sink, is
+ * in the divisor, too. */
+static gantry_status_t share_with_sink(gantry__onnx_attention_t *attention,
+                                       const gantry_tensor_t **share) {
     gantry__onnx_call_t *call = attention->call;
     gantry_scope_t *scope = call->scope;
     const gantry_tensor_t *sink = gantry__onnx_input(call, 11), *y = attention->output;
+    *share = NULL;
     if (!sink && gantry__onnx_attr_int(call, "smooth_softmax", -1) <= 0) return GANTRY_OK;
     gantry_shape_t shape = *gantry_tensor_shape(y);
     if (sink && gantry_tensor_elements(sink) != shape.dims[1])
@@ -308,7 +331,8 @@ static gantry_status_t share_with_sink(gantry__onnx_attention_t *attention) {
             scope, sums,
             gantry__onnx_cast(call, gantry_reshape(scope, sink, GANTRY_SHAPE(shape.dims[1], 1, 1)),
                               dtype));
-    y = gantry_mul(scope, gantry__onnx_cast(call, y, dtype), gantry_sigmoid(scope, sums));
+    *share = gantry_sigmoid(scope, sums);
+    y = gantry_mul(scope, gantry__onnx_cast(call, y, dtype), *share);
     attention->output = gantry__onnx_cast(call, y, given);
     return gantry_scope_status(scope);
 }
@@ -318,7 +342,7 @@ gantry_status_t gantry__onnx_lower_group_query_attention(gantry__onnx_call_t *ca
                      .heads = gantry__onnx_attr_int(call, "num_heads", 0),
                      .key_heads = gantry__onnx_attr_int(call, "kv_num_heads", 0)};
     gantry__onnx_attention_t attention = {.call = call, .right = -1};
-    const gantry_tensor_t *present[2] = {NULL};
+    const gantry_tensor_t *present[2] = {NULL}, *share = NULL;
     const int64_t window = gantry__onnx_attr_int(call, "local_window_size", -1);
     GANTRY__TRY(check_group_query(call));
     GANTRY__TRY(unpack_group(&group));
@@ -336,8 +360,9 @@ gantry_status_t gantry__onnx_lower_group_query_attention(gantry__onnx_call_t *ca
     attention.scale = (double)gantry__onnx_attr_float(call, "scale", 0);
     attention.softcap = (double)gantry__onnx_attr_float(call, "softcap", 0);
     GANTRY__TRY(gantry__onnx_attend(&attention));
-    GANTRY__TRY(share_with_sink(&attention));
+    GANTRY__TRY(share_with_sink(&attention, &share));
     GANTRY__TRY(gantry__onnx_set(call, 0, gantry__onnx_join_heads(call, attention.output)));
     GANTRY__TRY(gantry__onnx_set(call, 1, present[0]));
-    return gantry__onnx_set(call, 2, present[1]);
+    GANTRY__TRY(gantry__onnx_set(call, 2, present[1]));
+    return set_group_scores(&attention, share);
 }

@@ -593,8 +593,13 @@ def cache_cases():
         names, none = ["y", "k", "v"], [None] * 4
         contrib(f"gqa_sink_{batch}", "GroupQueryAttention", [q, k, v, *kept, *ends, *none, floats(heads, low=-2, high=2)], names, constants=(6,), **more)
         contrib(f"gqa_smooth_{batch}", "GroupQueryAttention", [q, k, v, *kept, *ends], names, constants=(6,), smooth_softmax=1, **more)
+        for kind in (1, 2):
+            contrib(f"gqa_scores_{kind}_{batch}", "GroupQueryAttention", [q, k, v, *kept, *ends], [*names, "qk"], constants=(6,), qk_output=kind, softcap=3.0, **more)
         if batch == 1:
             many = [floats(1, 3, heads * size), floats(1, 3, few * size), floats(1, 3, few * size, seed=1), None, None, np.array([2], np.int32), np.array([3], np.int32)]
+            contrib("gqa_scores_sink", "GroupQueryAttention", [*many, *none, floats(heads)], [*names, "qk"], constants=(6,), qk_output=2, **more)
+            contrib("gqa_scores_window", "GroupQueryAttention", many, [*names, "qk"], constants=(6,), qk_output=1, local_window_size=2, **more)
+            contrib("mha_scores", "MultiHeadAttention", [many[0]] * 3 + [None, None, floats(1, heads, 3, 3)], [*names, "qk"], num_heads=heads)
             contrib("gqa_sink_prompt", "GroupQueryAttention", [*many, *none, floats(heads)], names, constants=(6,), **more)
         for bits, dtype, number, rows in ((8, np.int8, TensorProto.INT8, size), (4, np.uint8, TensorProto.UINT8, size // 2)):
             for kind, shape in (("PER_TENSOR", (1,)), ("PER_CHANNEL", (1, few, 1, size))):
@@ -734,6 +739,24 @@ def other_contrib_cases():
     contrib("microsoft_causal_conv_dilated", "CausalConvWithState", [floats(2, 3, 6), taps, None, floats(2, 3, 6, seed=1)], 2, constants=(1,), dilation=2)
 
 
+def turned_cases():
+    heads, size, batch, steps = 2, 12, 2, 3
+    q, cos, sin = floats(batch, steps, heads * size), floats(10, size // 2), floats(10, size // 2, seed=1)
+    places = whole(3, batch, steps, high=10, dtype=np.int64)
+    for layout in (0, 1):
+        for interleaved in (0, 1):
+            contrib(f"sectioned_rotary_{layout}_{interleaved}", "MRotaryEmbedding", [q, places, cos, sin], constants=(2, 3), mrope_section=[3, 2, 1],
+                    mrope_layout=layout, interleaved=interleaved, num_heads=heads)
+    contrib("sectioned_rotary_heads", "MRotaryEmbedding", [floats(batch, heads, steps, size), places, cos, sin], mrope_section=[2, 2, 2])
+    for gate in ("silu", "sigmoid"):
+        contrib(f"gated_rms_norm_{gate}", "GatedRMSNorm", [floats(2, 3, 8), floats(4), floats(2, 3, 8, seed=1)], activation=gate)
+    x = floats(2, 3, 7, 6, low=-4, high=4)
+    regions = np.array([[0, 0, 0, 5, 6], [1, 1.4, 2.6, 3, 5], [0, 4, 4, 9, 9], [1, 3, 3, 2, 2], [0, 20, 20, 30, 30]], np.float32)
+    case("max_roi_pool", "MaxRoiPool", 13, [x, regions], constants=(1,), pooled_shape=[3, 2])
+    case("max_roi_pool_fed", "MaxRoiPool", 13, [x, regions], pooled_shape=[2, 2])
+    case("max_roi_pool_scaled", "MaxRoiPool", 11, [x, regions * np.array([1, 2, 2, 2, 2], np.float32)], constants=(1,), pooled_shape=[4, 4], spatial_scale=0.5)
+
+
 # ---- what must be refused ----
 def refusal(name, op, version, inputs, outputs=1, constants=(), domain="", **attrs):
     case(f"refused_{name}", op, version, inputs, outputs, constants, domain, want=[np.zeros(1, np.float32)] * outputs, **attrs)
@@ -765,6 +788,9 @@ def refused_cases():
     heads = {"domain": MICROSOFT, "num_heads": 2, "kv_num_heads": 2, "constants": (6,)}
     ends = [np.array([5, 5], np.int32), np.array([6], np.int32)]
     refusal("sink_heads", "GroupQueryAttention", 17, [*group, *ends, *[None] * 4, floats(3)], 3, **heads)
+    refusal("rotary_sections", "MRotaryEmbedding", 17, [floats(1, 2, 8), np.zeros((3, 1, 2), np.int64), floats(4, 4), floats(4, 4)], domain=MICROSOFT, mrope_section=[1, 1, 1])
+    refusal("roi_image", "MaxRoiPool", 13, [floats(1, 1, 4, 4), np.array([[1, 0, 0, 2, 2]], np.float32)], constants=(1,), pooled_shape=[2, 2])
+    refusal("scores", "GroupQueryAttention", 17, [*group, *ends], 4, **heads)
     refusal("cache_scale", "GroupQueryAttention", 17, [*group, *ends], 3, k_quant_type="PER_TENSOR", **heads)
     refusal("cache_kind", "GroupQueryAttention", 17, [*group, *ends], 3, k_quant_type="PER_ROW", **heads)
     refusal("norm_weight", "GroupQueryAttention", 17, [*group, *ends, *[None] * 7, floats(8)], 3, **heads)
@@ -800,7 +826,7 @@ def main():
     if not given.folder and not given.pack:
         parser.error("a folder or --pack is needed")
     for make in (if_cases, loop_cases, scan_cases, recurrent_cases, quantize_cases, product_cases, joined_cases, signal_cases, fused_cases, norm_cases, bit_cases,
-                 quantized_contrib_cases, attention_cases, cache_cases, packed_cases, expert_cases, nhwc_cases, other_contrib_cases, refused_cases):
+                 quantized_contrib_cases, attention_cases, cache_cases, packed_cases, expert_cases, nhwc_cases, other_contrib_cases, turned_cases, refused_cases):
         make()
     if given.folder:
         base.write_folder(given.folder)
