@@ -119,10 +119,18 @@ GANTRY_FN GANTRY_LONG gantry__offset(const int most, const GANTRY_LONG rank,
     gantry__note_fault(GANTRY_OUT(uint, name), (uint)(code_), (uint)(input_), \
                        (GANTRY_LONG)(position_))
 
+/* Atomic operations on integers of 32 bits in global or local memory, which have no order:
+ * *at = the larger, the smaller of *at and value; *at += value; *at -= value. */
 #if defined(__CUDACC__)
 #define GANTRY_RAISE(at, value) atomicMax(at, value)
+#define GANTRY_LOWER(at, value) atomicMin(at, value)
+#define GANTRY_ADD(at, value) atomicAdd(at, value)
+#define GANTRY_TAKE_OFF(at, value) atomicSub(at, value)
 #else
 #define GANTRY_RAISE(at, value) atomic_max(at, value)
+#define GANTRY_LOWER(at, value) atomic_min(at, value)
+#define GANTRY_ADD(at, value) atomic_add(at, value)
+#define GANTRY_TAKE_OFF(at, value) atomic_sub(at, value)
 #endif
 
 #if defined(__OPENCL_VERSION__) || defined(__CUDACC__)

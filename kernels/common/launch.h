@@ -136,6 +136,15 @@ static inline uint32_t gantry__k_local_within(gantry_op_call_t *call,
     return local;
 }
 
+/* The work-items of a group for a kernel that takes any power of two of them and shares local
+ * memory: the most that kernels use, or fewer. */
+static inline uint32_t gantry__k_wide_local(gantry_op_call_t *call,
+                                            gantry_backend_kernel_t *kernel) {
+    const bool is_wide = call->device_info->max_work_group_size >= GANTRY_K_LOCAL_MOST;
+
+    return gantry__k_local_within(call, kernel, is_wide ? GANTRY_K_LOCAL_MOST : GANTRY_K_LOCAL);
+}
+
 /* Launches groups of exactly `local` work-items, a number that the kernel's text relies on. */
 static inline int32_t gantry__k_launch_groups(gantry_op_call_t *call,
                                               gantry_backend_kernel_t *kernel, uint64_t groups,

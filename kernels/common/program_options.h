@@ -7,8 +7,6 @@
 #ifndef GANTRY_KERNELS_PROGRAM_OPTIONS_H
 #define GANTRY_KERNELS_PROGRAM_OPTIONS_H
 
-#include <string.h>
-
 #include "kernels/common/launch.h"
 
 typedef struct {
@@ -18,77 +16,18 @@ typedef struct {
 
 /* Adds -DGANTRY_name=value. A definition for which there is no room is omitted; a program whose
  * text needs it then does not build. */
-static inline void gantry__k_define_text(gantry__k_options_t *options, const char *name,
-                                         const char *value, size_t value_length) {
-    static const char define[] = "-DGANTRY_";
-    const size_t name_length = strlen(name);
-    char *at = options->text + options->length;
-
-    if (options->length + sizeof define + 2 + name_length + value_length > sizeof options->text) {
-        return;
-    }
-    if (options->length > 0) *at++ = ' ';
-    memcpy(at, define, sizeof define - 1);
-    at += sizeof define - 1;
-    memcpy(at, name, name_length);
-    at += name_length;
-    *at++ = '=';
-    memcpy(at, value, value_length);
-    at += value_length;
-    *at = '\0';
-    options->length = (uint32_t)(at - options->text);
-}
-
-static inline void gantry__k_define(gantry__k_options_t *options, const char *name,
-                                    uint32_t value) {
-    char digits[10];
-    uint32_t first = sizeof digits;
-
-    do {
-        digits[--first] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value != 0);
-    gantry__k_define_text(options, name, digits + first, sizeof digits - first);
-}
-
+void gantry__k_define_text(gantry__k_options_t *options, const char *name, const char *value,
+                           size_t value_length);
+void gantry__k_define(gantry__k_options_t *options, const char *name, uint32_t value);
 /* Defines an element type by its short name (types.cl); letter must be "T", "S" or "I". */
-static inline void gantry__k_define_type(gantry__k_options_t *options, const char *letter,
-                                         int32_t dtype) {
-    const char *name = gantry__k_short_name(dtype);
-
-    gantry__k_define_text(options, letter, name, strlen(name));
-}
-
+void gantry__k_define_type(gantry__k_options_t *options, const char *letter, int32_t dtype);
 /* The options that all programs have: whether work-items are loops or lanes. */
-static inline gantry__k_options_t gantry__k_options(const gantry_op_call_t *call) {
-    static const char serial[] = "-DGANTRY_SERIAL=1", lanes[] = "-DGANTRY_SERIAL=0";
-    const bool is_serial = gantry__k_is_serial(call);
-    gantry__k_options_t options;
-
-    memcpy(options.text, is_serial ? serial : lanes, sizeof serial);
-    options.length = sizeof serial - 1;
-    if (!is_serial && call->device_info->type == GANTRY_DEVICE_TYPE_CPU) {
-        gantry__k_define(&options, "COPY_PARAMETERS", 1);
-    }
-    return options;
-}
-
+gantry__k_options_t gantry__k_options(const gantry_op_call_t *call);
 /* The same with an element type. */
-static inline gantry__k_options_t gantry__k_options_of_type(const gantry_op_call_t *call,
-                                                            int32_t type) {
-    gantry__k_options_t options = gantry__k_options(call);
-
-    gantry__k_define_type(&options, "T", type);
-    return options;
-}
-
+gantry__k_options_t gantry__k_options_of_type(const gantry_op_call_t *call, int32_t type);
 /* The options of a program that depends on the element size `bytes`. index_dtype 0: the program has
  * no index type. */
-static inline gantry__k_options_t gantry__k_size_options(const gantry_op_call_t *call,
-                                                         uint32_t bytes, int32_t index_dtype) {
-    gantry__k_options_t options = gantry__k_options_of_type(call, gantry__k_twin_of(bytes));
-    if (index_dtype != 0) gantry__k_define_type(&options, "I", index_dtype);
-    return options;
-}
+gantry__k_options_t gantry__k_size_options(const gantry_op_call_t *call, uint32_t bytes,
+                                           int32_t index_dtype);
 
 #endif

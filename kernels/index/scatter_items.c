@@ -6,11 +6,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "kernels/common/program_options.h"
 #include "kernels/sort/sort_items.h"
 
 #define MOST_SLICES INT64_C(0xffffffff) /* numbers that a key has, but for one, "no slice" */
 
-GANTRY_K_ITEM_TEXTS(scatter, GANTRY_SCATTER_ITEMS, gantry__text_indices, gantry__text_scatter);
+GANTRY_K_ITEM_TEXTS(scatter, GANTRY_SCATTER_ITEMS, gantry__text_indices, gantry__text_scatter,
+                    gantry__text_bins);
 
 static int32_t scatter_run(gantry_op_call_t *call, gantry__k_item_launch_t *launch) {
     return gantry__k_run_items_of(call, &scatter_items, &gantry__cpu_scatter_items, launch);
@@ -244,8 +246,8 @@ int32_t gantry__scatter_by_elements(gantry_op_call_t *call, const gantry_arg_t *
     return updates->stay ? GANTRY_OK : sort_updates(call, updates);
 }
 
-static gantry_fault_words_t bad_words(const gantry_op_call_t *call, int64_t input, int64_t limit,
-                                      const gantry__k_bad_ids_t *bad) {
+gantry_fault_words_t gantry__scatter_words(const gantry_op_call_t *call, int64_t input,
+                                           int64_t limit, const gantry__k_bad_ids_t *bad) {
     gantry_fault_words_t words =
         gantry__k_words_of_value(bad->words, bad->value_words, call, (int32_t)input, limit);
 
@@ -260,7 +262,7 @@ int32_t gantry__scatter_by_segments(gantry_op_call_t *call, gantry__segments_t *
     gantry__k_item_launch_t launch = {
         .item = ITEM_segment_keys,
         .explain = bad->explain,
-        .words = bad_words(call, parameters->input, parameters->limit, bad),
+        .words = gantry__scatter_words(call, parameters->input, parameters->limit, bad),
         .parameters = parameters,
         .parameter_bytes = sizeof *parameters,
         .spans = {ids->span}};
@@ -296,7 +298,7 @@ int32_t gantry__scatter_count(gantry_op_call_t *call, uint32_t input, int64_t bi
                                       .grain = 1,
                                       .can_fail = true,
                                       .explain = bad->explain,
-                                      .words = bad_words(call, input, bins, bad),
+                                      .words = gantry__scatter_words(call, input, bins, bad),
                                       .parameters = &parameters,
                                       .parameter_bytes = sizeof parameters,
                                       .spans = {numbers->span},
@@ -307,6 +309,80 @@ int32_t gantry__scatter_count(gantry_op_call_t *call, uint32_t input, int64_t bi
     *out_tables = 2 * parameters.parts;
     launch.spans[1] = *out_counts;
     return status == GANTRY_OK ? scatter_run(call, &launch) : status;
+}
+
+/* The groups of a launch of bins: few, because each adds its own table to the result. */
+static uint64_t bins_groups(const gantry_op_call_t *call, int64_t count, int64_t bins) {
+    enum { GROUPS_PER_UNIT = 4, NUMBERS_OF_BIN = 4 };
+    const int64_t units = call->device_info->compute_units,
+                  most = (units > 0 ? units : 1) * GROUPS_PER_UNIT,
+                  least = NUMBERS_OF_BIN * GANTRY_K_LOCAL_MOST,
+                  share = bins <= GANTRY_BINS_TABLE && NUMBERS_OF_BIN * bins > least
+                              ? NUMBERS_OF_BIN * bins
+                              : least,
+                  even = (count + share - 1) / share;
+
+    return (uint64_t)(even < most ? even : most);
+}
+
+int32_t gantry__scatter_count_here(gantry_op_call_t *call, int64_t bins, int64_t per_row,
+                                   const gantry__k_bad_ids_t *bad, bool is_binary) {
+    const gantry_arg_t *numbers = call->inputs[0], *out = call->outputs[0];
+    const uint32_t words = gantry__k_size(out->dtype) / 4;
+    const bool is_float = GANTRY__TYPE_IS(out->dtype, FLOATS);
+    const uint64_t one = gantry__type_one(out->dtype);
+    const gantry__bins_t parameters = {
+        .count = numbers->element_count,
+        .per_row = per_row,
+        .bins = bins,
+        .all_bins = out->element_count,
+        .is_wide = numbers->dtype == GANTRY_INT64,
+        .words = words,
+        .word = is_binary && is_float ? words - 1 : 0, /* where the bits of 1.0 are */
+        .mark = !is_binary ? 0 : (int64_t)(is_float ? one >> 32 * (words - 1) : one)};
+    const gantry_fault_words_t words_of_bad = gantry__scatter_words(call, 0, bins, bad);
+    gantry__k_options_t options = gantry__k_options_of_type(call, GANTRY_BOOL);
+    gantry_backend_kernel_t *kernel;
+    gantry_span_t fault;
+
+    if (call->device_info->local_memory_bytes < GANTRY_BINS_TABLE * sizeof(uint32_t)) {
+        gantry__k_define(&options, "BINS_TABLE", 1);
+    }
+    if (parameters.count > UINT32_MAX) {
+        return call->services->fail(call, GANTRY_UNIMPLEMENTED,
+                                    "4294967296 numbers or more are not counted");
+    }
+    GANTRY__TRY(call->services->kernel(call, &scatter_source, options.text, "bins", &kernel));
+    GANTRY__TRY(gantry__k_fault(call, &words_of_bad, &fault));
+    const gantry_launch_arg_t args[] = {gantry__k_span(numbers), gantry__k_span(out),
+                                        gantry__k_scalar(&parameters, sizeof parameters),
+                                        gantry__k_raw_span(fault)};
+
+    return gantry__k_launch_groups(call, kernel,
+                                   bins_groups(call, parameters.count, parameters.all_bins),
+                                   gantry__k_wide_local(call, kernel), args, 4);
+}
+
+/* ---- updates in any order ---- */
+
+int32_t gantry__scatter_unsorted(gantry_op_call_t *call, int32_t operation,
+                                 const gantry__k_updates_t *updates, const gantry_span_t *values) {
+    const gantry_arg_t *out = call->outputs[0];
+    const gantry__k_options_t options = gantry__k_options_of_type(call, GANTRY_BOOL);
+    const gantry__k_work_t work =
+        gantry__k_work(call, updates->count * updates->inner, sizeof(int32_t), false);
+    const gantry__unsorted_t parameters = {
+        .work = {.count = work.count, .run = work.run, .stream = work.stream},
+        .inner = updates->inner,
+        .operation = operation,
+        .is_signed = out->dtype == GANTRY_INT32};
+    const gantry_launch_arg_t args[] = {gantry__k_raw_span(updates->keys),
+                                        gantry__k_raw_span(*values), gantry__k_span(out),
+                                        gantry__k_scalar(&parameters, sizeof parameters)};
+    gantry_backend_kernel_t *kernel;
+
+    GANTRY__TRY(call->services->kernel(call, &scatter_source, options.text, "unsorted", &kernel));
+    return gantry__k_launch_work(call, kernel, &work, args, 4);
 }
 
 /* ---- GatherNd, GatherElements, TensorScatterUpdate ---- */

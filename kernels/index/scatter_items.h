@@ -10,6 +10,7 @@
 #include "kernels/common/item_kernel.h"
 #include "kernels/common/indices.cl"
 #include "kernels/index/scatter.cl"
+#include "kernels/index/bins.cl"
 
 #define GANTRY_SCATTER_ITEMS(ITEM) \
     ITEM(gather_nd)                \
@@ -56,6 +57,10 @@ typedef struct gantry__k_bad_ids_t {
     const char *words, *value_words, *inside_words;
 } gantry__k_bad_ids_t;
 
+/* The words for ids of the op's input that are not in [0, limit). */
+gantry_fault_words_t gantry__scatter_words(const gantry_op_call_t *call, int64_t input,
+                                           int64_t limit, const gantry__k_bad_ids_t *bad);
+
 /* Makes keys of segment ids. The caller must set updates->count, and all parameters but is_wide,
  * count and the data of input. */
 int32_t gantry__scatter_by_segments(gantry_op_call_t *call, gantry__segments_t *parameters,
@@ -67,13 +72,22 @@ void gantry__scatter_boxes(const gantry_op_call_t *call, const gantry__k_updates
                            int64_t *out_rows, int64_t *out_columns,
                            gantry__k_item_launch_t *launch);
 
+/* Combines the updates, which kept their order, with output 0 on devices that are not serial;
+ * `operation` is one of bins.cl. */
+int32_t gantry__scatter_unsorted(gantry_op_call_t *call, int32_t operation,
+                                 const gantry__k_updates_t *updates, const gantry_span_t *values);
+
 /* Counts the numbers of the input in `bins` bins; a negative number is a fault. *out_counts holds
  * *out_tables tables of uint32, which the caller must add up. gantry__scatter_can_count must be
  * true for the call. */
 int32_t gantry__scatter_count(gantry_op_call_t *call, uint32_t input, int64_t bins,
                               const gantry__k_bad_ids_t *bad, gantry_span_t *out_counts,
                               int64_t *out_tables);
-/* Whether gantry__scatter_count is faster than sorting. */
+/* Counts in output 0, which must be zeros, on devices that are not serial: the first 32 bits of an
+ * element are then its count, and the rest stays 0. is_binary: they are 1, in the output's type. */
+int32_t gantry__scatter_count_here(gantry_op_call_t *call, int64_t bins, int64_t per_row,
+                                   const gantry__k_bad_ids_t *bad, bool is_binary);
+/* Whether gantry__scatter_count is for the call: on processors, for fewer bins than numbers. */
 static inline bool gantry__scatter_can_count(const gantry_op_call_t *call, int64_t count,
                                              int64_t bins) {
     return gantry__k_is_serial(call) && bins > 0 && bins <= count && count <= UINT32_MAX;

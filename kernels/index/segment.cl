@@ -7,8 +7,8 @@
  *              A few workers each own a box of the output: a range of slices by a range of columns.
  *              Each walks all updates and applies those of its box
  *
- * Counts have a third way, on processors, for fewer bins than numbers: each worker counts a part of
- * the numbers in bins of its own, and the counts of the parts are added. */
+ * Counts have two more ways: on processors, for fewer bins than numbers, each worker counts a part
+ * of the numbers in bins of its own, and the counts of the parts are added; on GPUs see bins.cl. */
 #ifndef GANTRY_SEGMENT_PARAMETERS
 #define GANTRY_SEGMENT_PARAMETERS
 
@@ -21,12 +21,6 @@ typedef struct gantry__combine_t {
     GANTRY_LONG is_sorted;            /* whether the updates are sorted: no positions */
     GANTRY_LONG takes_first;          /* starts from the first update, not from the output */
 } gantry__combine_t;
-
-typedef struct gantry__count_t {
-    gantry__work_t work;
-    GANTRY_LONG count;
-    GANTRY_LONG is_binary;
-} gantry__count_t;
 
 /* `count` updates of `inner` elements each. Worker i owns the box (i / columns, i % columns) of a
  * grid of rows x columns boxes. */
@@ -318,21 +312,21 @@ GANTRY_COMBINE(scatter_smaller, C, sum > x ? x : sum, sum)
 #undef GANTRY_UPDATE_AT
 #undef GANTRY_DIRECT
 
-/* Writes how many updates a slice has, or 1. */
-GANTRY_ITEM void GANTRY_ITEM_FN(combine_count)(GANTRY_GLOBAL const uint *keys, GANTRY_GLOBAL T *out,
-                                               GANTRY_PARAMETERS(gantry__count_t) p,
-                                               const GANTRY_LONG i) {
-    const uint key = keys[i];
-
-    if (key != GANTRY_NO_SLICE && (i == 0 || keys[i - 1] != key)) {
-        out[key] = (T)GANTRY_NARROW(
-            (C)(p->is_binary ? 1 : GANTRY_ITEM_FN(count_alike)(keys, i, p->count)));
-    }
+/* Makes floats of counts: the first 32 bits of each element are one. */
+#if GANTRY_T_IS_FLOAT
+GANTRY_ITEM void GANTRY_ITEM_FN(count_values)(GANTRY_GLOBAL T *out,
+                                              GANTRY_PARAMETERS(gantry__direct_t) p,
+                                              const GANTRY_LONG i) {
+    out[i] = (T)((GANTRY_GLOBAL const uint *)out)[i * (GANTRY_LONG)(sizeof(T) / 4)];
+    (void)p;
 }
-GANTRY_ITEMS_1_1(combine_count, uint, T, gantry__count_t)
+GANTRY_ITEMS_0_1(count_values, T, gantry__direct_t)
+#else
+GANTRY_NO_ITEM(count_values)
+#endif
 
 #if !defined(GANTRY_SERIAL) || GANTRY_SERIAL
-/* The same into boxes. */
+/* Counts the updates of each slice, or writes 1 where there are some, into boxes. */
 GANTRY_ITEM void GANTRY_ITEM_FN(direct_count)(GANTRY_GLOBAL const uint *keys, GANTRY_GLOBAL T *out,
                                               GANTRY_PARAMETERS(gantry__direct_t) p,
                                               const GANTRY_LONG i) {

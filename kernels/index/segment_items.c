@@ -7,9 +7,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "kernels/common/program_options.h"
 #include "kernels/index/scatter_items.h"
+#include "kernels/index/segment_tiles.cl"
 
 GANTRY_K_ITEM_TEXTS(segment, GANTRY_SEGMENT_ITEMS, gantry__text_indices, gantry__text_segment);
+GANTRY_K_PROGRAM(segment_tile_source, "portable/segment_tile", gantry__text_half, gantry__text_work,
+                 gantry__text_item, gantry__text_indices, gantry__text_segment_tiles);
 
 #define NO_ITEM UINT32_MAX
 
@@ -92,6 +96,28 @@ static bool goes_directly(const gantry_op_call_t *call, const way_t *way) {
 
     if (!gantry__k_is_serial(call) || gantry__k_is_half(dtype)) return false;
     return way->item != ITEM_combine_mean || GANTRY__TYPE_IS(dtype, FLOATS);
+}
+
+/* The operation of bins.cl that does not need an order of the updates, or -1: on GPUs, for integers
+ * of 32 bits. */
+static int32_t unsorted_operation(const gantry_op_call_t *call, const way_t *way) {
+    const int32_t dtype = call->outputs[0]->dtype;
+
+    if (gantry__k_is_serial(call) || (dtype != GANTRY_INT32 && dtype != GANTRY_UINT32)) return -1;
+    switch (way->item) {
+        case ITEM_combine_sum: return GANTRY_UNSORTED_SUM;
+        case ITEM_combine_difference: return GANTRY_UNSORTED_DIFFERENCE;
+        case ITEM_segment_larger:
+        case ITEM_scatter_larger: return GANTRY_UNSORTED_LARGER;
+        case ITEM_segment_smaller:
+        case ITEM_scatter_smaller: return GANTRY_UNSORTED_SMALLER;
+        default: return -1;
+    }
+}
+
+/* Whether the updates may keep their order. */
+static bool stays(const gantry_op_call_t *call, const way_t *way) {
+    return goes_directly(call, way) || unsorted_operation(call, way) >= 0;
 }
 
 /* Counts the updates of each slice into `counts`, which must be zero before. */
@@ -217,6 +243,8 @@ static int32_t combine(gantry_op_call_t *call, const way_t *way, const gantry__k
                        const gantry_span_t *values, bool is_sorted) {
     const gantry_arg_t *out = call->outputs[0];
     if (goes_directly(call, way)) return combine_directly(call, way, updates, values, is_sorted);
+    if (updates->stay)
+        return gantry__scatter_unsorted(call, unsorted_operation(call, way), updates, values);
 
     gantry__combine_t parameters = {.count = updates->count,
                                     .inner = updates->inner,
@@ -244,8 +272,7 @@ static int32_t combine(gantry_op_call_t *call, const way_t *way, const gantry__k
 static int32_t scatter_by(gantry_op_call_t *call, const way_t *way, bool replaces, bool is_new,
                           bool by_elements) {
     const gantry_arg_t *values = call->inputs[is_new ? 1 : 2], *out = call->outputs[0];
-    gantry__k_updates_t updates = {.stay = replaces ? gantry__k_is_serial(call)
-                                                    : goes_directly(call, way)};
+    gantry__k_updates_t updates = {.stay = replaces ? gantry__k_is_serial(call) : stays(call, way)};
     GANTRY__TRY(is_new ? segment_fill(call, way)
                        : call->services->copy(call, &out->span, &call->inputs[0]->span));
     if (values->element_count == 0) return GANTRY_OK;
@@ -293,7 +320,7 @@ static int32_t compute_unsorted(gantry_op_call_t *call) {
                                      .per_row = ids->element_count,
                                      .drops_negative = 1,
                                      .input = 1};
-    gantry__k_updates_t updates = {.stay = goes_directly(call, way), .count = ids->element_count};
+    gantry__k_updates_t updates = {.stay = stays(call, way), .count = ids->element_count};
     GANTRY__TRY(segment_fill(call, way));
     if (data->element_count == 0) return GANTRY_OK;
     updates.inner = data->element_count / ids->element_count;
@@ -351,23 +378,90 @@ static int32_t segment_make_output(gantry_op_call_t *call, int64_t *out_segments
     return call->services->allocate_output(call, 0, data->rank, dims);
 }
 
+static const gantry__k_bad_ids_t bad_sorted_ids = {
+    explain_sorted, "segment ids must be >= 0, or segment ids are not increasing: segment_ids@",
+    "segment ids must be >= 0: segment_ids@ = $",
+    "segment ids are not increasing: segment_ids@ = $"};
+
+/* The operation of segment_tiles.cl, or -1: on GPUs, for segments that have so many rows that a
+ * group's work is worth it, and not more than end soon enough if they are all in one. */
+static int32_t tile_operation(const gantry_op_call_t *call, const way_t *way, int64_t segments) {
+    enum { LEAST_ROWS = 32, MOST_ROWS = 1 << 24 };
+    const int64_t rows = call->inputs[1]->element_count;
+    const gantry_device_info_t *info = call->device_info;
+
+    if (gantry__k_is_serial(call) || call->outputs[0]->dtype == GANTRY_BOOL) return -1;
+    if (rows > MOST_ROWS || rows / LEAST_ROWS < segments ||
+        info->max_work_group_size < GANTRY_SEGMENT_ITEMS_OF_TILE ||
+        info->local_memory_bytes < GANTRY_SEGMENT_TILE_BYTES + 2 * sizeof(uint32_t))
+        return -1;
+    switch (way->item) {
+        case ITEM_combine_sum: return GANTRY_SEGMENT_TILE_SUM;
+        case ITEM_combine_product: return GANTRY_SEGMENT_TILE_PRODUCT;
+        case ITEM_segment_larger: return GANTRY_SEGMENT_TILE_LARGER;
+        case ITEM_segment_smaller: return GANTRY_SEGMENT_TILE_SMALLER;
+        default: return -1;
+    }
+}
+
+/* The kernel for the operation. It is NULL if there is none, or if the driver allows no such
+ * group. */
+static int32_t find_tile(gantry_op_call_t *call, int32_t operation,
+                         gantry_backend_kernel_t **out_kernel) {
+    gantry__k_options_t options = gantry__k_options_of_type(call, call->outputs[0]->dtype);
+
+    *out_kernel = NULL;
+    if (operation < 0) return GANTRY_OK;
+    gantry__k_define(&options, "OPERATION", (uint32_t)operation);
+    GANTRY__TRY(call->services->kernel(call, &segment_tile_source, options.text, "segment_tile",
+                                       out_kernel));
+    if (gantry__k_group_limit(call, *out_kernel) < GANTRY_SEGMENT_ITEMS_OF_TILE) *out_kernel = NULL;
+    return GANTRY_OK;
+}
+
+/* Does all of the op in one launch. */
+static int32_t combine_by_tiles(gantry_op_call_t *call, gantry_backend_kernel_t *kernel,
+                                const way_t *way, int64_t segments) {
+    enum { MOST_COLUMNS = 64 };
+    const gantry_arg_t *data = call->inputs[0], *ids = call->inputs[1], *out = call->outputs[0];
+    gantry__segment_tile_t parameters = {
+        .count = ids->element_count,
+        .inner = data->element_count / ids->element_count,
+        .segments = segments,
+        .columns = 1,
+        .is_wide = ids->dtype == GANTRY_INT64,
+        .empty = way->start == FROM_ONE ? gantry__type_one(out->dtype) : 0};
+    const gantry_fault_words_t words = gantry__scatter_words(call, 1, segments, &bad_sorted_ids);
+    gantry_span_t fault;
+
+    while (parameters.columns < parameters.inner && parameters.columns < MOST_COLUMNS) {
+        parameters.columns *= 2;
+    }
+    parameters.column_groups = (parameters.inner + parameters.columns - 1) / parameters.columns;
+    GANTRY__TRY(gantry__k_fault(call, &words, &fault));
+    const gantry_launch_arg_t args[] = {
+        gantry__k_span(data), gantry__k_span(ids), gantry__k_span(out),
+        gantry__k_scalar(&parameters, sizeof parameters), gantry__k_raw_span(fault)};
+
+    return gantry__k_launch_groups(call, kernel, (uint64_t)(segments * parameters.column_groups),
+                                   GANTRY_SEGMENT_ITEMS_OF_TILE, args, 5);
+}
+
 static int32_t compute_sorted(gantry_op_call_t *call) {
     const gantry_arg_t *data = call->inputs[0], *ids = call->inputs[1];
     const way_t *way = way_of(call);
     gantry__segments_t parameters = {.per_row = ids->element_count, .is_sorted = 1, .input = 1};
     gantry__k_updates_t updates = {.count = ids->element_count};
+    gantry_backend_kernel_t *tile = NULL;
     GANTRY__TRY(segment_make_output(call, &parameters.limit));
+    if (data->element_count > 0) {
+        GANTRY__TRY(find_tile(call, tile_operation(call, way, parameters.limit), &tile));
+    }
+    if (tile) return combine_by_tiles(call, tile, way, parameters.limit);
     GANTRY__TRY(segment_fill(call, way));
     if (data->element_count == 0) return GANTRY_OK;
     updates.inner = data->element_count / ids->element_count;
-    GANTRY__TRY(gantry__scatter_by_segments(
-        call, &parameters,
-        &(gantry__k_bad_ids_t){
-            explain_sorted,
-            "segment ids must be >= 0, or segment ids are not increasing: segment_ids@",
-            "segment ids must be >= 0: segment_ids@ = $",
-            "segment ids are not increasing: segment_ids@ = $"},
-        &updates));
+    GANTRY__TRY(gantry__scatter_by_segments(call, &parameters, &bad_sorted_ids, &updates));
     return combine(call, way, &updates, &data->span, 1);
 }
 
@@ -408,27 +502,43 @@ static int32_t count_parts(gantry_op_call_t *call, int64_t bins, bool is_binary)
 
 /* Whether counts may be made in the output's type; float32 counts exactly up to 2^24. */
 static bool counts_directly(const gantry_op_call_t *call, int64_t count) {
-    return gantry__k_is_serial(call) &&
-           (call->outputs[0]->dtype != GANTRY_FLOAT32 || count < 1 << 24);
+    return call->outputs[0]->dtype != GANTRY_FLOAT32 || count < 1 << 24;
 }
 
-static int32_t count_bins(gantry_op_call_t *call, const gantry__k_updates_t *updates,
-                          bool is_binary) {
-    if (updates->stay) {
-        return count_directly(call, updates, call->outputs[0]->span, call->outputs[0]->dtype,
-                              is_binary);
-    }
-
-    gantry__count_t parameters = {.count = updates->count, .is_binary = is_binary};
-    gantry__k_item_launch_t launch = {.item = ITEM_combine_count,
-                                      .t = call->outputs[0]->dtype,
-                                      .count = updates->count,
+/* Makes floats of the counts in the output. */
+static int32_t make_values(gantry_op_call_t *call) {
+    const gantry_arg_t *out = call->outputs[0];
+    gantry__direct_t parameters = {.count = 0};
+    gantry__k_item_launch_t launch = {.item = ITEM_count_values,
+                                      .t = out->dtype,
+                                      .count = out->element_count,
                                       .parameters = &parameters,
                                       .parameter_bytes = sizeof parameters,
-                                      .spans = {updates->keys, call->outputs[0]->span},
-                                      .span_count = 2};
+                                      .spans = {out->span},
+                                      .span_count = 1};
 
-    return gantry__k_run_items(call, &launch);
+    return out->element_count > 0 ? gantry__k_run_items(call, &launch) : GANTRY_OK;
+}
+
+/* Counts on a processor, one number after the other. */
+static int32_t count_in_turn(gantry_op_call_t *call, gantry__segments_t *parameters,
+                             bool is_binary) {
+    const gantry_arg_t *in = call->inputs[0], *out = call->outputs[0];
+    const bool is_direct = is_binary || counts_directly(call, in->element_count);
+    gantry__k_updates_t updates = {.stay = true, .count = in->element_count, .inner = 1};
+
+    GANTRY__TRY(gantry__scatter_by_segments(call, parameters, &bad_bins, &updates));
+    GANTRY__TRY(count_directly(call, &updates, out->span, is_direct ? out->dtype : GANTRY_INT32,
+                               is_binary));
+    return is_direct ? GANTRY_OK : make_values(call);
+}
+
+static int32_t count_bins(gantry_op_call_t *call, gantry__segments_t *parameters, bool is_binary) {
+    if (gantry__k_is_serial(call)) return count_in_turn(call, parameters, is_binary);
+    GANTRY__TRY(gantry__scatter_count_here(call, parameters->limit, parameters->per_row, &bad_bins,
+                                           is_binary));
+    return is_binary || !GANTRY__TYPE_IS(call->outputs[0]->dtype, FLOATS) ? GANTRY_OK
+                                                                          : make_values(call);
 }
 
 static int32_t compute_bins(gantry_op_call_t *call) {
@@ -442,9 +552,7 @@ static int32_t compute_bins(gantry_op_call_t *call) {
                                      .input = 0};
     const bool counts = is_binary || weights->element_count == 0;
     gantry__k_updates_t updates = {
-        .stay = counts ? counts_directly(call, in->element_count) : goes_directly(call, way),
-        .count = in->element_count,
-        .inner = 1};
+        .stay = stays(call, way), .count = in->element_count, .inner = 1};
 
     if (counts && !has_rows &&
         gantry__scatter_can_count(call, in->element_count, parameters.limit)) {
@@ -452,9 +560,9 @@ static int32_t compute_bins(gantry_op_call_t *call) {
     }
     GANTRY__TRY(segment_fill(call, way));
     if (in->element_count == 0) return GANTRY_OK;
+    if (counts) return count_bins(call, &parameters, is_binary);
     GANTRY__TRY(gantry__scatter_by_segments(call, &parameters, &bad_bins, &updates));
-    return counts ? count_bins(call, &updates, is_binary)
-                  : combine(call, way, &updates, &weights->span, 0);
+    return combine(call, way, &updates, &weights->span, 0);
 }
 
 /* ---- the table ---- */

@@ -17,7 +17,7 @@
     ITEM(segment_smaller)          \
     ITEM(scatter_larger)           \
     ITEM(scatter_smaller)          \
-    ITEM(combine_count)            \
+    ITEM(count_values)             \
     ITEM(direct_sum)               \
     ITEM(direct_difference)        \
     ITEM(direct_product)           \

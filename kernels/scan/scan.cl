@@ -31,6 +31,7 @@
 #define GANTRY_SCAN_PARAMETERS
 #define GANTRY_SCAN_CHUNK 128
 #define GANTRY_SCAN_LINES 8
+#define GANTRY_SCAN_UPPER 512 /* chunks of totals that scan_upper has room for */
 enum { GANTRY_SCAN_SUM, GANTRY_SCAN_PRODUCT, GANTRY_SCAN_LOG_SUM };
 /* Items must be numbered as chunks: [outer][chunks][columns]. */
 typedef struct gantry__scan_t {

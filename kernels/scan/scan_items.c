@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cumsum, Cumprod and CumulativeLogsumexp: three launches of kernels/scan/scan.cl's items, or one
- * for short sequences, and on processors for all but the longest. */
+/* Cumsum, Cumprod and CumulativeLogsumexp: three launches of kernels/scan/scan.cl's items and of
+ * scan_tiles.cl, or one for short sequences, and on processors for all but the longest. */
 #include "kernels/common/item_kernel.h"
 #include "kernels/common/program_options.h"
 #include "host/try.h"
@@ -157,6 +157,29 @@ static int64_t streams(const gantry_op_call_t *call, int32_t dtype, int64_t coun
     return is_aligned ? gantry__k_work(call, count, bytes, 0).stream : 0;
 }
 
+/* Whether one launch of scan_upper makes `before` of the totals: on GPUs, for more than one chunk
+ * of totals, and for so few sequences that the launches of its steps would not fill the device. */
+static bool has_upper(const gantry_op_call_t *call, const gantry__scan_t *level, int64_t outer) {
+    const gantry_device_info_t *info = call->device_info;
+    const int64_t units = info->compute_units > 0 ? info->compute_units : 1;
+
+    return !gantry__k_is_serial(call) && level->chunks > 1 && level->chunks <= GANTRY_SCAN_UPPER &&
+           info->local_memory_bytes >= GANTRY_SCAN_UPPER * sizeof(double) &&
+           outer * level->columns <= units * GANTRY_K_GROUPS_PER_UNIT;
+}
+
+static int32_t scan_upper(gantry_op_call_t *call, int32_t dtype, const gantry__scan_t *level,
+                          int64_t outer, gantry_span_t totals) {
+    const gantry__k_options_t options = gantry__k_options_of_type(call, dtype);
+    const gantry_launch_arg_t args[] = {gantry__k_raw_span(totals),
+                                        gantry__k_scalar(level, sizeof *level)};
+    gantry_backend_kernel_t *kernel;
+
+    GANTRY__TRY(call->services->kernel(call, &scan_source, options.text, "scan_upper", &kernel));
+    return gantry__k_launch_groups(call, kernel, (uint64_t)(outer * level->columns),
+                                   gantry__k_wide_local(call, kernel), args, 2);
+}
+
 /* Scans x [outer, scan->length, columns] into out, which may be x. It recurses once for each factor
  * of 128. */
 static int32_t run_scan(gantry_op_call_t *call, int32_t dtype, gantry__scan_t scan, int64_t outer,
@@ -173,13 +196,16 @@ static int32_t run_scan(gantry_op_call_t *call, int32_t dtype, gantry__scan_t sc
         gantry__scan_t level = scan;
 
         level.length = scan.chunks;
+        level.chunks = (level.length + GANTRY_SCAN_CHUNK - 1) / GANTRY_SCAN_CHUNK;
         level.exclusive = 1;
         level.reverse = 0;
         GANTRY__TRY(call->services->scratch(
             call, (uint64_t)(count * scan.columns) * gantry__k_size(total_type), &totals));
         GANTRY__TRY(
             scan_run(call, TOTALS, dtype, &scan, count, (gantry_span_t[]){x, totals, totals}));
-        GANTRY__TRY(run_scan(call, total_type, level, outer, totals, totals));
+        GANTRY__TRY(has_upper(call, &level, outer)
+                        ? scan_upper(call, total_type, &level, outer, totals)
+                        : run_scan(call, total_type, level, outer, totals, totals));
     }
     return scan_run(call, ROWS, dtype, &scan, count, (gantry_span_t[]){x, totals, out});
 }

@@ -17,7 +17,9 @@
  * all banks. Rows keep the order of memory, so a scan in reverse reads its row from the end. A
  * group of c columns has 64 / c chunks, and their rows are c times as long.
  *
- * Cost: that of scan.cl; 9.3 KiB of local memory. It must come after scan.cl. */
+ * Cost: that of scan.cl; 9.3 KiB of local memory. It must come after scan.cl.
+ *
+ * scan_upper does all that is between `totals` and `rows`, for any number of columns. */
 #if !GANTRY_SERIAL
 
 #define GANTRY_SCAN_GROUP 64                     /* items */
@@ -254,6 +256,74 @@ GANTRY_KERNEL scan_rows_tile(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(before), GANTRY_S
         }
         GANTRY_BARRIER();
         scan_store(&tile, GANTRY_OUT(T, out) + origin, values, starts, counts, item, k);
+    }
+}
+
+/* With `use`, statements of x, for each total of the chunk from `row` on, in their order. */
+#define GANTRY_SCAN_WALK(row, use)                                                   \
+    {                                                                                \
+        const GANTRY_LONG left = p.length - (GANTRY_LONG)chunk * GANTRY_SCAN_CHUNK;  \
+        const int length = left < GANTRY_SCAN_CHUNK ? (int)left : GANTRY_SCAN_CHUNK; \
+        int e = 0;                                                                   \
+        for (; !GANTRY_SCAN_IS_LOG && e + GANTRY_SCAN_AT_ONCE <= length;             \
+             e += GANTRY_SCAN_AT_ONCE) {                                             \
+            C read[GANTRY_SCAN_AT_ONCE];                                             \
+            GANTRY_UNROLLED for (int k = 0; k < GANTRY_SCAN_AT_ONCE; ++k) {          \
+                read[k] = GANTRY_WIDEN((row)[(e + k) * p.columns]);                  \
+            }                                                                        \
+            GANTRY_UNROLLED for (int k = 0; k < GANTRY_SCAN_AT_ONCE; ++k) {          \
+                use(read[k], e + k, GANTRY_SCAN_PLAIN)                               \
+            }                                                                        \
+        }                                                                            \
+        for (; e < length; ++e) {                                                    \
+            const C x = GANTRY_WIDEN((row)[e * p.columns]);                          \
+            use(x, e, p.operation)                                                   \
+        }                                                                            \
+    }
+#define GANTRY_SCAN_ADD_UP(x, at, operation) sum = GANTRY_ITEM_FN(scan_join)(sum, x, operation);
+#define GANTRY_SCAN_PUT_BEFORE(x, at, operation) \
+    row[(at)*p.columns] = GANTRY_NARROW(sum);    \
+    GANTRY_SCAN_ADD_UP(x, at, operation)
+
+/* Makes `before` of totals in place, with the levels above them, for at most GANTRY_SCAN_UPPER
+ * chunks of totals: a group for each column of each sequence. One launch takes the place of up to
+ * five small ones, which would each wait for memory and for the one before. */
+GANTRY_KERNEL scan_upper(GANTRY_SPAN_OUT(totals), GANTRY_VALUE(gantry__scan_t, p)) {
+    GANTRY_TAKE(gantry__scan_t, p)
+    GANTRY_LOCAL_ARRAY(C, sums, GANTRY_SCAN_UPPER);
+    const GANTRY_LONG outer = gantry__divide_position(GANTRY_GROUP_ID(0), p.columns);
+    const GANTRY_LONG column = GANTRY_GROUP_ID(0) - outer * p.columns;
+    GANTRY_GLOBAL T *first = GANTRY_OUT(T, totals) + outer * p.length * p.columns + column;
+    const C identity = GANTRY_ITEM_FN(scan_identity)(p.operation);
+    const int item = (int)GANTRY_LOCAL_ID(0), items = (int)GANTRY_LOCAL_SIZE(0);
+    const int chunks = (int)p.chunks;
+
+    for (int chunk = item; chunk < chunks; chunk += items) {
+        GANTRY_GLOBAL const T *row = first + (GANTRY_LONG)chunk * GANTRY_SCAN_CHUNK * p.columns;
+        C sum = identity;
+        GANTRY_SCAN_WALK(row, GANTRY_SCAN_ADD_UP)
+        sums[chunk] = sum;
+    }
+    GANTRY_BARRIER();
+    if (item == 0) {
+        C before = identity; /* the total of all chunks of chunks before */
+        for (int begin = 0; begin < chunks; begin += GANTRY_SCAN_CHUNK) {
+            const int end = chunks - begin < GANTRY_SCAN_CHUNK ? chunks : begin + GANTRY_SCAN_CHUNK;
+            C sum = before, total = identity;
+            for (int chunk = begin; chunk < end; ++chunk) {
+                const C x = sums[chunk];
+                sums[chunk] = sum;
+                sum = GANTRY_ITEM_FN(scan_join)(sum, x, p.operation);
+                total = GANTRY_ITEM_FN(scan_join)(total, x, p.operation);
+            }
+            before = GANTRY_ITEM_FN(scan_join)(before, total, p.operation);
+        }
+    }
+    GANTRY_BARRIER();
+    for (int chunk = item; chunk < chunks; chunk += items) {
+        GANTRY_GLOBAL T *row = first + (GANTRY_LONG)chunk * GANTRY_SCAN_CHUNK * p.columns;
+        C sum = sums[chunk];
+        GANTRY_SCAN_WALK(row, GANTRY_SCAN_PUT_BEFORE)
     }
 }
 

@@ -17,7 +17,8 @@
  *
  * Of equal keys those of a come first, so positions decide ties. A row of n takes 1 + log2(n / 8)
  * launches of n / 16 items, or 1 + log2(n / 2048) launches by tiles. If only the first k are
- * wanted, runs stop growing at k, and rows get shorter instead. Source of the search: Green,
+ * wanted, runs stop growing at k, and rows get shorter instead: by tiles 1 + log(n / 2048) launches
+ * to the base 2048 / k. Source of the search: Green,
  * McColl, Bader, "GPU merge path", 2012. */
 #ifndef GANTRY_SORT_PARAMETERS
 #define GANTRY_SORT_PARAMETERS
@@ -32,6 +33,20 @@ typedef struct gantry__sort_runs_t {
     gantry__order_t order;
     GANTRY_LONG length, inner, runs;
 } gantry__sort_runs_t;
+
+/* For sort_tiles.cl. Rows of `length` elements with stride `inner`, or of pairs, in tiles: of one
+ * row each, or, if a row is one tile, of 2048 / room rows, which have `room` places there, a power
+ * of 2. The first `kept` of each tile and row are written: to rows of out_length pairs, or if there
+ * is one tile to the result. */
+typedef struct gantry__sort_tile_t {
+    gantry__order_t order;
+    GANTRY_LONG rows, length, inner;
+    GANTRY_LONG tiles, room;
+    GANTRY_LONG kept, out_length;
+    GANTRY_LONG takes_pairs, gives_pairs;
+    GANTRY_LONG x_length;                /* of the rows of elements */
+    GANTRY_LONG has_values, index_bytes; /* 0: no such result */
+} gantry__sort_tile_t;
 
 /* From rows of `length` in runs of `width` to rows of out_length in runs of out_width, which must
  * be twice the width, or the same. */

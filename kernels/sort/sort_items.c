@@ -20,8 +20,10 @@ typedef struct pairs_t {
     gantry_span_t keys, positions;
 } pairs_t;
 
-static int32_t take_scratch(gantry_op_call_t *call, const gantry__k_sort_t *sort, pairs_t *pairs) {
-    const int64_t elements = sort->rows * sort->length,
+/* Takes two of them for rows of `length`. */
+static int32_t take_scratch(gantry_op_call_t *call, const gantry__k_sort_t *sort, int64_t length,
+                            pairs_t *pairs) {
+    const int64_t elements = sort->rows * length,
                   key_bytes = elements * gantry__k_key_bytes(sort->dtype);
     const int64_t needed = 2 * (key_bytes + elements * 4) + 64; /* with room for alignment */
     gantry_span_t rest;
@@ -33,9 +35,9 @@ static int32_t take_scratch(gantry_op_call_t *call, const gantry__k_sort_t *sort
     return GANTRY_OK;
 }
 
-/* For GPUs: the elements of a tile of sort_tiles.cl, its items, and the length above which rows are
- * sorted by tiles; a shorter row would leave most items idle. */
-enum { TILE = 2048, TILE_ITEMS = TILE / GANTRY_SORT_RUN, TILED_LENGTH = 512 };
+/* For GPUs: the elements of a tile of sort_tiles.cl, its items, and the most that are kept of each
+ * tile, so that each launch halves the rows at least. */
+enum { TILE = 2048, TILE_ITEMS = TILE / GANTRY_SORT_RUN, MOST_KEPT = TILE / 2 };
 
 /* The local memory of a tile: a key and a position for each place, and two bounds. */
 static uint64_t sort_tile_bytes(const gantry__k_sort_t *sort) {
@@ -64,15 +66,13 @@ static int32_t sort_find_tile(gantry_op_call_t *call, int32_t dtype, const char 
     return call->services->kernel(call, &sort_source, options.text, name, out_kernel);
 }
 
-/* Finds no kernels if runs of 8 are better or the device has no room. If only some of each row are
- * wanted, runs that stay short take less work. */
+/* Finds no kernels if the device has no room for a tile. */
 static int32_t sort_find_tiles(gantry_op_call_t *call, const gantry__k_sort_t *sort,
                                sort_tiles_t *out_tiles) {
     const gantry_device_info_t *info = call->device_info;
 
     *out_tiles = (sort_tiles_t){NULL};
-    if (sort->length <= TILED_LENGTH || (sort->kept < sort->length && sort->kept < TILE) ||
-        info->max_work_group_size < TILE_ITEMS ||
+    if (info->max_work_group_size < TILE_ITEMS ||
         info->local_memory_bytes < sort_tile_bytes(sort)) {
         return GANTRY_OK;
     }
@@ -86,15 +86,77 @@ static int32_t sort_find_tiles(gantry_op_call_t *call, const gantry__k_sort_t *s
     return GANTRY_OK;
 }
 
-static int32_t sort_by_tiles(gantry_op_call_t *call, gantry_backend_kernel_t *kernel,
-                             const gantry__k_sort_t *sort, const pairs_t *to) {
-    const gantry__sort_runs_t parameters = sort_runs_of(sort, TILE);
-    const gantry_launch_arg_t args[] = {
-        gantry__k_raw_span(sort->source), gantry__k_raw_span(to->keys),
-        gantry__k_raw_span(to->positions), gantry__k_scalar(&parameters, sizeof parameters)};
+/* The results of a sort; each may be NULL. */
+typedef struct sort_results_t {
+    const gantry_arg_t *values, *indices;
+} sort_results_t;
 
-    return gantry__k_launch_groups(call, kernel, (uint64_t)(sort->rows * parameters.runs),
-                                   TILE_ITEMS, args, 4);
+/* The places of a row in a tile. */
+static int64_t tile_room_of(int64_t length) {
+    int64_t room = GANTRY_SORT_RUN;
+
+    while (room < length && room < TILE) {
+        room *= 2;
+    }
+    return room;
+}
+
+/* One launch over rows of *length elements, or of the pairs in `from`. The pairs that it leaves, or
+ * the result, have the first `kept` of each tile; *length is then theirs. */
+static int32_t sort_by_tiles(gantry_op_call_t *call, gantry_backend_kernel_t *kernel,
+                             const gantry__k_sort_t *sort, int64_t kept, int64_t *length,
+                             const pairs_t *from, const pairs_t *to,
+                             const sort_results_t *results) {
+    const int64_t tiles = (*length + TILE - 1) / TILE, last = *length - (tiles - 1) * TILE,
+                  room = tile_room_of(*length), rows = TILE / room;
+    const gantry_arg_t *values = results ? results->values : NULL,
+                       *indices = results ? results->indices : NULL;
+    const gantry__sort_tile_t parameters = {
+        .order = gantry__sort_order(sort->dtype, sort->descending, sort->is_total),
+        .rows = sort->rows,
+        .length = *length,
+        .inner = sort->inner,
+        .tiles = tiles,
+        .room = room,
+        .kept = kept,
+        .out_length = (tiles - 1) * kept + (last < kept ? last : kept),
+        .takes_pairs = from != NULL,
+        .gives_pairs = results == NULL,
+        .x_length = sort->length,
+        .has_values = values != NULL,
+        .index_bytes = indices ? gantry__k_size(indices->dtype) : 0};
+    const gantry_span_t x = sort->source;
+    const gantry_launch_arg_t args[] = {gantry__k_raw_span(x),
+                                        gantry__k_raw_span(from ? from->keys : x),
+                                        gantry__k_raw_span(from ? from->positions : x),
+                                        gantry__k_raw_span(to ? to->keys : x),
+                                        gantry__k_raw_span(to ? to->positions : x),
+                                        gantry__k_raw_span(values ? values->span : x),
+                                        gantry__k_raw_span(indices ? indices->span : x),
+                                        gantry__k_scalar(&parameters, sizeof parameters)};
+
+    *length = parameters.out_length;
+    return gantry__k_launch_groups(call, kernel, (uint64_t)((sort->rows + rows - 1) / rows * tiles),
+                                   TILE_ITEMS, args, 8);
+}
+
+/* Sorts rows of a tile, or keeps the first few of longer rows until they are one. */
+static int32_t sort_in_tiles(gantry_op_call_t *call, gantry_backend_kernel_t *kernel,
+                             const gantry__k_sort_t *sort, const sort_results_t *results) {
+    const pairs_t *from = NULL;
+    int64_t length = sort->length;
+    pairs_t pairs[2];
+    int at = 0;
+
+    if (length > TILE) {
+        GANTRY__TRY(take_scratch(call, sort, (length + TILE - 1) / TILE * sort->kept, pairs));
+    }
+    for (; length > TILE; at = 1 - at) {
+        GANTRY__TRY(
+            sort_by_tiles(call, kernel, sort, sort->kept, &length, from, &pairs[at], results));
+        from = &pairs[at];
+    }
+    return sort_by_tiles(call, kernel, sort, sort->kept, &length, from, NULL, results);
 }
 
 static int32_t merge_by_tiles(gantry_op_call_t *call, gantry_backend_kernel_t *kernel, int64_t rows,
@@ -163,11 +225,12 @@ int32_t gantry__sort_rows(gantry_op_call_t *call, gantry__k_sort_t *sort) {
         return gantry__radix_is_top(sort) ? gantry__radix_top(call, sort)
                                           : gantry__radix_sort(call, sort);
     }
-    GANTRY__TRY(take_scratch(call, sort, pairs));
+    GANTRY__TRY(take_scratch(call, sort, sort->length, pairs));
     sort_tiles_t tiles;
     GANTRY__TRY(sort_find_tiles(call, sort, &tiles));
     if (tiles.sort) passes.width = TILE;
-    GANTRY__TRY(tiles.sort ? sort_by_tiles(call, tiles.sort, sort, &pairs[0])
+    GANTRY__TRY(tiles.sort ? sort_by_tiles(call, tiles.sort, sort, TILE, &passes.length, NULL,
+                                           &pairs[0], NULL)
                            : sort_runs(call, sort, &pairs[0]));
     while (passes.length > passes.width) {
         GANTRY__TRY(merge_runs(call, sort, tiles.merge, &passes, &pairs[at], &pairs[1 - at]));
@@ -212,6 +275,20 @@ static int32_t sort_take(gantry_op_call_t *call, const gantry__k_sort_t *sort,
     return GANTRY_OK;
 }
 
+/* Sorts into the results. */
+static int32_t sort_into(gantry_op_call_t *call, gantry__k_sort_t *sort,
+                         const sort_results_t *results) {
+    sort_tiles_t tiles = {NULL};
+
+    if (!gantry__k_is_serial(call) && sort->length <= INT32_MAX &&
+        (sort->length <= TILE || sort->kept <= MOST_KEPT)) {
+        GANTRY__TRY(sort_find_tiles(call, sort, &tiles));
+    }
+    if (tiles.sort) return sort_in_tiles(call, tiles.sort, sort, results);
+    GANTRY__TRY(gantry__sort_rows(call, sort));
+    return sort_take(call, sort, results->values, results->indices);
+}
+
 static int64_t sort_items_axis(const gantry_op_call_t *call) {
     return gantry__k_from_end(gantry__k_attr_int(call, "axis", -1), call->inputs[0]->rank);
 }
@@ -243,9 +320,9 @@ static int32_t compute_sort(gantry_op_call_t *call) {
     if (gantry__k_is_serial(call) && !wants_indices && sort.length <= INT32_MAX) {
         return gantry__radix_values(call, &sort, &call->outputs[0]->span);
     }
-    GANTRY__TRY(gantry__sort_rows(call, &sort));
-    return wants_indices ? sort_take(call, &sort, NULL, call->outputs[0])
-                         : sort_take(call, &sort, call->outputs[0], NULL);
+    return sort_into(call, &sort,
+                     wants_indices ? &(sort_results_t){NULL, call->outputs[0]}
+                                   : &(sort_results_t){call->outputs[0], NULL});
 }
 
 static int32_t compute_top(gantry_op_call_t *call) {
@@ -254,8 +331,7 @@ static int32_t compute_top(gantry_op_call_t *call) {
 
     sort.descending = gantry__k_attr_int(call, "largest", 1) != 0;
     sort.kept = call->outputs[0]->dims[axis];
-    GANTRY__TRY(gantry__sort_rows(call, &sort));
-    return sort_take(call, &sort, call->outputs[0], call->outputs[1]);
+    return sort_into(call, &sort, &(sort_results_t){call->outputs[0], call->outputs[1]});
 }
 
 /* ---- LowerBound, UpperBound ---- */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sort of sort.cl by tiles of 2048 elements on GPUs, in local memory: sort_tile makes runs of
- * 2048, and saves eight passes over global memory; sort_merge_tile merges them. Each of the 256
- * items of a group has 8 neighbours of the tile in registers:
+/* The sort of sort.cl by tiles of 2048 elements on GPUs, in local memory: sort_tile sorts rows of
+ * up to 2048 elements, several to a tile, in one launch that writes the result; of longer rows it
+ * makes runs of 2048, which sort_merge_tile merges. If only the first k of long rows are wanted,
+ * sort_tile keeps k of each tile, and sorts what is left again. Each of the 256 items of a group
+ * has 8 neighbours of the tile in registers:
  *
  *     item          0            1            2            3        ...
  *     sorts     [ 8 keys ]   [ 8 keys ]   [ 8 keys ]   [ 8 keys ]   by exchanges of neighbours
@@ -69,27 +71,57 @@ GANTRY_LOCAL_FN int sort_tile_split(GANTRY_LOCAL_POINTER(const K) keys, const so
     }                                                           \
     GANTRY_BARRIER();
 
-/* A group for each tile; p.runs are the tiles of a row. */
-GANTRY_KERNEL sort_tile(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(keys), GANTRY_SPAN_OUT(positions),
-                        GANTRY_VALUE(gantry__sort_runs_t, p)) {
-    GANTRY_TAKE(gantry__sort_runs_t, p)
+/* Place `at` of a tile: its row, the place in the row, and whether an element is there. */
+typedef struct sort_spot_t {
+    GANTRY_LONG row, e;
+    int is_there;
+} sort_spot_t;
+
+GANTRY_FN sort_spot_t sort_find_spot(const gantry__sort_tile_t *p, const int at) {
+    const GANTRY_LONG tiles = gantry__divide_position(GANTRY_GROUP_ID(0), p->tiles);
+    const int within = at & (int)(p->room - 1);
+    sort_spot_t spot;
+
+    spot.row = tiles * (GANTRY_SORT_TILE / p->room) + (at - within) / (int)p->room;
+    spot.e = (GANTRY_GROUP_ID(0) - tiles * p->tiles) * GANTRY_SORT_TILE + within;
+    spot.is_there = spot.row < p->rows && spot.e < p->length;
+    return spot;
+}
+
+/* The place of element e of a row in an array of rows of `length` elements with stride inner. */
+GANTRY_FN GANTRY_LONG sort_at(const GANTRY_LONG inner, const GANTRY_LONG length,
+                              const GANTRY_LONG row, const GANTRY_LONG e) {
+    const GANTRY_LONG outer = inner == 1 ? row : gantry__divide_position(row, inner);
+
+    return (outer * length + e) * inner + row - outer * inner;
+}
+
+/* A group for each tile, which is a part of a row, or some whole rows. What it sorts is either
+ * elements of x or pairs of an earlier launch. What it writes, the first p.kept of each tile or
+ * row, is either pairs or the result. */
+GANTRY_KERNEL sort_tile(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(keys), GANTRY_SPAN_IN(positions),
+                        GANTRY_SPAN_OUT(out_keys), GANTRY_SPAN_OUT(out_positions),
+                        GANTRY_SPAN_OUT(values), GANTRY_SPAN_OUT(indices),
+                        GANTRY_VALUE(gantry__sort_tile_t, p)) {
+    GANTRY_TAKE(gantry__sort_tile_t, p)
     GANTRY_LOCAL_ARRAY(K, tile_keys, GANTRY_SORT_PLACE(GANTRY_SORT_TILE));
     GANTRY_LOCAL_ARRAY(int, tile_places, GANTRY_SORT_PLACE(GANTRY_SORT_TILE));
     const int item = (int)GANTRY_LOCAL_ID(0), mine = item * GANTRY_SORT_RUN;
-    const GANTRY_LONG row = gantry__divide_position(GANTRY_GROUP_ID(0), p.runs),
-                      begin = (GANTRY_GROUP_ID(0) - row * p.runs) * GANTRY_SORT_TILE;
-    const GANTRY_LONG outer = gantry__divide_position(row, p.inner), rest = p.length - begin;
-    const int count = rest < GANTRY_SORT_TILE ? (int)rest : GANTRY_SORT_TILE;
-    GANTRY_GLOBAL const T *in =
-        GANTRY_IN(T, x) + (outer * p.length + begin) * p.inner + row - outer * p.inner;
+    const int count = p.length < p.room ? (int)p.length : (int)p.room;
     K key[GANTRY_SORT_RUN];
     int place[GANTRY_SORT_RUN];
 
     GANTRY_UNROLLED for (int e = 0; e < GANTRY_SORT_RUN; ++e) {
         const int at = e * GANTRY_SORT_TILE_ITEMS + item;
-        const T element = in[(at < count ? at : 0) * p.inner];
-        tile_keys[GANTRY_SORT_PLACE(at)] =
-            at < count ? GANTRY_ITEM_FN(sort_key)(element, &p.order) : ~(K)0;
+        const sort_spot_t spot = sort_find_spot(&p, at);
+        K loaded = ~(K)0;
+        if (spot.is_there && p.takes_pairs) {
+            loaded = GANTRY_IN(K, keys)[spot.row * p.length + spot.e];
+        } else if (spot.is_there) {
+            loaded = GANTRY_ITEM_FN(sort_key)(
+                GANTRY_IN(T, x)[sort_at(p.inner, p.length, spot.row, spot.e)], &p.order);
+        }
+        tile_keys[GANTRY_SORT_PLACE(at)] = loaded;
     }
     GANTRY_BARRIER();
     GANTRY_UNROLLED for (int e = 0; e < GANTRY_SORT_RUN; ++e) {
@@ -108,11 +140,31 @@ GANTRY_KERNEL sort_tile(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(keys), GANTRY_SPAN_OU
         GANTRY_BARRIER();
     }
     GANTRY_UNROLLED for (int e = 0; e < GANTRY_SORT_RUN; ++e) {
-        const int at = e * GANTRY_SORT_TILE_ITEMS + item;
-        if (at < count) {
-            GANTRY_OUT(K, keys)[row * p.length + begin + at] = tile_keys[GANTRY_SORT_PLACE(at)];
-            GANTRY_OUT(int, positions)
-            [row * p.length + begin + at] = (int)begin + tile_places[GANTRY_SORT_PLACE(at)];
+        const int at = e * GANTRY_SORT_TILE_ITEMS + item, within = at & (int)(p.room - 1);
+        const sort_spot_t spot = sort_find_spot(&p, at);
+        if (spot.is_there && within < p.kept) {
+            const GANTRY_LONG begin = spot.e - within; /* of the tile in the row */
+            const GANTRY_LONG from = begin + tile_places[GANTRY_SORT_PLACE(at)] - (at - within);
+            const int position =
+                p.takes_pairs ? GANTRY_IN(int, positions)[spot.row * p.length + from] : (int)from;
+            const GANTRY_LONG to = sort_at(p.inner, p.kept, spot.row, within);
+
+            if (p.tiles > 1 || p.gives_pairs) {
+                const GANTRY_LONG pair =
+                    spot.row * p.out_length + begin / GANTRY_SORT_TILE * p.kept + within;
+                GANTRY_OUT(K, out_keys)[pair] = tile_keys[GANTRY_SORT_PLACE(at)];
+                GANTRY_OUT(int, out_positions)[pair] = position;
+            } else {
+                if (p.has_values) {
+                    GANTRY_OUT(T, values)
+                    [to] = GANTRY_IN(T, x)[sort_at(p.inner, p.x_length, spot.row, position)];
+                }
+                if (p.index_bytes == 2) {
+                    GANTRY_OUT(short, indices)[to] = (short)position;
+                } else if (p.index_bytes != 0) {
+                    GANTRY_PUT_INDEX(GANTRY_OUT(uchar, indices), p.index_bytes == 8, to, position);
+                }
+            }
         }
     }
 }

@@ -47,6 +47,19 @@ typedef struct text_list_t {
  * several sizes. Errors are printed and counted in list->failures. */
 void cuda_text_record(const char *case_file, text_list_t *list);
 
+/* What a call submits to the device. For a number read back the host waits. */
+typedef struct text_counts_t {
+    uint32_t launches, fills, copies, reads;
+} text_counts_t;
+
+/* Runs one line of the case file's form, of one op, as if on a large card, and counts. False: the
+ * line cannot be read, or no pack has the op; that is printed. */
+bool cuda_text_count(const char *line, text_list_t *list, text_counts_t *out_counts);
+
+/* Whether each line of the table, which begins with four counts, has the counts of its call; each
+ * other line is printed (cuda_text_launches.c). */
+bool cuda_text_check_launches(const char *table);
+
 /* Frees the list, and what its programs hold. */
 void cuda_text_free(text_list_t *list);
 
@@ -55,6 +68,7 @@ void cuda_text_free(text_list_t *list);
 typedef struct text_recorder_t {
     text_list_t *list;
     const char *what; /* for messages: the case */
+    text_counts_t counts;
 } text_recorder_t;
 
 /* For gantry_op_call_t.services, with a text_recorder_t in its core. */

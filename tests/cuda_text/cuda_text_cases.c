@@ -77,6 +77,7 @@ static gantry_backend_device_t *device_for(const gantry_kernel_def_t *def) {
 
 /* A small card, a large card, and a part that imitates small work-groups. */
 static const struct { uint32_t units, group; } sizes[] = {{4, 1024}, {132, 1024}, {4, 64}};
+enum { LARGE_CARD = 1 };
 
 static gantry_device_info_t describe(size_t size) {
     return (gantry_device_info_t){.struct_size = sizeof(gantry_device_info_t),
@@ -294,34 +295,59 @@ static bool read_call(const char *text, const types_t *types, case_t *item) {
 
 /* ---- all calls ---- */
 
+/* Runs the call on the card of that size. */
+static bool run_on(const gantry_kernel_def_t *def, const types_t *types, const char *text,
+                   size_t size, text_recorder_t *recorder) {
+    text_list_t *list = recorder->list;
+    case_t item;
+    gantry_device_info_t info = describe(size);
+    if (!read_call(text, types, &item)) {
+        printf("FAIL this case cannot be read: %s\n", recorder->what);
+        list->failures++;
+        return false;
+    }
+    item.call.op = def->op;
+    item.call.kernel = def;
+    item.call.device = device_for(def);
+    item.call.device_info = &info;
+    item.call.services = &cuda_text_services;
+    item.call.core = recorder;
+    if (def->supports && !def->supports(&item.call)) return true;
+    uint32_t before = list->failures;
+    int32_t status = def->compute(&item.call);
+    if (status != 0 && list->failures == before) {
+        printf("FAIL %s: status %d\n", recorder->what, (int)status);
+        list->failures++;
+    }
+    return true;
+}
+
 static bool run_call(const gantry_kernel_def_t *def, const types_t *types, const char *text,
                      text_list_t *list) {
     char what[MOST_LINE + 96];
     snprintf(what, sizeof what, "%s: %s", def->op, text);
     text_recorder_t recorder = {.list = list, .what = what};
     for (size_t size = 0; size < COUNT(sizes); ++size) {
-        case_t item;
-        gantry_device_info_t info = describe(size);
-        if (!read_call(text, types, &item)) {
-            printf("FAIL this case cannot be read: %s\n", what);
-            list->failures++;
-            return false;
-        }
-        item.call.op = def->op;
-        item.call.kernel = def;
-        item.call.device = device_for(def);
-        item.call.device_info = &info;
-        item.call.services = &cuda_text_services;
-        item.call.core = &recorder;
-        if (def->supports && !def->supports(&item.call)) continue;
-        uint32_t before = list->failures;
-        int32_t status = def->compute(&item.call);
-        if (status != 0 && list->failures == before) {
-            printf("FAIL %s: status %d\n", what, (int)status);
-            list->failures++;
-        }
+        if (!run_on(def, types, text, size, &recorder)) return false;
     }
     return true;
+}
+
+bool cuda_text_count(const char *line, text_list_t *list, text_counts_t *out_counts) {
+    defs_t defs = {.count = 0};
+    text_recorder_t recorder = {.list = list, .what = line};
+    const char *colon = strchr(line, ':');
+    const size_t length = colon ? (size_t)(colon - line) : 0;
+    collect(&defs);
+    for (size_t i = 0; i < defs.count; ++i) {
+        types_t types = {.def = defs.list[i]};
+        if (strncmp(types.def->op, line, length) != 0 || types.def->op[length] != '\0') continue;
+        bool is_read = run_on(types.def, &types, colon + 1, LARGE_CARD, &recorder);
+        *out_counts = recorder.counts;
+        return is_read;
+    }
+    printf("FAIL the packs have no op of this line: %s\n", line);
+    return false;
 }
 
 static void run_op(defs_t *defs, const char *op, const char *text, text_list_t *list) {

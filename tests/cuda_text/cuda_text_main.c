@@ -2,6 +2,8 @@
 /* Promise (cuda_text): The CUDA text compiles through NVRTC and ptxas for chosen architectures: no
  * failure, no spill.
  * Promise (cuda_text.clang): clang parses the device text as CUDA, where there is no NVRTC.
+ * Promise (cuda_text.launches): Ops submit to a card the kernels, fills and copies that a table
+ * counts.
  * Promise (cuda_text.opencl): clang parses every device text as OpenCL C 1.2 without extensions.
  *
  * gantry_cuda_text: compiles all device text of the portable pack for NVIDIA's architectures,
@@ -12,6 +14,7 @@
  *   gantry_cuda_text --all                 for all architectures, and the PTX through ptxas where
  *                                          there is one
  *   gantry_cuda_text --clang clang-15      clang parses every program; NVRTC is not needed
+ *   gantry_cuda_text --launches FILE       compares a table of launches, and compiles nothing
  *
  * Exit code: 0 all right, 1 something failed, 2 wrong usage, 77 no NVRTC here. */
 #include <stdatomic.h>
@@ -51,7 +54,7 @@ typedef struct options_t {
     int architecture_count;
     int jobs, every;
     bool all, list;
-    const char *only, *nvrtc, *cases;
+    const char *only, *nvrtc, *cases, *launches;
     text_clang_t clang;
 } options_t;
 
@@ -106,6 +109,8 @@ static int read_options(int argc, char **argv, options_t *o) {
             o->clang.program = value;
         else if (strcmp(word, "--cases") == 0)
             o->cases = value;
+        else if (strcmp(word, "--launches") == 0)
+            o->launches = value;
         else if (strcmp(word, "--jobs") == 0)
             o->jobs = atoi(value);
         else if (strcmp(word, "--every") == 0)
@@ -278,6 +283,7 @@ int main(int argc, char **argv) {
     options_t o;
     int major, minor, code = read_options(argc, argv, &o);
     if (code != 0) return code;
+    if (o.launches) return !cuda_text_check_launches(o.launches);
     text_list_t *list = calloc(1, sizeof *list);
     if (!list) return 1;
     cuda_text_record(o.cases, list);

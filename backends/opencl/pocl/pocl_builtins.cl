@@ -30,10 +30,18 @@ GANTRY_CONST_BUILTIN size_t get_group_id(uint);
 GANTRY_CONST_BUILTIN size_t get_num_groups(uint);
 __attribute__((overloadable, convergent)) void barrier(cl_mem_fence_flags);
 
-GANTRY_BUILTIN int atomic_max(volatile __global int *, int);
-GANTRY_BUILTIN uint atomic_max(volatile __global uint *, uint);
-GANTRY_BUILTIN int atomic_max(volatile __local int *, int);
-GANTRY_BUILTIN uint atomic_max(volatile __local uint *, uint);
+#define GANTRY_ATOMIC_OF(name, space, t) GANTRY_BUILTIN t name(volatile space t *, t);
+#define GANTRY_ATOMIC(name)                \
+    GANTRY_ATOMIC_OF(name, __global, int)  \
+    GANTRY_ATOMIC_OF(name, __global, uint) \
+    GANTRY_ATOMIC_OF(name, __local, int)   \
+    GANTRY_ATOMIC_OF(name, __local, uint)
+GANTRY_ATOMIC(atomic_max)
+#if !GANTRY_SERIAL
+GANTRY_ATOMIC(atomic_min)
+GANTRY_ATOMIC(atomic_add)
+GANTRY_ATOMIC(atomic_sub)
+#endif
 
 /* ---- bits ---- */
 

@@ -36,14 +36,14 @@ static const gantry_tensor_t *make_values(gantry_scope_t *scope, const int64_t *
 }
 
 static size_t compute(gantry_scope_t *scope, const int64_t *shape, gantry_dtype_t dtype, int op,
-                      const gantry_scan_options_t *options, unsigned char *out) {
+                      const gantry_scan_options_t *options, unsigned char *out, size_t most) {
     const gantry_tensor_t *x = make_values(scope, shape, dtype, op == PRODUCT);
     const gantry_tensor_t *result = op == SUM ? gantry_cumsum(scope, x, 1, options)
                                     : op == PRODUCT
                                         ? gantry_cumprod(scope, x, 1, options)
                                         : gantry_cumulative_logsumexp(scope, x, 1, options);
     size_t bytes = result ? gantry_tensor_bytes(result) : 0;
-    assert_true(bytes <= MOST_BYTES);
+    assert_true(bytes <= most);
     if (!result || gantry_tensor_read(result, out, bytes) != GANTRY_OK)
         fail_msg("%s", result ? gantry_last_message() : gantry_scope_message(scope));
     return bytes;
@@ -53,10 +53,10 @@ static void compare(gantry_runtime_t *runtime, const int64_t *shape, gantry_dtyp
                     const gantry_scan_options_t *options) {
     static unsigned char wanted[MOST_BYTES], got[MOST_BYTES];
     gantry_scope_t *cpu = gantry_scope_begin(runtime, "/CPU:0");
-    size_t bytes = compute(cpu, shape, dtype, op, options, wanted);
+    size_t bytes = compute(cpu, shape, dtype, op, options, wanted, sizeof wanted);
     assert_int_equal(gantry_scope_end(cpu), GANTRY_OK);
     gantry_scope_t *gpu = gantry_scope_begin(runtime, "/GPU:0");
-    assert_int_equal(compute(gpu, shape, dtype, op, options, got), bytes);
+    assert_int_equal(compute(gpu, shape, dtype, op, options, got, sizeof got), bytes);
     assert_int_equal(gantry_scope_end(gpu), GANTRY_OK);
     if (memcmp(got, wanted, bytes) != 0)
         fail_msg("scan %d of %s [%d, %d, %d], exclusive %d, reverse %d: the bits are not the CPU's",
@@ -98,6 +98,35 @@ TEST(a_gpu_without_room_for_tiles_has_the_same_bits) {
     assert_non_null(strstr(launches, "scan_rows"));
     assert_null(strstr(launches, "_tile"));
     gantry_runtime_release(runtime);
+}
+
+/* More than 128 chunks of chunks: all levels above the first are one launch. */
+TEST(a_long_sequence_takes_three_launches_with_the_same_bits) {
+    enum { LENGTH = 128 * 128 * 150 + 77 };
+    static const int64_t shape[] = {1, LENGTH, 1};
+    static const int ops[] = {SUM, LOG_SUM};
+    static char launches[1 << 12];
+    unsigned char *out[2] = {malloc(LENGTH * sizeof(float)), malloc(LENGTH * sizeof(float))};
+    assert_true(out[0] && out[1]);
+    gantry_runtime_t *runtime = hostile_open("gpu=1;units=48;log=1");
+    for (size_t k = 0; k < 2; ++k) {
+        const gantry_scan_options_t options = {.struct_size = sizeof options, .reverse = k == 1};
+        for (int on_gpu = 0; on_gpu < 2; ++on_gpu) {
+            gantry_scope_t *scope = gantry_scope_begin(runtime, on_gpu ? "/GPU:0" : "/CPU:0");
+            hostile_take_launches(launches, sizeof launches);
+            (void)compute(scope, shape, GANTRY_FLOAT32, ops[k], &options, out[on_gpu],
+                          LENGTH * sizeof(float));
+            hostile_take_launches(launches, sizeof launches);
+            assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+        }
+        assert_memory_equal(out[0], out[1], LENGTH * sizeof(float));
+        int lines = 0;
+        for (const char *at = launches; *at; ++at) lines += *at == '\n';
+        if (lines != 3 || !strstr(launches, "scan_upper")) fail_msg("%s", launches);
+    }
+    gantry_runtime_release(runtime);
+    free(out[0]);
+    free(out[1]);
 }
 
 int main(void) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: Sorts of long rows on a GPU, in tiles of local memory, give the CPU's elements and
- * positions, with many equal elements, NaN and both orders. */
+/* Promise: Sorts on a GPU, in tiles of local memory, give the CPU's elements and positions, with
+ * many equal elements, NaN and both orders.
+ * Promise: A GPU sorts rows of up to 2048 elements, and takes the first of them, in one launch. */
 #define _XOPEN_SOURCE 700
 
 #include <math.h>
@@ -10,8 +11,27 @@
 
 static const int64_t shapes[][3] = {
     /* outer, length, inner */
-    {1, 513, 1},  {3, 1000, 1}, {1, 2047, 1},  {2, 2048, 1},  {1, 2049, 1},
-    {2, 4097, 1}, {2, 700, 5},  {1, 2500, 17}, {1, 20000, 1}, {5, 512, 1},
+    {1, 513, 1},
+    {3, 1000, 1},
+    {1, 2047, 1},
+    {2, 2048, 1},
+    {1, 2049, 1},
+    {2, 4097, 1},
+    {2, 700, 5},
+    {1, 2500, 17},
+    {1, 20000, 1},
+    {5, 512, 1},
+    /* several rows to a tile */
+    {900, 1, 1},
+    {700, 2, 1},
+    {500, 3, 1},
+    {300, 8, 1},
+    {230, 9, 1},
+    {9, 255, 1},
+    {8, 256, 1},
+    {9, 257, 1},
+    {3, 40, 33},
+    {1, 1024, 3},
 };
 static const gantry_dtype_t types[] = {GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_FLOAT16, GANTRY_INT8,
                                        GANTRY_UINT16};
@@ -76,7 +96,7 @@ TEST(tiles_sort_as_the_processor) {
     static char launches[1 << 18];
     compare_all("gpu=1;units=8;log=1", sizeof types / sizeof types[0], launches, sizeof launches);
     assert_non_null(strstr(launches, "sort_tile"));
-    assert_non_null(strstr(launches, "sort_runs")); /* rows of 512 */
+    assert_null(strstr(launches, "sort_runs"));
     assert_non_null(strstr(launches, "sort_merge_tile"));
 }
 
@@ -88,23 +108,55 @@ TEST(a_gpu_without_room_for_tiles_sorts_the_same) {
     assert_null(strstr(launches, "sort_tile"));
 }
 
+typedef struct top_t {
+    int64_t shape[3];
+    int32_t kept;
+    int launches; /* 0: any number */
+} top_t;
+
+static const top_t tops[] = {
+    {{1, 2, 5000}, 10, 2},     {{1, 2, 5000}, 1024, 0}, {{1, 2, 5000}, 1025, 0},
+    {{1, 2, 5000}, 2047, 0},   {{1, 2, 5000}, 2100, 0}, {{1, 2, 5000}, 5000, 0},
+    {{3, 30, 700}, 10, 1},     {{3, 30, 700}, 700, 1},  {{1, 500, 3}, 2, 1},
+    {{1, 1, 2048}, 2048, 1},   {{1, 1, 2049}, 1, 2},    {{2, 1, 150000}, 100, 3},
+    {{1, 1, 300000}, 1000, 0},
+};
+
+/* Reads the first of each row and their positions, one after the other. */
+static size_t take_top(gantry_runtime_t *runtime, const char *device, const top_t *top,
+                       gantry_dtype_t dtype, unsigned char *out) {
+    gantry_scope_t *scope = gantry_scope_begin(runtime, device);
+    const gantry_tensor_t *indices = NULL;
+    const gantry_tensor_t *x = make_values(scope, top->shape, dtype);
+    hostile_take_launches((char[1 << 12]){0}, 1 << 12);
+    const gantry_tensor_t *values = gantry_top_k(scope, x, top->kept, &indices);
+    if (!values) fail_msg("%s", gantry_scope_message(scope));
+    const size_t first = gantry_tensor_bytes(values), second = gantry_tensor_bytes(indices);
+    assert_int_equal(gantry_tensor_read(values, out, first), GANTRY_OK);
+    assert_int_equal(gantry_tensor_read(indices, out + first, second), GANTRY_OK);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+    return first + second;
+}
+
+static int count_lines(const char *text) {
+    int count = 0;
+    for (; *text; ++text) count += *text == '\n';
+    return count;
+}
+
 TEST(the_first_of_each_row_are_the_processors) {
-    static const int64_t shape[] = {1, 2, 5000};
-    static const int32_t kept[] = {10, 2047, 2100, 5000};
-    static int32_t wanted[10000], got[10000];
-    gantry_runtime_t *runtime = hostile_open("gpu=1;units=8");
-    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; ++i) {
-        for (int on_gpu = 0; on_gpu < 2; ++on_gpu) {
-            gantry_scope_t *scope = gantry_scope_begin(runtime, on_gpu ? "/GPU:0" : "/CPU:0");
-            const gantry_tensor_t *indices = NULL;
-            if (!gantry_top_k(scope, make_values(scope, shape, GANTRY_FLOAT32), kept[i], &indices))
-                fail_msg("%s", gantry_scope_message(scope));
-            assert_int_equal(gantry_tensor_read(indices, on_gpu ? got : wanted,
-                                                (size_t)kept[i] * 2 * sizeof *got),
-                             GANTRY_OK);
-            assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+    static unsigned char wanted[1 << 20], got[1 << 20];
+    static char launches[1 << 16];
+    gantry_runtime_t *runtime = hostile_open("gpu=1;units=8;log=1");
+    for (size_t i = 0; i < sizeof tops / sizeof tops[0]; ++i) {
+        for (size_t t = 0; t < 2; ++t) {
+            const size_t bytes = take_top(runtime, "/CPU:0", &tops[i], types[t], wanted);
+            assert_int_equal(take_top(runtime, "/GPU:0", &tops[i], types[t], got), bytes);
+            hostile_take_launches(launches, sizeof launches);
+            if (memcmp(got, wanted, bytes) != 0) fail_msg("top %zu: not the CPU's", i);
+            if (tops[i].launches != 0 && count_lines(launches) != tops[i].launches)
+                fail_msg("top %zu:\n%s", i, launches);
         }
-        assert_memory_equal(got, wanted, (size_t)kept[i] * 2 * sizeof *got);
     }
     gantry_runtime_release(runtime);
 }
