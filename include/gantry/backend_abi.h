@@ -556,8 +556,8 @@ struct gantry_op_call_t {
     gantry_backend_stream_t *stream;         /**< The stream that takes the work. */
     const gantry_call_services_t *services;  /**< Services of the core. */
     void *core;                              /**< The core's own. */
-    uint32_t flags;                          /**< GANTRY_CALL_BATCH_INVARIANT, or 0. */
-    uint32_t reserved;                       /**< 0. */
+    uint32_t flags;    /**< GANTRY_CALL_BATCH_INVARIANT, or 0; other bits: the core's. */
+    uint32_t reserved; /**< 0. */
 };
 
 /** "The op's type attribute `attr` is one of these": one entry for each attribute that the kernel

@@ -121,10 +121,19 @@ CONVERT(f64, double, f16_truncated, uint16_t,
 CONVERT(f32, float, bf16_truncated, uint16_t,
         gantry__f32_to_bf16(gantry__f32_without_bits(x, GANTRY_BF16_DROPS_OF_F32)))
 
+static inline int32_t clamp_quantized(int32_t x, int32_t lowest, int32_t highest) {
+    return x < lowest ? lowest : x > highest ? highest : x;
+}
+
 /* The rarer integers convert to int64, and from its lowest bits (gantry__cpu_convert). */
 #define CONVERT_RARE(type, S)         \
     CONVERT(type, S, i64, int64_t, x) \
     CONVERT(i64, int64_t, type, S, x)
+
+/* Those of quantized values, at once: processors without AVX-512 have no vectors of float32 to
+ * int64. */
+CONVERT(f32, float, u8, uint8_t, clamp_quantized(gantry__f32_to_i32(x), 0, 255))
+CONVERT(f32, float, i8, int8_t, clamp_quantized(gantry__f32_to_i32(x), -128, 127))
 
 #define CONVERT_CLAMPED(type, S, NAME) \
     CONVERT(clamped, int64_t, type, S, \
@@ -220,7 +229,10 @@ static gantry__cpu_loop_fn rare_loop(uint32_t from, uint32_t to) {
                                    [GANTRY_CPU_COLUMN_u32] = convert_i64_u32,
                                    [GANTRY_CPU_COLUMN_u64] = convert_i64_u64,
                                    TO_FLOAT8(i64, )},
-        [GANTRY_CPU_COLUMN_f32] = {[GANTRY_CPU_COLUMN_u64] = convert_f32_u64, TO_FLOAT8(f32, )},
+        [GANTRY_CPU_COLUMN_f32] = {[GANTRY_CPU_COLUMN_u64] = convert_f32_u64,
+                                   [GANTRY_CPU_COLUMN_i8] = convert_f32_i8,
+                                   [GANTRY_CPU_COLUMN_u8] = convert_f32_u8,
+                                   TO_FLOAT8(f32, )},
         [GANTRY_CPU_COLUMN_f64] = {[GANTRY_CPU_COLUMN_u64] = convert_f64_u64, TO_FLOAT8(f64, )},
         FROM_FLOAT8(f8e4m3),
         FROM_FLOAT8(f8e5m2),

@@ -4,9 +4,10 @@
  *     patches [batch * out_height * out_width, rows * columns * channels]
  *     x filter [rows * columns * channels, outputs]
  *
- * without storing the patches (kernels/window/window_lines.cl). The filter is packed once, and the
- * threads share the panels of places. Every element is summed over k in a fixed order: one term
- * after the other, or in several chains if there are few outputs. */
+ * without storing the patches (kernels/window/window_lines.cl). The filter is packed once in a
+ * call, or once for all calls if it is a constant, and the threads share the panels of places.
+ * Every element is summed over k in a fixed order: one term after the other, or in several chains
+ * if there are few outputs. */
 #include <string.h>
 
 #include "kernels/matmul/matmul_cpu_epilogue.h"
@@ -14,6 +15,7 @@
 #include "kernels/common/cpu_interleave.h"
 #include "kernels/common/cpu_prefetch.h"
 #include "host/try.h"
+#include "kernels/common/cpu_form.h"
 #include "kernels/matmul/matmul_shape.h"
 
 #define WORTH_A_THREAD (INT64_C(1) << 18) /* so many multiplications pay for a thread */
@@ -241,11 +243,21 @@ static int32_t conv_cpu_convolve(gantry_op_call_t *call, conv_t *conv) {
     const int64_t panels = gemm->m / conv->group * ((conv->group + rows - 1) / rows),
                   width = conv->is_few ? GANTRY_FEW_COLUMNS : columns;
     const int64_t filter_panels = (gemm->n + width - 1) / width;
-    gantry_span_t span;
-    GANTRY__TRY(call->services->scratch(
-        call, (uint64_t)(filter_panels * width * gemm->k * conv->size), &span));
-    conv->packed = (char *)(uintptr_t)(span.region + span.offset_bytes);
-    if (conv->is_few) {
+    const uint64_t bytes = (uint64_t)(filter_panels * width * gemm->k * conv->size);
+    bool is_made = false;
+    conv->packed = NULL;
+    if (conv->together == 1 && gemm->m <= GANTRY_CPU_FORM_LINES)
+        conv->packed = gantry__cpu_form(
+            call, 1, (uint64_t)gemm->n << 8 | (uint64_t)columns << 1 | conv->is_few, bytes,
+            &is_made);
+    if (!conv->packed) {
+        gantry_span_t span;
+        GANTRY__TRY(call->services->scratch(call, bytes, &span));
+        conv->packed = (char *)(uintptr_t)(span.region + span.offset_bytes);
+    }
+    if (is_made) {
+        /* an earlier call has packed it */
+    } else if (conv->is_few) {
         pack_few(conv, filter_panels * width);
     } else {
         gantry__cpu_parallel_for(call->device, filter_panels,

@@ -16,7 +16,7 @@
  *                   [2]  [tile 1,0 | ...           ]
  *
  *             The packed A of a block has up to 2048 rows. A tile is 8 panels of A, which fit the
- *             L2 cache, times 512 columns.
+ *             L2 cache, times 512 columns. A constant is packed once for all calls.
  *
  * The order in which an element of C is summed over k depends only on the shapes and the number of
  * stripes, so results are the same from run to run. In a blocked product it depends on k only; so a
@@ -28,6 +28,7 @@
 #include <string.h>
 
 #include "host/try.h"
+#include "kernels/common/cpu_form.h"
 #include "kernels/matmul/cpu_blas.h"
 #include "kernels/matmul/matmul_cpu_epilogue.h"
 #include "kernels/matmul/matmul_epilogue.h"
@@ -70,14 +71,18 @@ typedef struct {
     int64_t k, k_count;
     int64_t tile_rows;
     int64_t tiles_down, tiles_across;
-    bool pack_b; /* false: B is already packed */
+    bool pack_a, pack_b; /* false: it is already packed */
 } block_t;
+
+static int64_t a_panels_of(const block_t *block) {
+    return block->pack_a ? (block->rows + block->loops->rows - 1) / block->loops->rows : 0;
+}
 
 /* Packs panels [begin, end), which are numbered through A's panels, then B's. */
 static void pack_panels(void *context, int64_t begin, int64_t end) {
     const block_t *block = context;
     const gantry__cpu_gemm_loops_t *loops = block->loops;
-    int64_t a_panels = matmul_cpu_round_up(block->rows, loops->rows) / loops->rows;
+    const int64_t a_panels = a_panels_of(block);
     if (begin < a_panels) {
         int64_t first = begin * loops->rows;
         int64_t count =
@@ -135,25 +140,42 @@ static int64_t k_block_of(int64_t k) {
     return blocks <= 1 ? k : matmul_cpu_round_up((k + blocks - 1) / blocks, 8);
 }
 
-/* Bytes of packed panels that a blocked product needs. */
+/* Bytes of packed panels that a blocked product needs in addition to its form. */
 static uint64_t packed_bytes(const gantry__cpu_gemm_t *gemm, const gantry__cpu_gemm_loops_t *loops,
                              int64_t size, int64_t *out_a_bytes) {
-    int64_t k = k_block_of(gemm->k);
-    int64_t a_bytes = matmul_cpu_round_up(
-        matmul_cpu_round_up(gantry__least(gemm->m, SIDE_BLOCK), loops->rows) * k * size, 64);
+    const int64_t k = k_block_of(gemm->k), m = gemm->form && gemm->form_of == 0 ? 0 : gemm->m,
+                  n = gemm->form && gemm->form_of == 1 ? 0 : gemm->n;
+    const int64_t a_bytes = matmul_cpu_round_up(
+        matmul_cpu_round_up(gantry__least(m, SIDE_BLOCK), loops->rows) * k * size, 64);
     *out_a_bytes = a_bytes;
     return (uint64_t)(a_bytes +
-                      matmul_cpu_round_up(gantry__least(gemm->n, SIDE_BLOCK), loops->columns) * k *
-                          size);
+                      matmul_cpu_round_up(gantry__least(n, SIDE_BLOCK), loops->columns) * k * size);
+}
+
+/* The place of a block in the form of its operand. The lines before it are whole panels. */
+static void place_in_form(block_t *block) {
+    const gantry__cpu_gemm_t *gemm = block->gemm;
+    const bool is_b = gemm->form_of == 1;
+    const int64_t line = is_b ? block->column : block->row,
+                  lines = is_b ? matmul_cpu_round_up(block->columns, block->loops->columns)
+                               : matmul_cpu_round_up(block->rows, block->loops->rows);
+    char *at = gemm->form + (line * gemm->k + block->k * lines) * block->size;
+    if (is_b) {
+        block->packed_b = at;
+        block->pack_b = block->pack_b && !gemm->form_is_made;
+    } else {
+        block->packed_a = at;
+        block->pack_a = block->column == 0 && !gemm->form_is_made;
+    }
 }
 
 /* Packs the panels of one block and multiplies them. */
 static void run_block(gantry_backend_device_t *device, block_t *block) {
     const gantry__cpu_gemm_loops_t *loops = block->loops;
-    int64_t panels = matmul_cpu_round_up(block->rows, loops->rows) / loops->rows;
+    int64_t panels = a_panels_of(block);
     if (block->pack_b)
         panels += matmul_cpu_round_up(block->columns, loops->columns) / loops->columns;
-    matmul_cpu_run(device, panels, 4, pack_panels, block);
+    if (panels > 0) matmul_cpu_run(device, panels, 4, pack_panels, block);
     block->tile_rows = TILE_PANELS * loops->rows;
     block->tiles_down = (block->rows + block->tile_rows - 1) / block->tile_rows;
     block->tiles_across = (block->columns + TILE_COLUMNS - 1) / TILE_COLUMNS;
@@ -165,7 +187,8 @@ static void multiply_blocked(gantry_backend_device_t *device, const gantry__cpu_
                              const gantry__cpu_gemm_loops_t *loops, int64_t size, char *packed) {
     int64_t k_block = k_block_of(gemm->k);
     int64_t row_block = SIDE_BLOCK / loops->rows * loops->rows;
-    block_t block = {.gemm = gemm, .loops = loops, .size = size, .packed_a = packed};
+    block_t block = {
+        .gemm = gemm, .loops = loops, .size = size, .packed_a = packed, .pack_a = true};
     int64_t a_bytes;
     packed_bytes(gemm, loops, size, &a_bytes);
     block.packed_b = packed + a_bytes;
@@ -176,6 +199,7 @@ static void multiply_blocked(gantry_backend_device_t *device, const gantry__cpu_
             for (block.row = 0; block.row < gemm->m; block.row += row_block) {
                 block.rows = gantry__least(gemm->m - block.row, row_block);
                 block.pack_b = block.row == 0;
+                if (gemm->form) place_in_form(&block);
                 run_block(device, &block);
             }
         }
@@ -290,10 +314,20 @@ static bool try_thin(gantry_backend_device_t *device, const gantry__cpu_gemm_t *
                      matmul_threads_t threads) {
     if (!is_thin(gemm)) return false;
     if (threads == ONE_THREAD) device = NULL;
-    gantry__cpu_gemm_t transposed = {
-        gemm->n,        gemm->m,     gemm->k,        gemm->b,         gemm->b_column,
-        gemm->b_row,    gemm->a,     gemm->a_column, gemm->a_row,     gemm->c,
-        gemm->c_column, gemm->c_row, gemm->epilogue, gemm->keeps_rows};
+    const gantry__cpu_gemm_t transposed = {.m = gemm->n,
+                                           .n = gemm->m,
+                                           .k = gemm->k,
+                                           .a = gemm->b,
+                                           .a_row = gemm->b_column,
+                                           .a_column = gemm->b_row,
+                                           .b = gemm->a,
+                                           .b_row = gemm->a_column,
+                                           .b_column = gemm->a_row,
+                                           .c = gemm->c,
+                                           .c_row = gemm->c_column,
+                                           .c_column = gemm->c_row,
+                                           .epilogue = gemm->epilogue,
+                                           .keeps_rows = gemm->keeps_rows};
     thin_t thin = {gemm->m <= GANTRY_CPU_THIN ? gemm : &transposed, loops,
                    matmul_cpu_round_up(65536 / gemm->k + 1, 64)};
     if (dtype == GANTRY_FLOAT32 && !gemm->keeps_rows && threads != ONE_THREAD &&
@@ -387,18 +421,19 @@ static int library_for(const gantry_backend_device_t *device, const gantry__cpu_
 }
 
 /* It must not be inlined, so that only this algorithm takes its large stack frame. */
-static __attribute__((noinline)) void multiply_on_stack(const gantry__cpu_gemm_t *gemm,
+static __attribute__((noinline)) void multiply_on_stack(gantry_backend_device_t *device,
+                                                        const gantry__cpu_gemm_t *gemm,
                                                         const gantry__cpu_gemm_loops_t *loops,
                                                         int64_t size) {
     _Alignas(64) char packed[STACK_BYTES];
-    multiply_blocked(NULL, gemm, loops, size, packed);
+    multiply_blocked(device, gemm, loops, size, packed);
 }
 
-/* Computes the product by the first algorithm that fits and needs no scratch. Returns false if none
+/* Computes the product by the first algorithm that fits and packs nothing. Returns false if none
  * does. */
-static bool try_without_memory(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
-                               const gantry__cpu_gemm_loops_t *loops, int32_t dtype,
-                               matmul_threads_t threads) {
+static bool try_unpacked(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
+                         const gantry__cpu_gemm_loops_t *loops, int32_t dtype,
+                         matmul_threads_t threads) {
     if (!gemm->keeps_rows && multiplications(gemm) <= TINY_MULTIPLICATIONS) {
         loops->tiny(gemm);
         if (gemm->epilogue) gantry__cpu_epilogue_run(gemm->epilogue, 0, gemm->m, 0, gemm->n);
@@ -406,32 +441,56 @@ static bool try_without_memory(gantry_backend_device_t *device, const gantry__cp
     }
     if (try_thin(device, gemm, loops, dtype, threads)) return true;
     int library = library_for(device, gemm, dtype);
-    if (library != GANTRY_CPU_BLAS_OWN &&
-        try_library(device, gemm, library, threads == ALL_THREADS))
-        return true;
+    return library != GANTRY_CPU_BLAS_OWN &&
+           try_library(device, gemm, library, threads == ALL_THREADS);
+}
+
+/* Computes the product by packed panels, if they fit the stack. */
+static bool try_on_stack(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
+                         const gantry__cpu_gemm_loops_t *loops, int64_t size) {
     int64_t a_bytes;
-    if (packed_bytes(gemm, loops, gantry__k_size(dtype), &a_bytes) <= STACK_BYTES) {
-        multiply_on_stack(gemm, loops, gantry__k_size(dtype));
-        return true;
-    }
-    return false;
+    if (packed_bytes(gemm, loops, size, &a_bytes) > STACK_BYTES) return false;
+    multiply_on_stack(device, gemm, loops, size);
+    return true;
+}
+
+/* Finds the form of the operand `side`, 0: A, 1: B, which must be all of the call's input. */
+static bool matmul_cpu_find_form(gantry_op_call_t *call, uint32_t input, int side,
+                                 const gantry__cpu_gemm_loops_t *loops, int64_t size,
+                                 gantry__cpu_gemm_t *gemm) {
+    const int64_t lines = side == 0 ? gemm->m : gemm->n, others = side == 0 ? gemm->n : gemm->m,
+                  panel = side == 0 ? loops->rows : loops->columns,
+                  along = side == 0 ? gemm->a_column : gemm->b_row;
+    const uint64_t number = (uint64_t)lines << 2 | (uint64_t)side << 1 | (along == 1);
+    if (others > GANTRY_CPU_FORM_LINES) return false;
+    gemm->form_of = side;
+    gemm->form = gantry__cpu_form(call, input, number,
+                                  (uint64_t)(matmul_cpu_round_up(lines, panel) * gemm->k * size),
+                                  &gemm->form_is_made);
+    return gemm->form != NULL;
 }
 
 /* All products of a call share *packed, which must be NULL at first. They have one size, and a call
- * may take scratch only a few times. */
-static int32_t matmul_cpu_multiply(gantry_op_call_t *call, const gantry__cpu_gemm_t *gemm,
+ * may take scratch only a few times. b_input: the number of B's input, 0 or 1, if A and B are whole
+ * inputs of the call; else negative. */
+static int32_t matmul_cpu_multiply(gantry_op_call_t *call, const gantry__cpu_gemm_t *product,
                                    const gantry__cpu_gemm_loops_t *loops, int32_t dtype,
-                                   char **packed) {
+                                   int b_input, char **packed) {
+    gantry__cpu_gemm_t gemm = *product;
     int64_t size = gantry__k_size(dtype), a_bytes;
-    const matmul_threads_t threads = threads_for(gemm, size);
-    if (try_without_memory(call->device, gemm, loops, dtype, threads)) return GANTRY_OK;
+    const matmul_threads_t threads = threads_for(&gemm, size);
+    if (try_unpacked(call->device, &gemm, loops, dtype, threads)) return GANTRY_OK;
+    gantry_backend_device_t *device = threads == ALL_THREADS ? call->device : NULL;
+    if (b_input >= 0 && !matmul_cpu_find_form(call, (uint32_t)b_input, 1, loops, size, &gemm))
+        (void)matmul_cpu_find_form(call, (uint32_t)!b_input, 0, loops, size, &gemm);
+    if (try_on_stack(device, &gemm, loops, size)) return GANTRY_OK;
     if (!*packed) {
         gantry_span_t span;
         GANTRY__TRY(
-            call->services->scratch(call, packed_bytes(gemm, loops, size, &a_bytes), &span));
+            call->services->scratch(call, packed_bytes(&gemm, loops, size, &a_bytes), &span));
         *packed = (char *)(uintptr_t)(span.region + span.offset_bytes);
     }
-    multiply_blocked(threads == ALL_THREADS ? call->device : NULL, gemm, loops, size, *packed);
+    multiply_blocked(device, &gemm, loops, size, *packed);
     return GANTRY_OK;
 }
 
@@ -444,6 +503,7 @@ typedef struct {
     int64_t c_batch;         /* elements from one product to the next */
     const gantry__cpu_gemm_loops_t *loops;
     int32_t dtype;
+    int b_input;  /* of matmul_cpu_multiply, if there is one product */
     int64_t each; /* the products of one unit */
     /* the packed panels: one part for each unit, or one for all products; NULL if not needed */
     char *packed;
@@ -474,8 +534,8 @@ static void run_products(void *context, int64_t begin, int64_t end) {
         for (int64_t i = unit * batch->each;
              i < gantry__least((unit + 1) * batch->each, batch->shape.batches); ++i) {
             gantry__cpu_gemm_t gemm = matmul_cpu_product_of(batch, i);
-            if (!try_without_memory(batch->call->device, &gemm, batch->loops, batch->dtype,
-                                    ONE_THREAD)) {
+            if (!try_unpacked(batch->call->device, &gemm, batch->loops, batch->dtype, ONE_THREAD) &&
+                !try_on_stack(NULL, &gemm, batch->loops, gantry__k_size(batch->dtype))) {
                 multiply_blocked(NULL, &gemm, batch->loops, gantry__k_size(batch->dtype),
                                  batch->packed + (uint64_t)begin * batch->unit_bytes);
             }
@@ -489,6 +549,7 @@ static int32_t multiply_batch(batch_t *batch) {
         for (int64_t i = 0; i < batch->shape.batches; ++i) {
             gantry__cpu_gemm_t gemm = matmul_cpu_product_of(batch, i);
             GANTRY__TRY(matmul_cpu_multiply(batch->call, &gemm, batch->loops, batch->dtype,
+                                            batch->shape.batches == 1 ? batch->b_input : -1,
                                             &batch->packed));
         }
         return GANTRY_OK;
@@ -560,7 +621,7 @@ int32_t gantry__cpu_matmul(gantry_op_call_t *call, const gantry__cpu_epilogue_t 
         .keeps_rows = gantry__k_keeps_rows(call) && GANTRY__TYPE_IS(batch.dtype, FLOATS)};
     batch.c_batch = shape->m * shape->n;
     return shape->batches == 1
-               ? matmul_cpu_multiply(call, &batch.gemm, batch.loops, batch.dtype, &batch.packed)
+               ? matmul_cpu_multiply(call, &batch.gemm, batch.loops, batch.dtype, 1, &batch.packed)
                : multiply_batch(&batch);
 }
 
@@ -587,6 +648,7 @@ void gantry__cpu_multiply_blocked(const gantry__cpu_gemm_t *gemm,
 int32_t gantry__cpu_multiply_groups(gantry_op_call_t *call, const gantry__cpu_groups_t *groups) {
     batch_t batch = {.call = call,
                      .dtype = call->outputs[0]->dtype,
+                     .b_input = groups->b_input,
                      .shape = {.batches = groups->count,
                                .batch_rank = 1,
                                .batch_dims = {groups->count},

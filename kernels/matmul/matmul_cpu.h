@@ -32,6 +32,11 @@ typedef struct gantry__cpu_gemm_t {
     const struct gantry__cpu_epilogue_t *epilogue; /* runs over C; NULL: none */
     /* an element's sum must not depend on m and n */
     bool keeps_rows;
+    /* the packed panels of all of an operand, 0: A, 1: B, which stay for later products, and
+     * whether an earlier one has packed them; NULL: none stay */
+    char *form;
+    int form_of;
+    bool form_is_made;
 } gantry__cpu_gemm_t;
 
 /* The loops for one element type. In a packed panel the rows (or columns) are neighbours, and k is
@@ -99,6 +104,7 @@ typedef struct gantry__cpu_groups_t {
     const gantry__cpu_gemm_loops_t *loops;
     int64_t count;
     int64_t a_step, b_step, c_step; /* elements from one group to the next */
+    int b_input;                    /* the number of B's input, 0 or 1; the other one is A's */
 } gantry__cpu_groups_t;
 
 int32_t gantry__cpu_multiply_groups(gantry_op_call_t *call, const gantry__cpu_groups_t *groups);

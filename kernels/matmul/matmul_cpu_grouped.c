@@ -141,6 +141,7 @@ static int32_t grouped_multiply(gantry_op_call_t *call, const gantry__cpu_epilog
                                     .a_step = depth,
                                     .b_step = columns,
                                     .c_step = columns,
+                                    .b_input = 1,
                                     .loops = GANTRY_CPU_PICK(gantry__cpu_simd_level(call->device),
                                                              gemm_loops)(output->dtype),
                                     .gemm = {.m = x->dims[0],

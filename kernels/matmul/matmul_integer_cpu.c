@@ -8,6 +8,9 @@
  *
  *     kept: all columns of B, packed        streamed: rows of A, a block of words at a time
  *
+ * A constant is packed once for all calls, on either side: kept panels stay as they are, and
+ * streamed ones are read where they stay.
+ *
  * Zero points leave that product as it is. With a' and b', the elements as they are packed, and z
  * and y, their zero points,
  *
@@ -24,6 +27,7 @@
 #include <string.h>
 
 #include "host/try.h"
+#include "kernels/common/cpu_form.h"
 #include "kernels/elementwise/elementwise_cpu.h"
 #include "kernels/matmul/matmul_integer_shape.h"
 
@@ -53,6 +57,11 @@ typedef struct integer_side_t {
     const gantry__zero_points_t *zero;
     bool inverts;
     int32_t offset; /* what inverting adds */
+    /* All panels and the sums of their lines: of the kept side, and of a constant. NULL: a side
+     * that is packed as it streams. */
+    uint32_t *panels;
+    int32_t *sums;
+    bool is_packed; /* an earlier call has packed them */
     void (*sum)(const uint32_t *panel, int64_t words, int32_t *sums);
 } integer_side_t;
 
@@ -69,10 +78,9 @@ typedef struct integer_job_t {
     int64_t unit_lines; /* of the streamed side */
     int64_t units;      /* of a matrix */
     int32_t *c;
-    int64_t first; /* the first matrix of the batch that is computed now */
-    /* of the kept side, for each matrix */
-    uint32_t *panels;
-    int32_t *sums, *zeros;
+    int64_t first;  /* the first matrix of the batch that is computed now */
+    int packed;     /* the side that is packed now */
+    int32_t *zeros; /* of the kept side, for each matrix */
 } integer_job_t;
 
 static int64_t integer_least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -132,24 +140,31 @@ static void pack_lines(const integer_job_t *job, const integer_side_t *side, int
     }
 }
 
-/* ---- the kept side ---- */
+/* ---- a whole side ---- */
 
 /* Packs panels [begin, end), which are numbered through the matrices. */
-static void pack_kept(void *context, int64_t begin, int64_t end) {
+static void pack_side(void *context, int64_t begin, int64_t end) {
     const integer_job_t *job = context;
-    const integer_side_t *side = &job->side[job->kept];
+    const integer_side_t *side = &job->side[job->packed];
     const int64_t panels = integer_panels(side);
     for (int64_t i = begin; i < end; ++i) {
         const int64_t matrix = i / panels, first = i % panels * side->width;
         const int64_t count = integer_least(side->count - first, side->width);
-        const int64_t line = matrix * job->kept_lines + first;
+        const int64_t line = i * side->width;
         int32_t sums[UNIT_LINES] = {0};
         pack_lines(job, side, job->first + matrix, first, count, 0, job->words,
-                   job->panels + line * job->words, sums);
-        if (!job->corrects) continue;
-        memcpy(job->sums + line, sums, (size_t)side->width * sizeof *sums);
-        read_zeros(job, side, job->first + matrix, first, count, job->zeros + line);
+                   side->panels + line * job->words, sums);
+        if (job->corrects) memcpy(side->sums + line, sums, (size_t)side->width * sizeof *sums);
     }
+}
+
+static void pack_all(gantry_op_call_t *call, integer_job_t *job, int packed, int64_t matrices) {
+    const integer_side_t *side = &job->side[packed];
+    job->packed = packed;
+    if (!side->is_packed)
+        gantry__cpu_parallel_for(call->device, matrices * integer_panels(side),
+                                 WORTH_A_THREAD / (16 * side->width * job->words) + 1, pack_side,
+                                 job);
 }
 
 /* ---- the streamed side ---- */
@@ -159,20 +174,21 @@ typedef struct integer_unit_t {
     int64_t matrix; /* of the present part of the batch */
     int64_t first, count;
     int64_t word, words;
-    const uint32_t *buffer;
-    int32_t *c; /* of the matrix */
+    const uint32_t *panels; /* from the word on */
+    int64_t line_words;     /* from a line of them to the next */
+    int32_t *c;             /* of the matrix */
 } integer_unit_t;
 
 static void multiply_unit(const integer_job_t *job, const integer_unit_t *unit) {
     const integer_side_t *kept = &job->side[job->kept], *streamed = &job->side[!job->kept];
     const int64_t n = job->product->shape.n;
     for (int64_t k = 0; k < kept->count; k += kept->width) {
-        const uint32_t *kept_panel = job->panels +
+        const uint32_t *kept_panel = kept->panels +
                                      (unit->matrix * job->kept_lines + k) * job->words +
                                      unit->word * kept->width;
         const int64_t kept_count = integer_least(kept->count - k, kept->width);
         for (int64_t s = 0; s < unit->count; s += streamed->width) {
-            const uint32_t *panel = unit->buffer + s * unit->words;
+            const uint32_t *panel = unit->panels + s * unit->line_words;
             const int64_t count = integer_least(unit->count - s, streamed->width);
             const bool add = unit->word > 0;
             if (job->kept == 1) {
@@ -191,7 +207,7 @@ static void multiply_unit(const integer_job_t *job, const integer_unit_t *unit) 
 static void correct_unit(const integer_job_t *job, const integer_unit_t *unit, const int32_t *sums,
                          const int32_t *zeros) {
     const gantry__matmul_shape_t *shape = &job->product->shape;
-    const int32_t *kept_sums = job->sums + unit->matrix * job->kept_lines,
+    const int32_t *kept_sums = job->side[job->kept].sums + unit->matrix * job->kept_lines,
                   *kept_zeros = job->zeros + unit->matrix * job->kept_lines;
     const bool by_rows = job->kept == 1;
     const int64_t rows = by_rows ? unit->count : shape->m;
@@ -215,18 +231,23 @@ static void compute_units(void *context, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
         int32_t sums[UNIT_LINES] = {0}, zeros[UNIT_LINES];
         integer_unit_t unit = {
-            .matrix = i / job->units, .first = i % job->units * job->unit_lines, .buffer = buffer};
+            .matrix = i / job->units, .first = i % job->units * job->unit_lines, .panels = buffer};
         unit.count = integer_least(side->count - unit.first, job->unit_lines);
         unit.c = job->c + (job->first + unit.matrix) * shape->m * shape->n;
         for (; unit.word < job->words; unit.word += job->block) {
-            unit.words = integer_least(job->words - unit.word, job->block);
-            pack_lines(job, side, job->first + unit.matrix, unit.first, unit.count, unit.word,
-                       unit.words, buffer, sums);
+            unit.words = unit.line_words = integer_least(job->words - unit.word, job->block);
+            if (side->panels) {
+                unit.line_words = job->words;
+                unit.panels = side->panels + unit.first * job->words + unit.word * side->width;
+            } else {
+                pack_lines(job, side, job->first + unit.matrix, unit.first, unit.count, unit.word,
+                           unit.words, buffer, sums);
+            }
             multiply_unit(job, &unit);
         }
         if (!job->corrects) continue;
         read_zeros(job, side, job->first + unit.matrix, unit.first, unit.count, zeros);
-        correct_unit(job, &unit, sums, zeros);
+        correct_unit(job, &unit, side->panels ? side->sums + unit.first : sums, zeros);
     }
 }
 
@@ -250,11 +271,11 @@ static integer_side_t integer_side_of(const gantry_op_call_t *call, const intege
     return side;
 }
 
-/* Chooses the panels and the kept side. */
-static void choose_panels(integer_job_t *job) {
+/* Chooses the panels and the kept side. A form has no panels of one line. */
+static void choose_panels(integer_job_t *job, bool may_be_lines) {
     job->kept = job->product->shape.m >= job->product->shape.n ? 1 : 0;
     const integer_side_t *kept = &job->side[job->kept], *streamed = &job->side[!job->kept];
-    const bool by_lines = kept->count <= FEW_LINES && streamed->along == 1;
+    const bool by_lines = may_be_lines && kept->count <= FEW_LINES && streamed->along == 1;
     job->panel = by_lines ? &job->loops->lines : &job->loops->panels;
     for (int i = 0; i < 2; ++i) {
         integer_side_t *side = &job->side[i];
@@ -280,26 +301,58 @@ static void cut_units(const gantry_op_call_t *call, integer_job_t *job) {
     job->units = (side->count + job->unit_lines - 1) / job->unit_lines;
 }
 
+/* A place of so many words for panels, with their sums after it. */
+static void place_panels(integer_side_t *side, void *memory, int64_t words) {
+    side->panels = memory;
+    side->sums = (int32_t *)side->panels + words;
+}
+
+/* Finds the form of a constant. */
+static void find_integer_form(gantry_op_call_t *call, integer_job_t *job, int place) {
+    integer_side_t *side = &job->side[place];
+    const int64_t lines = integer_panels(side) * side->width, words = lines * job->words;
+    const uint64_t number = (uint64_t)side->dtype << 48 | (uint64_t)side->count << 3 |
+                            (uint64_t)place << 2 | (uint64_t)job->corrects << 1 |
+                            (side->along == 1);
+    char *memory;
+    if (job->product->shape.batches > 1 || job->side[!place].count > GANTRY_CPU_FORM_LINES) return;
+    memory = gantry__cpu_form(call, (uint32_t)place, number,
+                              (uint64_t)(words + (job->corrects ? lines : 0)) * sizeof(uint32_t),
+                              &side->is_packed);
+    if (!memory) return;
+    place_panels(side, memory, words);
+    pack_all(call, job, place, 1);
+    side->is_packed = true;
+    job->block = BLOCK_WORDS;
+}
+
+static void read_kept_zeros(const integer_job_t *job, int64_t matrices) {
+    const integer_side_t *side = &job->side[job->kept];
+    for (int64_t i = 0; i < matrices && job->corrects; ++i)
+        read_zeros(job, side, job->first + i, 0, side->count, job->zeros + i * job->kept_lines);
+}
+
 /* Computes the batch, as many matrices at a time as the kept panels of KEPT_WORDS are. */
 static int32_t run_job(gantry_op_call_t *call, integer_job_t *job) {
     const gantry__matmul_shape_t *shape = &job->product->shape;
+    integer_side_t *kept = &job->side[job->kept];
     const int64_t words = job->kept_lines * job->words;
     const int64_t fit = words < KEPT_WORDS ? KEPT_WORDS / words : 1,
                   most = integer_least(fit, shape->batches);
     const int64_t lines = most * job->kept_lines;
+    const int64_t zeros = job->corrects ? lines : 0,
+                  packed = kept->panels ? 0 : most * words + zeros;
     gantry_span_t span;
-    GANTRY__TRY(call->services->scratch(
-        call, (uint64_t)(most * words + (job->corrects ? 2 * lines : 0)) * sizeof(uint32_t),
-        &span));
-    job->panels = (uint32_t *)(uintptr_t)(span.region + span.offset_bytes);
-    job->sums = (int32_t *)job->panels + most * words;
-    job->zeros = job->sums + lines;
-    const int64_t packed = job->side[job->kept].width * job->words,
-                  unit = job->unit_lines * job->side[job->kept].count * shape->k;
+    GANTRY__TRY(
+        call->services->scratch(call, (uint64_t)(zeros + packed) * sizeof(uint32_t), &span));
+    char *memory = (char *)(uintptr_t)(span.region + span.offset_bytes);
+    job->zeros = (int32_t *)(void *)memory + packed;
+    if (!kept->panels) place_panels(kept, memory, most * words);
+    const int64_t unit = job->unit_lines * kept->count * shape->k;
     for (job->first = 0; job->first < shape->batches; job->first += most) {
         const int64_t matrices = integer_least(shape->batches - job->first, most);
-        gantry__cpu_parallel_for(call->device, matrices * integer_panels(&job->side[job->kept]),
-                                 WORTH_A_THREAD / (16 * packed) + 1, pack_kept, job);
+        pack_all(call, job, job->kept, matrices);
+        read_kept_zeros(job, matrices);
         gantry__cpu_parallel_for(call->device, matrices * job->units, WORTH_A_THREAD / unit + 1,
                                  compute_units, job);
     }
@@ -332,7 +385,10 @@ static int32_t matmul_integer_cpu_compute(gantry_op_call_t *call) {
         .loops = GANTRY_CPU_PICK(gantry__cpu_simd_level(call->device), integer_loops)(
             call->inputs[0]->dtype, gantry__cpu_has_dots(call->device))};
     for (int i = 0; i < 2; ++i) job.side[i] = integer_side_of(call, &job, i);
-    choose_panels(&job);
+    choose_panels(&job, false);
+    find_integer_form(call, &job, 1);
+    if (!job.side[1].panels) find_integer_form(call, &job, 0);
+    if (!job.side[0].panels && !job.side[1].panels) choose_panels(&job, true);
     cut_units(call, &job);
     GANTRY__TRY(place_results(call, &job.c));
     GANTRY__TRY(run_job(call, &job));

@@ -5,12 +5,19 @@
 
 gantry_status_t gantry__keepers_init(gantry__keepers_t *keepers) {
     keepers->first = NULL;
-    return gantry__mutex_init(&keepers->lock) == 0
-               ? GANTRY_OK
-               : gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+    keepers->forms.first = NULL;
+    atomic_init(&keepers->forms.made, 0);
+    if (gantry__mutex_init(&keepers->lock) == 0) {
+        if (gantry__mutex_init(&keepers->forms.lock) == 0) return GANTRY_OK;
+        gantry__mutex_deinit(&keepers->lock);
+    }
+    return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
 }
 
-void gantry__keepers_deinit(gantry__keepers_t *keepers) { gantry__mutex_deinit(&keepers->lock); }
+void gantry__keepers_deinit(gantry__keepers_t *keepers) {
+    gantry__mutex_deinit(&keepers->forms.lock);
+    gantry__mutex_deinit(&keepers->lock);
+}
 
 void gantry__keepers_add(gantry__keepers_t *keepers, gantry__keeper_t *keeper,
                          const gantry__keeper_t *with) {

@@ -10,6 +10,8 @@
 #ifndef GANTRY_DEVICE_KEEPER_H
 #define GANTRY_DEVICE_KEEPER_H
 
+#include <stdatomic.h>
+
 #include <gantry/device.h>
 
 #include "shared/thread.h"
@@ -23,9 +25,17 @@ typedef struct gantry__keeper_t {
     struct gantry__keeper_t *next, *previous;
 } gantry__keeper_t;
 
+/* The list of forms (device/form.h). Its lock is not held during an allocation. */
+typedef struct gantry__forms_t {
+    gantry__mutex_t lock;
+    struct gantry__form_t *first;
+    atomic_uint_fast64_t made; /* so far */
+} gantry__forms_t;
+
 typedef struct gantry__keepers_t {
     gantry__mutex_t lock;
     gantry__keeper_t *first;
+    gantry__forms_t forms;
 } gantry__keepers_t;
 
 gantry_status_t gantry__keepers_init(gantry__keepers_t *keepers);

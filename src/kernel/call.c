@@ -320,6 +320,35 @@ static void serve_library_took(gantry_op_call_t *abi, uint64_t bytes) {
     gantry__card_limit_grow(from_abi(abi)->device, bytes);
 }
 
+/* ---- forms of constants ---- */
+
+static void *call_find_form(gantry_op_call_t *abi, uint32_t input, uint64_t number, uint64_t bytes,
+                            bool *out_is_made) {
+    gantry__call_t *call = from_abi(abi);
+    /* a kernel may have put a copy into the input's place */
+    if (!(call->constants >> input & 1) || abi->inputs[input] != call->own_inputs[input] ||
+        call->makes_form)
+        return NULL;
+    const gantry__form_key_t key = {.device = call->device,
+                                    .kernel = abi->kernel,
+                                    .constant = abi->inputs[input]->span,
+                                    .number = number,
+                                    .bytes = bytes};
+    if (!call->form) call->form = gantry__form_find(call->device, &key, abi->op);
+    if (!call->form || memcmp(&call->form->key, &key, sizeof key) != 0 ||
+        !gantry__form_begin(call->form, &call->makes_form))
+        return NULL;
+    *out_is_made = !call->makes_form;
+    return call->form->buffer->data;
+}
+
+void gantry__call_offer_forms(gantry__call_t *call, uint32_t constants) {
+    call->find_form = call_find_form;
+    call->own_inputs = call->abi.inputs;
+    call->constants = constants;
+    call->abi.flags |= GANTRY__CALL_HAS_FORMS;
+}
+
 static const gantry_call_services_t services = {
     .struct_size = sizeof(gantry_call_services_t),
     .scratch = serve_scratch,
@@ -357,6 +386,8 @@ void gantry__call_init(gantry__call_t *call, gantry_logical_device_t *device,
     call->has_read = false;
     call->make_output = NULL;
     call->caller = NULL;
+    call->makes_form = false;
+    call->form = NULL;
 }
 
 gantry__fault_t *gantry__call_finish(gantry__call_t *call, gantry__point_t *out_point) {

@@ -10,7 +10,8 @@
 #include <gantry/backend_abi.h>
 
 #include "base/profile_frame.h"
-#include "device/buffer.h"
+#include "device/form.h"
+#include "host/form.h"
 #include "kernel/capture.h"
 #include "kernel/program_cache.h"
 
@@ -19,7 +20,8 @@
 struct gantry__fault_t;
 
 typedef struct gantry__call_t {
-    gantry_op_call_t abi; /* the part that the kernel sees */
+    gantry__form_fn find_form; /* first (host/form.h); set if the call has forms */
+    gantry_op_call_t abi;      /* the part that the kernel sees */
     gantry_logical_device_t *device;
     gantry__program_cache_t *programs; /* NULL on a device without programs */
     uint64_t sequence;
@@ -38,12 +40,20 @@ typedef struct gantry__call_t {
     int32_t (*make_output)(struct gantry__call_t *call, uint32_t index, int32_t rank,
                            const int64_t *dims);
     void *caller;
+    /* of a call with forms: its inputs, and which of them are constants, as bits */
+    const gantry_arg_t *const *own_inputs;
+    uint32_t constants;
+    bool makes_form;      /* the kernel writes it now; the caller ends that */
+    gantry__form_t *form; /* of one of the constants; a reference of the caller's */
 } gantry__call_t;
 
 /* Fills abi's device, stream, info, services; the dispatcher fills inputs, outputs, attributes,
  * op and kernel. */
 void gantry__call_init(gantry__call_t *call, gantry_logical_device_t *device,
                        gantry__program_cache_t *programs, uint64_t sequence);
+/* Lets the kernel keep forms of those inputs, as bits, which must be constants. abi's inputs are
+ * set. Only on a synchronous device. */
+void gantry__call_offer_forms(gantry__call_t *call, uint32_t constants);
 /* Must be called after compute, also if it failed. *out_point covers all submitted work. Scratch is
  * freed, in use up to that point. The fault, if any, is bound to that point and handed over. */
 struct gantry__fault_t *gantry__call_finish(gantry__call_t *call, gantry__point_t *out_point);

@@ -21,6 +21,7 @@ static uint64_t destroy_frames(gantry__frame_t **at, const gantry_logical_device
     while (*at) {
         gantry__frame_t *frame = *at;
         const uint64_t bytes = gantry__frame_bytes(frame, device);
+        all += gantry__frame_drop_forms(frame, device);
         if (device && bytes == 0) {
             at = &frame->next;
             continue;

@@ -58,6 +58,18 @@ typedef struct call_lists_t {
     const gantry_attr_t *attrs[GANTRY__MAX_ATTRS];
 } call_lists_t;
 
+/* The inputs that are constants, as bits. The smallest have no memory of the device. */
+static uint32_t frame_find_constants(const gantry__schedule_t *schedule,
+                                     const gantry__action_t *action) {
+    uint32_t constants = 0;
+    for (uint32_t i = 0; i < action->input_count && i < 32; ++i) {
+        const gantry_tensor_t *tensor =
+            schedule->slots[schedule->slots[action->inputs[i]].root].constant;
+        if (tensor && tensor->buffer) constants |= UINT32_C(1) << i;
+    }
+    return constants;
+}
+
 static gantry_status_t fill_call(gantry__frame_t *frame, const gantry__action_t *action) {
     const gantry__schedule_t *schedule = frame->schedule;
     const gantry__node_t *node = &schedule->graph->nodes[action->node];
@@ -86,6 +98,8 @@ static gantry_status_t fill_call(gantry__frame_t *frame, const gantry__action_t 
     call->abi.op = node->op->name;
     call->abi.kernel = place->kept->plan.kernels[place->choice]->def;
     call->abi.flags = gantry__plan_call_flags(&place->kept->plan);
+    const uint32_t constants = frame_find_constants(schedule, action);
+    if (constants != 0 && action->device->synchronous) gantry__call_offer_forms(call, constants);
     call->tag = node->tag;
     call->part_of = node->part_of ? node->part_of->name : NULL;
     return GANTRY_OK;
@@ -188,6 +202,7 @@ void gantry__frame_destroy(gantry__frame_t *frame) {
     const gantry__heap_t *heap = frame->memory.heap;
     gantry__frame_drop_replay(frame);
     gantry__frame_drop_places(frame);
+    (void)gantry__frame_drop_forms(frame, NULL);
     for (size_t i = 0; frame->arenas && i < frame->schedule->arena_count; ++i)
         gantry__buffer_release(frame->arenas[i]);
     for (size_t i = 0; frame->blocks && i < frame->schedule->block_count; ++i) {
@@ -199,6 +214,23 @@ void gantry__frame_destroy(gantry__frame_t *frame) {
     gantry__mutex_deinit(&frame->locks.faults);
     gantry__mutex_deinit(&frame->locks.scope);
     gantry__heap_free(heap, frame, sizeof *frame);
+}
+
+uint64_t gantry__frame_drop_forms(gantry__frame_t *frame, const gantry_logical_device_t *device) {
+    const gantry__schedule_t *schedule = frame->schedule;
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; frame->calls && i < schedule->call_count; ++i) {
+        gantry__call_t *call = &frame->calls[i];
+        if (device && call->device != device) continue;
+        bytes += gantry__form_release(call->form);
+        call->form = NULL;
+    }
+    for (size_t i = 0; frame->blocks && i < schedule->block_count; ++i) {
+        for (uint32_t k = 0; frame->blocks[i] && k < schedule->blocks[i].body_count; ++k) {
+            if (frame->blocks[i][k]) bytes += gantry__frame_drop_forms(frame->blocks[i][k], device);
+        }
+    }
+    return bytes;
 }
 
 uint64_t gantry__frame_bytes(const gantry__frame_t *frame, const gantry_logical_device_t *device) {

@@ -74,6 +74,10 @@ void gantry__frame_destroy(gantry__frame_t *frame);
  * devices. */
 uint64_t gantry__frame_bytes(const gantry__frame_t *frame, const gantry_logical_device_t *device);
 
+/* Releases the frame's forms of constants (device/form.h), which the next run finds or makes again,
+ * on the device; NULL: on all. Returns the bytes that came free. No call may run the frame. */
+uint64_t gantry__frame_drop_forms(gantry__frame_t *frame, const gantry_logical_device_t *device);
+
 /* Runs the schedule. arguments: the call's, one for each input of the graph. Writes one tensor for
  * each output, which belongs to the caller; NULLs after a failure, which names the node. */
 gantry_status_t gantry__frame_run(gantry__frame_t *frame, gantry_scope_t *scope,

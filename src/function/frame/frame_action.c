@@ -113,11 +113,18 @@ static void note_needs(const gantry__frame_t *frame, const gantry__action_t *act
     call->has_read = false;
 }
 
+static void end_form(gantry__call_t *call, gantry_status_t status) {
+    if (call->makes_form) gantry__form_end(call->form, status == GANTRY_OK);
+    call->makes_form = false;
+}
+
 /* Ends the call of a kernel, which may have failed. */
 static gantry_status_t finish_call(gantry__frame_t *frame, const gantry__action_t *action,
                                    gantry__call_t *call, gantry_status_t status) {
     gantry__point_t point;
+    end_form(call, status);
     if (status != GANTRY_OK) status = compute_others(frame, action, call, status);
+    end_form(call, status);
     note_needs(frame, action, call);
     if (call->fault) gantry__frame_name_fault(frame, action, call->fault);
     struct gantry__fault_t *fault = gantry__call_finish(call, &point);
@@ -150,7 +157,8 @@ static inline gantry_status_t do_plain_call(gantry__frame_t *frame,
                                             const gantry__action_t *action) {
     gantry__call_t *call = &frame->calls[action->call];
     gantry_status_t status = (gantry_status_t)call->abi.kernel->compute(&call->abi);
-    if (status == GANTRY_OK && call->scratch_count == 0 && !call->fault) return GANTRY_OK;
+    if (status == GANTRY_OK && call->scratch_count == 0 && !call->fault && !call->makes_form)
+        return GANTRY_OK;
     return finish_call(frame, action, call, status);
 }
 
