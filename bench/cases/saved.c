@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Saved functions: a function loaded from its file, against one traced from its body, whose weights
- * are there, and against one whose weights are read from the file before, without a header, which
- * is less than what a program without saved functions does. The file is in the system's cache. */
+/* Saved functions: a function loaded from its file, its weights read or mapped, against one traced
+ * from its body, whose weights are there, and against one whose weights are read from the file
+ * before, without a header, which is less than what a program without saved functions does. The
+ * file is in the system's cache. */
 #define _XOPEN_SOURCE 700
 
 #include "bench.h"
@@ -86,16 +87,20 @@ static bool trace_loaded_often(void *argument, int calls) {
     return true;
 }
 
-static bool load_often(void *argument, int calls) {
-    const saved_subject_t *subject = argument;
+static bool load_with(const saved_subject_t *subject, bool maps, int calls) {
+    const gantry_function_load_options_t options = {.struct_size = sizeof options, .maps = maps};
     for (int i = 0; i < calls; ++i) {
         gantry_function_t *function;
-        if (gantry_function_load(subject->runtime, subject->path, NULL, &function) != GANTRY_OK)
+        if (gantry_function_load(subject->runtime, subject->path, &options, &function) != GANTRY_OK)
             return false;
         gantry_function_release(function);
     }
     return true;
 }
+
+static bool load_often(void *argument, int calls) { return load_with(argument, false, calls); }
+
+static bool map_often(void *argument, int calls) { return load_with(argument, true, calls); }
 
 static bool make_weights(saved_subject_t *subject) {
     for (int i = 0; i < subject->weight_count; ++i) {
@@ -137,8 +142,9 @@ static void measure_load(bench_t *bench, int nodes, int weight_count) {
     bench_contender_t contenders[] = {
         {.name = "cpu:0", .run = load_often, .subject = &subject},
         {.name = "trace", .run = trace_often, .subject = &subject},
+        {.name = "cpu:0, mapped", .run = map_often, .subject = &subject},
         {.name = "read, trace", .run = trace_loaded_often, .subject = &subject}};
-    const size_t count = weight_count > 0 ? 3 : 2;
+    const size_t count = weight_count > 0 ? 4 : 2;
     const bench_measure_t shown = {.subject = "saved",
                                    .work = work,
                                    .unit = "us",

@@ -23,14 +23,23 @@ gantry_status_t gantry__file_map(const gantry__heap_t *heap, int file, const cha
         gantry__heap_free(heap, map, sizeof *map);
         return gantry__file_fail("map", path, error);
     }
-    *map = (gantry__file_map_t){(unsigned char *)pages + before, heap, pages, before + size_bytes};
+    *map = (gantry__file_map_t){.data = (unsigned char *)pages + before,
+                                .heap = heap,
+                                .pages = pages,
+                                .size_bytes = before + size_bytes};
+    atomic_init(&map->references, 1);
     *out_map = map;
     return GANTRY_OK;
 }
 
+gantry__file_map_t *gantry__file_map_retain(gantry__file_map_t *map) {
+    atomic_fetch_add_explicit(&map->references, 1, memory_order_relaxed);
+    return map;
+}
+
 void gantry__file_unmap(void *map) {
     gantry__file_map_t *self = map;
-    if (!self) return;
+    if (!self || atomic_fetch_sub_explicit(&self->references, 1, memory_order_acq_rel) != 1) return;
     (void)munmap(self->pages, self->size_bytes);
     gantry__heap_free(self->heap, self, sizeof *self);
 }

@@ -397,11 +397,22 @@ static int safetensors_parse_compare_keys(const void *left, const void *right) {
     return strcmp(a->key, b->key);
 }
 
+/* Sorts what is not in order already: writers put tensors in the order of their offsets. */
+static void safetensors_parse_sort(void *items, size_t count, size_t item_bytes,
+                                   int (*compare)(const void *, const void *)) {
+    const char *item = items;
+    for (size_t i = 1; i < count; ++i, item += item_bytes) {
+        if (compare(item, item + item_bytes) <= 0) continue;
+        qsort(items, count, item_bytes, compare);
+        return;
+    }
+}
+
 /* The tensors, in the order of their offsets, fill the data without gaps. */
 static gantry_status_t check_offsets(gantry__safetensors_t *header, uint64_t data_bytes) {
     uint64_t at = 0;
-    if (header->count > 1)
-        qsort(header->tensors, header->count, sizeof header->tensors[0], compare_offsets);
+    safetensors_parse_sort(header->tensors, header->count, sizeof header->tensors[0],
+                           compare_offsets);
     for (size_t i = 0; i < header->count; ++i) {
         const gantry__safetensors_tensor_t *tensor = &header->tensors[i];
         if (tensor->end > data_bytes) {
@@ -429,12 +440,10 @@ static gantry_status_t check_offsets(gantry__safetensors_t *header, uint64_t dat
 }
 
 static gantry_status_t safetensors_parse_check_names(gantry__safetensors_t *header) {
-    if (header->count > 1)
-        qsort(header->tensors, header->count, sizeof header->tensors[0],
-              safetensors_parse_compare_names);
-    if (header->text_count > 1)
-        qsort(header->texts, header->text_count, sizeof header->texts[0],
-              safetensors_parse_compare_keys);
+    safetensors_parse_sort(header->tensors, header->count, sizeof header->tensors[0],
+                           safetensors_parse_compare_names);
+    safetensors_parse_sort(header->texts, header->text_count, sizeof header->texts[0],
+                           safetensors_parse_compare_keys);
     for (size_t i = 1; i < header->count; ++i) {
         if (safetensors_parse_compare_names(&header->tensors[i - 1], &header->tensors[i]) != 0)
             continue;

@@ -13,12 +13,6 @@ gantry_status_t gantry__saved_fail_early(const gantry__saved_cursor_t *cursor) {
     return gantry__saved_fail(cursor, "it ends too early");
 }
 
-gantry_status_t gantry__saved_pick(gantry__saved_cursor_t *cursor, uint32_t count, const char *what,
-                                   uint32_t *out) {
-    GANTRY__TRY(gantry__saved_take_u32(cursor, out));
-    return *out < count ? GANTRY_OK : gantry__saved_fail(cursor, what);
-}
-
 gantry_status_t gantry__saved_take_count(gantry__saved_cursor_t *cursor, size_t least_bytes,
                                          uint32_t *out) {
     GANTRY__TRY(gantry__saved_take_u32(cursor, out));

@@ -52,8 +52,11 @@ static inline gantry_status_t gantry__saved_take_u64(gantry__saved_cursor_t *cur
 }
 
 /* A number below count; what: the message. */
-gantry_status_t gantry__saved_pick(gantry__saved_cursor_t *cursor, uint32_t count, const char *what,
-                                   uint32_t *out);
+static inline gantry_status_t gantry__saved_pick(gantry__saved_cursor_t *cursor, uint32_t count,
+                                                 const char *what, uint32_t *out) {
+    GANTRY__TRY(gantry__saved_take_u32(cursor, out));
+    return *out < count ? GANTRY_OK : gantry__saved_fail(cursor, what);
+}
 /* A count of things of at least so many bytes each. */
 gantry_status_t gantry__saved_take_count(gantry__saved_cursor_t *cursor, size_t least_bytes,
                                          uint32_t *out);

@@ -28,6 +28,7 @@ typedef struct recorder_t {
     const gantry__wish_t *wish;    /* of the trace */
     const char *device;            /* the text of the last request of a node, and what it is */
     const gantry__wish_t *device_wish;
+    size_t cleared;     /* nodes whose places are filled */
     uint32_t *last_use; /* by weight: the last node of the variable + 1 */
     const uint32_t *inputs;
     uint32_t input_count;
@@ -37,16 +38,13 @@ typedef struct recorder_t {
     gantry_shape_t out_shapes[GANTRY__MAX_OUTPUTS];
 } recorder_t;
 
+/* Places that are filled with zeros at once: a file could claim many more than it has. */
+#define NODES_AT_ONCE 64
+
 /* The status of what is left to the body. */
 #define NOT_PLAIN GANTRY_UNIMPLEMENTED
 
 /* ---- adding ---- */
-
-static gantry_status_t saved_record_add(recorder_t *recorder, gantry__node_t *node,
-                                        const gantry_dtype_t *dtypes, const gantry_shape_t *shapes,
-                                        uint32_t *out_node) {
-    return gantry__graph_add_kept(recorder->graph, node, dtypes, shapes, out_node);
-}
 
 static gantry_status_t saved_record_take_inputs(recorder_t *recorder) {
     const void *list = NULL;
@@ -126,7 +124,7 @@ static gantry_status_t record_op(recorder_t *recorder, gantry__node_t *node) {
     node->attrs = gantry__arena_copy(&recorder->graph->arena, call->attrs, call->op->attr_count,
                                      sizeof call->attrs[0]);
     if (!node->attrs) return GANTRY_RESOURCE_EXHAUSTED;
-    return saved_record_add(recorder, node, call->out_dtypes, call->out_shapes, &index);
+    return gantry__graph_take_next(recorder->graph, call->out_dtypes, call->out_shapes, &index);
 }
 
 /* ---- other nodes ---- */
@@ -139,7 +137,7 @@ static gantry_status_t record_constant(recorder_t *recorder, uint32_t flags, gan
     node->kind = GANTRY__NODE_CONST;
     node->op = gantry__op_get(GANTRY__OP_ID_Const);
     node->output_count = 1;
-    return saved_record_add(recorder, node, &tensor->dtype, &tensor->shape, &index);
+    return gantry__graph_take_next(recorder->graph, &tensor->dtype, &tensor->shape, &index);
 }
 
 /* Takes the variable of a node, which comes after the last use of it. */
@@ -165,7 +163,7 @@ static gantry_status_t record_variable(recorder_t *recorder, gantry__node_t *nod
                                        const gantry_dtype_t *dtype, const gantry_shape_t *shape) {
     uint32_t index = 0;
     (void)gantry__variable_retain(node->variable);
-    GANTRY__TRY(saved_record_add(recorder, node, dtype, shape, &index));
+    GANTRY__TRY(gantry__graph_take_next(recorder->graph, dtype, shape, &index));
     recorder->last_use[weight] = index + 1;
     return GANTRY_OK;
 }
@@ -215,7 +213,7 @@ static gantry_status_t record_draw(recorder_t *recorder, gantry__node_t *node) {
     node->output_count = 2;
     node->home = saved->runtime->host;
     node->draws = gantry__draws_retain(saved->streams[number]);
-    return saved_record_add(recorder, node, dtypes, shapes, &index);
+    return gantry__graph_take_next(recorder->graph, dtypes, shapes, &index);
 }
 
 /* ---- rows ---- */
@@ -254,22 +252,35 @@ static gantry_status_t take_request(recorder_t *recorder, const gantry__wish_t *
     return GANTRY_OK;
 }
 
+/* The place of the next node, filled with zeros. */
+static gantry__node_t *clear_next_node(recorder_t *recorder) {
+    const gantry__graph_t *graph = recorder->graph;
+    if (graph->node_count == recorder->cleared) {
+        const size_t left = graph->node_capacity - graph->node_count,
+                     count = left < NODES_AT_ONCE ? left : NODES_AT_ONCE;
+        memset(&graph->nodes[graph->node_count], 0, count * sizeof *graph->nodes);
+        recorder->cleared += count;
+    }
+    return &graph->nodes[graph->node_count];
+}
+
 static gantry_status_t record_row(recorder_t *recorder) {
-    gantry__node_t node = {.kind = GANTRY__NODE_OP, .wish = recorder->wish};
+    gantry__node_t *node = clear_next_node(recorder);
     uint32_t kind = 0, flags = 0;
+    node->wish = recorder->wish;
     GANTRY__TRY(gantry__saved_take_u8(&recorder->cursor, &kind));
     GANTRY__TRY(gantry__saved_take_u8(&recorder->cursor, &flags));
-    GANTRY__TRY(saved_record_take_name(&recorder->cursor, &node.name));
+    GANTRY__TRY(saved_record_take_name(&recorder->cursor, &node->name));
     if (flags & (GANTRY__SAVED_HAS_CONTROLS | GANTRY__SAVED_HAS_COLOCATED) ||
         flags >= 2 * GANTRY__SAVED_REFUSES_GRADIENT)
         return NOT_PLAIN;
-    if (flags & GANTRY__SAVED_HAS_DEVICE) GANTRY__TRY(take_request(recorder, &node.wish));
+    if (flags & GANTRY__SAVED_HAS_DEVICE) GANTRY__TRY(take_request(recorder, &node->wish));
     switch (kind) {
-        case GANTRY_GRAPH_CONSTANT: return record_constant(recorder, flags, &node);
-        case GANTRY_GRAPH_OP: return record_op(recorder, &node);
-        case GANTRY_GRAPH_READ: return record_read(recorder, &node);
-        case GANTRY_GRAPH_ASSIGN: return record_assign(recorder, &node);
-        case GANTRY_GRAPH_DRAW: return record_draw(recorder, &node);
+        case GANTRY_GRAPH_CONSTANT: return record_constant(recorder, flags, node);
+        case GANTRY_GRAPH_OP: return record_op(recorder, node);
+        case GANTRY_GRAPH_READ: return record_read(recorder, node);
+        case GANTRY_GRAPH_ASSIGN: return record_assign(recorder, node);
+        case GANTRY_GRAPH_DRAW: return record_draw(recorder, node);
         default: return NOT_PLAIN;
     }
 }
@@ -348,6 +359,7 @@ static gantry_status_t record_rows(recorder_t *recorder, const gantry_shape_t *s
     recorder->call.known_number = NULL;
     recorder->call.caller = recorder;
     GANTRY__TRY(record_inputs(recorder, shapes));
+    recorder->cleared = recorder->graph->node_count;
     for (uint32_t i = 0; i < saved->body.node_count; ++i) GANTRY__TRY(record_row(recorder));
     return record_outputs(recorder);
 }

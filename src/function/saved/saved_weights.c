@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The weights of a saved function. Those that the host has in its own memory are made first, and
- * then read, neighbours in the file by one call; all others are loaded one by one. Variables come
- * last, because they may be copies. */
+ * then read, neighbours in the file by one call. Those that it has in the file share one mapping.
+ * All others are loaded one by one. Variables come last, because they may be copies. */
 #include "function/saved/saved_weights.h"
 
 #include <sys/uio.h>
 
+#include <gantry/interop.h>
 #include <gantry/io.h>
 
+#include "base/file_map.h"
 #include "base/files.h"
+#include "run/dispatch.h"
 #include "run/runtime_state.h"
 #include "run/scope_state.h"
 #include "run/tensor_stream.h"
@@ -20,7 +23,8 @@ typedef struct weights_load_t {
     bool *is_taken; /* by tensor of the header */
     struct iovec parts[MOST_PARTS];
     size_t part_count;
-    uint64_t begin, end; /* the place of the parts in the file */
+    uint64_t begin, end;     /* the place of the parts in the file */
+    gantry__file_map_t *map; /* of the data; NULL: not made yet */
 } weights_load_t;
 
 /* ---- tensors of the file ---- */
@@ -75,16 +79,47 @@ static gantry_status_t weights_add_part(weights_load_t *load, uint64_t begin,
     return GANTRY_OK;
 }
 
+/* A tensor over the file, if it is on the host; else from there. NULL: the scope has the error. */
+static const gantry_tensor_t *weights_map(weights_load_t *load, gantry_scope_t *scope,
+                                          const gantry__safetensors_tensor_t *tensor) {
+    const gantry__saved_file_t *from = load->from;
+    gantry__kept_plan_t *kept;
+    gantry_status_t status = gantry__plan_core_op(scope, GANTRY__OP_ID_Const, "_EagerConst",
+                                                  tensor->dtype, false, NULL, &kept);
+    if (status == GANTRY_OK && kept->plan.device != from->runtime->host)
+        return gantry_map_elements(scope, from->file, from->path,
+                                   (int64_t)(from->data_offset + tensor->begin), tensor->dtype,
+                                   tensor->shape);
+    if (status == GANTRY_OK && !load->map)
+        status = gantry__file_map(&from->runtime->heap, from->file, from->path, from->data_offset,
+                                  (size_t)(from->size - from->data_offset), &load->map);
+    if (status != GANTRY_OK) {
+        (void)gantry__scope_fail(scope, status);
+        return NULL;
+    }
+    (void)gantry__dispatch_note(scope, kept, "_EagerConst", 0);
+    const gantry_from_memory_options_t options = {.struct_size = sizeof options,
+                                                  .release = gantry__file_unmap,
+                                                  .user = gantry__file_map_retain(load->map)};
+    const gantry_tensor_t *mapped = gantry_tensor_from_memory(
+        scope, tensor->dtype, tensor->shape, load->map->data + tensor->begin,
+        (size_t)(tensor->end - tensor->begin), &options);
+    if (!mapped) gantry__file_unmap(load->map);
+    return mapped;
+}
+
 /* A tensor that was read with the front is copied from there. */
-static const gantry_tensor_t *load_alone(gantry_scope_t *scope, const gantry__saved_file_t *from,
+static const gantry_tensor_t *load_alone(weights_load_t *load, gantry_scope_t *scope,
                                          const gantry__safetensors_tensor_t *tensor,
                                          bool is_in_front) {
+    const gantry__saved_file_t *from = load->from;
     const uint64_t begin = from->data_offset + tensor->begin;
     if (is_in_front)
         return gantry_constant(scope, tensor->dtype, tensor->shape, from->front + begin,
                                (size_t)(tensor->end - tensor->begin));
-    return (from->maps ? gantry_map_elements : gantry_load_elements)(
-        scope, from->file, from->path, (int64_t)begin, tensor->dtype, tensor->shape);
+    return from->maps ? weights_map(load, scope, tensor)
+                      : gantry_load_elements(scope, from->file, from->path, (int64_t)begin,
+                                             tensor->dtype, tensor->shape);
 }
 
 /* Elements of bool are looked at one by one where they are read. */
@@ -101,7 +136,7 @@ static gantry_status_t load_weight(weights_load_t *load, gantry__saved_weight_t 
         if (weight->tensor)
             return weights_add_part(load, from->data_offset + tensor->begin, weight->tensor);
     }
-    const gantry_tensor_t *loaded = load_alone(scope, from, tensor, is_in_front);
+    const gantry_tensor_t *loaded = load_alone(load, scope, tensor, is_in_front);
     weight->tensor = gantry_tensor_retain(loaded);
     gantry_tensor_drop(scope, loaded);
     return loaded ? GANTRY_OK : gantry_scope_status(scope);
@@ -135,6 +170,7 @@ gantry_status_t gantry__saved_load_weights(void *file, gantry__saved_weight_t *w
     weights_load_t load = {.from = from, .is_taken = gantry__heap_zalloc(heap, from->header.count)};
     if (!load.is_taken) return GANTRY_RESOURCE_EXHAUSTED;
     const gantry_status_t status = weights_load_all(&load, weights, count);
+    gantry__file_unmap(load.map);
     gantry__heap_free(heap, load.is_taken, from->header.count);
     return status;
 }

@@ -86,32 +86,44 @@ static gantry_status_t fail_to_add(const gantry__node_t *node) {
     return GANTRY_RESOURCE_EXHAUSTED;
 }
 
-gantry_status_t gantry__graph_add_kept(gantry__graph_t *graph, const gantry__node_t *node,
-                                       const gantry_dtype_t *dtypes, const gantry_shape_t *shapes,
-                                       uint32_t *out_node) {
-    const uint32_t index = (uint32_t)graph->node_count, first_output = (uint32_t)graph->value_count;
-    bool is_added = graph->node_count < graph->node_capacity ||
-                    gantry__heap_grow(graph->heap, &graph->nodes, graph->node_count,
-                                      &graph->node_capacity, sizeof *graph->nodes);
-    for (uint32_t i = 0; is_added && i < node->output_count; ++i)
-        is_added = graph_add_value(graph, index, dtypes[i], &shapes[i]);
-    if (!is_added) {
-        graph->value_count = first_output;
-        return fail_to_add(node);
+static bool graph_add_values(gantry__graph_t *graph, const gantry__node_t *node,
+                             const gantry_dtype_t *dtypes, const gantry_shape_t *shapes) {
+    const uint32_t index = (uint32_t)graph->node_count;
+    const size_t before = graph->value_count;
+    for (uint32_t i = 0; i < node->output_count; ++i) {
+        if (graph_add_value(graph, index, dtypes[i], &shapes[i])) continue;
+        graph->value_count = before;
+        return false;
     }
-    graph->nodes[graph->node_count++] = *node;
-    graph->nodes[index].first_output = first_output;
-    *out_node = index;
+    return true;
+}
+
+gantry_status_t gantry__graph_take_next(gantry__graph_t *graph, const gantry_dtype_t *dtypes,
+                                        const gantry_shape_t *shapes, uint32_t *out_node) {
+    gantry__node_t *node = &graph->nodes[graph->node_count];
+    node->first_output = (uint32_t)graph->value_count;
+    if (!graph_add_values(graph, node, dtypes, shapes)) return fail_to_add(node);
+    *out_node = (uint32_t)graph->node_count++;
     return GANTRY_OK;
+}
+
+static bool graph_make_place(gantry__graph_t *graph) {
+    return graph->node_count < graph->node_capacity ||
+           gantry__heap_grow(graph->heap, &graph->nodes, graph->node_count, &graph->node_capacity,
+                             sizeof *graph->nodes);
 }
 
 gantry_status_t gantry__graph_add(gantry__graph_t *graph, const gantry__node_t *node,
                                   const gantry_dtype_t *dtypes, const gantry_shape_t *shapes,
                                   uint32_t *out_node) {
     gantry__node_t kept = *node;
-    return graph_keep_node(&graph->arena, &kept)
-               ? gantry__graph_add_kept(graph, &kept, dtypes, shapes, out_node)
-               : fail_to_add(node);
+    kept.first_output = (uint32_t)graph->value_count;
+    if (!graph_keep_node(&graph->arena, &kept) || !graph_make_place(graph) ||
+        !graph_add_values(graph, &kept, dtypes, shapes))
+        return fail_to_add(node);
+    graph->nodes[graph->node_count] = kept;
+    *out_node = (uint32_t)graph->node_count++;
+    return GANTRY_OK;
 }
 
 /* ---- needed nodes ---- */

@@ -118,10 +118,10 @@ gantry_status_t gantry__graph_add(gantry__graph_t *graph, const gantry__node_t *
                                   const gantry_dtype_t *dtypes, const gantry_shape_t *shapes,
                                   uint32_t *out_node);
 
-/* The same for a node whose lists, texts and attributes live as long as the graph. */
-gantry_status_t gantry__graph_add_kept(gantry__graph_t *graph, const gantry__node_t *node,
-                                       const gantry_dtype_t *dtypes, const gantry_shape_t *shapes,
-                                       uint32_t *out_node);
+/* The same for a node that is in its place already, graph->nodes[graph->node_count], and whose
+ * lists, texts and attributes live as long as the graph. */
+gantry_status_t gantry__graph_take_next(gantry__graph_t *graph, const gantry_dtype_t *dtypes,
+                                        const gantry_shape_t *shapes, uint32_t *out_node);
 
 /* The op that draws numbers, or the name of a node that assigns a variable, in a graph, or in a
  * node and its bodies; NULL: none. */

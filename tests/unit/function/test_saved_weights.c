@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The weights of a saved function are read right from any place of its file: from its
  * first 64 KiB, which are read at once, from what follows, and across.
- * Promise: They are read in any order, neighbours by one read. */
+ * Promise: They are read in any order, neighbours by one read.
+ * Promise: Weights that are mapped share one mapping, which ends with the last tensor over it. */
 #define _XOPEN_SOURCE 700
 
 #include "function_fixture.h"
@@ -34,39 +35,87 @@ static const gantry_tensor_t *make_place(gantry_scope_t *scope, const places_t *
     return gantry_constant(scope, places->dtypes[i], GANTRY_SHAPE(places->counts[i]), bytes, size);
 }
 
-/* The first 64 KiB of a file are read at once; tensors are in them, across their end, after it. */
-TEST(weights_of_any_place_are_read) {
-    runtime_fixture_t f;
-    saved_file_t file;
-    places_t places = {
+static void places_make(gantry_scope_t *scope, places_t *places) {
+    *places = (places_t){
         .dtypes = {GANTRY_INT32, GANTRY_BOOL, GANTRY_UINT8, GANTRY_INT16, GANTRY_FLOAT8_E5M2},
         .counts = {5000, 1000, 70001, 60000, 333}};
     for (int i = UNLIKE; i < PLACES; ++i) {
-        places.dtypes[i] = i < PLACES / 2 || i % 2 ? GANTRY_UINT32 : GANTRY_INT64;
-        places.counts[i] = 100 + i;
+        places->dtypes[i] = i < PLACES / 2 || i % 2 ? GANTRY_UINT32 : GANTRY_INT64;
+        places->counts[i] = 100 + i;
     }
-    runtime_fixture_open(&f, 0);
-    saved_file_init(&file);
-    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
-    for (int i = 0; i < PLACES; ++i) places.values[i] = make_place(scope, &places, i);
+    for (int i = 0; i < PLACES; ++i) places->values[i] = make_place(scope, places, i);
+}
+
+static void places_save(gantry_runtime_t *runtime, places_t *places, const saved_file_t *file) {
     gantry_function_t *function =
-        function_fixture_trace(f.runtime, give_places, &places, NULL, 0, PLACES, NULL);
-    saved_file_save(function, &file);
+        function_fixture_trace(runtime, give_places, places, NULL, 0, PLACES, NULL);
+    saved_file_save(function, file);
     gantry_function_release(function);
-    function = saved_file_load(f.runtime, &file, NULL);
+}
+
+/* The outputs of the loaded function are the values that were saved. */
+static void places_expect(gantry_scope_t *scope, gantry_function_t *function,
+                          const places_t *places) {
     const gantry_tensor_t *outputs[PLACES];
     function_fixture_call(scope, function, NULL, 0, outputs, PLACES);
     for (int i = 0; i < PLACES; ++i) {
         const void *expected, *got;
-        assert_int_equal(gantry_tensor_map(places.values[i], &expected), GANTRY_OK);
+        assert_int_equal(gantry_tensor_map(places->values[i], &expected), GANTRY_OK);
         assert_int_equal(gantry_tensor_map(outputs[i], &got), GANTRY_OK);
         assert_memory_equal(expected, got,
-                            (size_t)places.counts[i] * gantry_dtype_size(places.dtypes[i]));
-        assert_int_equal(gantry_tensor_unmap(places.values[i]), GANTRY_OK);
+                            (size_t)places->counts[i] * gantry_dtype_size(places->dtypes[i]));
+        assert_int_equal(gantry_tensor_unmap(places->values[i]), GANTRY_OK);
         assert_int_equal(gantry_tensor_unmap(outputs[i]), GANTRY_OK);
     }
+}
+
+/* The first 64 KiB of a file are read at once; tensors are in them, across their end, after it. */
+TEST(weights_of_any_place_are_read) {
+    runtime_fixture_t f;
+    saved_file_t file;
+    places_t places;
+    runtime_fixture_open(&f, 0);
+    saved_file_init(&file);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+    places_make(scope, &places);
+    places_save(f.runtime, &places, &file);
+    gantry_function_t *function = saved_file_load(f.runtime, &file, NULL);
+    places_expect(scope, function, &places);
     expect_ended_well(scope);
     gantry_function_release(function);
+    saved_file_deinit(&file);
+    runtime_fixture_close(&f);
+}
+
+/* How many mappings of the file the process has. */
+static int count_mappings(const saved_file_t *file) {
+    char line[1024];
+    int count = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps)) count += strstr(line, file->path) != NULL;
+    assert_int_equal(fclose(maps), 0);
+    return count;
+}
+
+TEST(mapped_weights_share_a_mapping) {
+    const gantry_function_load_options_t options = {
+        .struct_size = sizeof options, .device = "CPU:0", .maps = true};
+    runtime_fixture_t f;
+    saved_file_t file;
+    places_t places;
+    runtime_fixture_open(&f, 0);
+    saved_file_init(&file);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+    places_make(scope, &places);
+    places_save(f.runtime, &places, &file);
+    gantry_function_t *function = saved_file_load(f.runtime, &file, &options);
+    assert_int_equal(count_mappings(&file), 1);
+    places_expect(scope, function, &places);
+    gantry_function_release(function);
+    assert_int_equal(count_mappings(&file), 1); /* outputs are constants over it */
+    expect_ended_well(scope);
+    assert_int_equal(count_mappings(&file), 0);
     saved_file_deinit(&file);
     runtime_fixture_close(&f);
 }
