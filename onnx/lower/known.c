@@ -58,6 +58,15 @@ static gantry_status_t check_integers(gantry__onnx_call_t *call, tensor *x, cons
 
 gantry_status_t gantry__onnx_get_ints(gantry__onnx_call_t *call, size_t i, const char *name,
                                       const int64_t **out_values, size_t *out_count) {
+    tensor *x = gantry__onnx_input(call, i);
+    if (x && gantry_tensor_shape(x)->rank > 1)
+        return gantry__onnx_invalid(call, "%s has %d dimensions; a vector is accepted", name,
+                                    (int)gantry_tensor_shape(x)->rank);
+    return gantry__onnx_get_all_ints(call, i, name, out_values, out_count);
+}
+
+gantry_status_t gantry__onnx_get_all_ints(gantry__onnx_call_t *call, size_t i, const char *name,
+                                          const int64_t **out_values, size_t *out_count) {
     void *values;
     *out_values = NULL;
     *out_count = 0;

@@ -291,6 +291,9 @@ gantry_status_t gantry__onnx_lower_attention(gantry__onnx_call_t *call) {
         .right = gantry__onnx_attr_int(call, "right_window_size", -1),
         .scale = (double)gantry__onnx_attr_float(call, "scale", 0),
         .softcap = (double)gantry__onnx_attr_float(call, "softcap", 0)};
+    if (attention.left < -1 || attention.right < -1)
+        return gantry__onnx_invalid(call, "windows of %lld and %lld; -1 and more are accepted",
+                                    (long long)attention.left, (long long)attention.right);
     if (!attention.past_key != !attention.past_value)
         return gantry__onnx_invalid(call, "past_key and past_value must be given together");
     if (attention.past_key && attention.lengths)

@@ -160,6 +160,24 @@ static gantry_status_t read_rule(linear_t *node) {
     return gantry_scope_status(call->scope);
 }
 
+/* Checks the shapes of all inputs: [batch, steps, ...], and of the state. */
+static gantry_status_t check_linear_shapes(const linear_t *node) {
+    gantry__onnx_call_t *call = node->call;
+    const gantry_shape_t state =
+        GANTRY_SHAPE(node->batch, node->heads, node->key_size, node->value_size);
+    for (size_t i = 0; i < call->input_count; ++i) {
+        const gantry_tensor_t *x = gantry__onnx_input(call, i);
+        const gantry_shape_t *shape = gantry_tensor_shape(x);
+        if (!x) continue;
+        if (i == 3 ? !gantry_shape_equal(shape, &state)
+                   : shape->rank != 3 || shape->dims[0] != node->batch ||
+                         shape->dims[1] != node->steps)
+            return gantry__onnx_invalid(call, "input %zu does not fit %lld rows of %lld steps", i,
+                                        (long long)node->batch, (long long)node->steps);
+    }
+    return GANTRY_OK;
+}
+
 /* Sizes and values. */
 static gantry_status_t read_linear(linear_t *node) {
     gantry__onnx_call_t *call = node->call;
@@ -181,6 +199,7 @@ static gantry_status_t read_linear(linear_t *node) {
     node->shared = heads / node->heads;
     node->key_size = shape->dims[2] / heads;
     node->value_size = gantry_tensor_shape(value)->dims[2] / node->heads;
+    GANTRY__TRY(check_linear_shapes(node));
     node->dtype = gantry_tensor_dtype(query) == GANTRY_FLOAT64 ? GANTRY_FLOAT64 : GANTRY_FLOAT32;
     node->scale = (double)gantry__onnx_attr_float(call, "scale", 0);
     if (node->scale == 0) node->scale = 1 / sqrt((double)node->key_size);

@@ -69,8 +69,7 @@ gantry_status_t gantry__onnx_lower_if(gantry__onnx_call_t *call) {
     static const char *const names[2] = {"then_branch", "else_branch"};
     for (size_t i = 0; i < 2; ++i) {
         branches.graphs[i] = gantry__onnx_attr_graph(call, names[i]);
-        if (!branches.graphs[i]) return gantry__onnx_invalid(call, "%s is missing", names[i]);
-        if (branches.graphs[i]->output_count < call->output_count)
+        if (branches.graphs[i]->output_count != call->output_count)
             return gantry__onnx_invalid(call, "%s has %zu outputs, the node %zu", names[i],
                                         branches.graphs[i]->output_count, call->output_count);
     }
@@ -90,15 +89,16 @@ gantry_status_t gantry__onnx_lower_if(gantry__onnx_call_t *call) {
 
 /* ---- Loop and Scan ---- */
 
-/* The body, whose numbers of inputs and outputs are these or, of outputs, more. */
+/* The body, which has so many inputs, so many outputs that are handed on, and those of the node. */
 static gantry_status_t find_body(gantry__onnx_steps_t *steps, size_t inputs, size_t outputs) {
     gantry__onnx_call_t *call = steps->call;
     steps->body = gantry__onnx_attr_graph(call, "body");
-    if (!steps->body) return gantry__onnx_invalid(call, "body is missing");
-    if (steps->body->input_count != inputs || steps->body->output_count < outputs)
+    const size_t all = call->output_count + steps->is_loop;
+    if (steps->body->input_count != inputs || steps->body->output_count != all || all < outputs)
         return gantry__onnx_invalid(
-            call, "body has %zu inputs and %zu outputs; the node needs %zu and %zu or more",
-            steps->body->input_count, steps->body->output_count, inputs, outputs);
+            call, "body has %zu inputs and %zu outputs; the node needs %zu and %zu",
+            steps->body->input_count, steps->body->output_count, inputs,
+            all < outputs ? outputs : all);
     steps->output_count = steps->body->output_count - outputs;
     return GANTRY_OK;
 }

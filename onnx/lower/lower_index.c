@@ -144,6 +144,27 @@ static tensor *write_begins(gantry__onnx_call_t *call, const gantry_shape_t *upd
     return gantry__onnx_reshape(call, gantry__onnx_cast(call, given, GANTRY_INT64), form);
 }
 
+/* An update has the sizes of the cache, but along the axis, and a place for each row. */
+static gantry_status_t check_update(gantry__onnx_call_t *call, int32_t axis) {
+    const gantry_shape_t *shape = gantry_tensor_shape(gantry__onnx_input(call, 0)),
+                         *written = gantry_tensor_shape(gantry__onnx_input(call, 1));
+    tensor *begins = gantry__onnx_input(call, 2);
+    if (axis == 0 || written->rank != shape->rank)
+        return gantry__onnx_invalid(call, "axis %d of %d dimensions, and an update of %d",
+                                    (int)axis, (int)shape->rank, (int)written->rank);
+    for (int32_t i = 0; i < shape->rank; ++i) {
+        const int64_t size = written->dims[i], most = shape->dims[i];
+        if (i == axis ? size > most : size != most)
+            return gantry__onnx_invalid(call, "an update of %lld in dimension %d of %lld",
+                                        (long long)size, (int)i, (long long)most);
+    }
+    const gantry_shape_t wanted = GANTRY_SHAPE(shape->dims[0]);
+    if (begins && !gantry_shape_equal(gantry_tensor_shape(begins), &wanted))
+        return gantry__onnx_invalid(call, "write_indices is not of the shape [%lld]",
+                                    (long long)wanted.dims[0]);
+    return GANTRY_OK;
+}
+
 /* Writes updates along an axis of a cache: element s of sample b to write_indices[b] + s. */
 gantry_status_t gantry__onnx_lower_tensor_scatter(gantry__onnx_call_t *call) {
     tensor *data = gantry__onnx_input(call, 0), *updates = gantry__onnx_input(call, 1);
@@ -157,9 +178,7 @@ gantry_status_t gantry__onnx_lower_tensor_scatter(gantry__onnx_call_t *call) {
     GANTRY__TRY(gantry__onnx_need_shape(call, updates));
     if (!is_circular && strcmp(mode, "linear") != 0)
         return gantry__onnx_invalid(call, "mode '%s'; modes are linear and circular", mode);
-    if (axis == 0 || written->rank != shape->rank)
-        return gantry__onnx_invalid(call, "axis %d of %d dimensions, and an update of %d",
-                                    (int)axis, (int)shape->rank, (int)written->rank);
+    GANTRY__TRY(check_update(call, axis));
     gantry_shape_t row = {.rank = written->rank};
     for (int32_t i = 0; i < row.rank; ++i) row.dims[i] = i == axis ? written->dims[axis] : 1;
     int64_t *steps = gantry__onnx_scratch(call, (size_t)row.dims[axis], sizeof *steps);

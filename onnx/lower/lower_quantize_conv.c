@@ -98,6 +98,7 @@ gantry_status_t gantry__onnx_convolve_integers(gantry__onnx_call_t *call, const 
     gantry__onnx_window_t window;
     GANTRY__TRY(gantry__onnx_read_kernel(call, x, given->dims + 2, &window));
     GANTRY__TRY(gantry__onnx_read_padding(call, x, &window));
+    GANTRY__TRY(gantry__onnx_check_reach(call, &window));
     const gantry_window_options_t options = gantry__onnx_plane_options(&window);
     x_zero = gantry__onnx_as_scalar(gantry__onnx_scope_of(call, &x_zero, 1), x_zero);
     filter_zero = gantry__onnx_as_scalar(gantry__onnx_scope_of(call, &filter_zero, 1), filter_zero);
@@ -134,8 +135,14 @@ gantry_status_t gantry__onnx_lower_qlinear_conv(gantry__onnx_call_t *call) {
     GANTRY__TRY(gantry__onnx_convolve_integers(
         call, gantry__onnx_input(call, 0), 3, gantry__onnx_turn_filter, gantry__onnx_input(call, 2),
         gantry__onnx_input(call, 5), &y));
-    GANTRY__TRY(gantry__onnx_check_bias(call, 8,
-                                        gantry_tensor_shape(gantry__onnx_input(call, 3))->dims[0]));
+    const int64_t outputs = gantry_tensor_shape(gantry__onnx_input(call, 3))->dims[0];
+    GANTRY__TRY(gantry__onnx_check_bias(call, 8, outputs));
+    for (size_t i = 4; i < 6; ++i) {
+        const int64_t count = gantry_tensor_elements(gantry__onnx_input(call, i));
+        if (count != 1 && count >= 0 && count != outputs)
+            return gantry__onnx_invalid(call, "input %zu has %lld elements for %lld outputs", i,
+                                        (long long)count, (long long)outputs);
+    }
     const int32_t rank = gantry_tensor_shape(y)->rank;
     if (bias) {
         const gantry_shape_t shape = {.rank = rank - 1,

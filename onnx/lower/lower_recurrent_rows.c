@@ -30,11 +30,11 @@ static gantry_status_t check_cell_weights(gantry__onnx_recurrent_t *node) {
     const gantry_shape_t *r = gantry_tensor_shape(gantry__onnx_input(call, 2));
     const int64_t gates = gantry__onnx_gate_count(node->kind);
     const int64_t directions = (int64_t)node->direction_count;
-    const int64_t given = gantry__onnx_attr_int(call, "hidden_size", 0);
     GANTRY__TRY(gantry__onnx_need_shape(call, gantry__onnx_input(call, 1)));
     GANTRY__TRY(gantry__onnx_need_shape(call, gantry__onnx_input(call, 2)));
     node->units = r->dims[2];
-    if (given && given != node->units)
+    const int64_t given = gantry__onnx_attr_int(call, "hidden_size", node->units);
+    if (given != node->units)
         return gantry__onnx_invalid(call, "hidden_size is %lld, R has %lld units", (long long)given,
                                     (long long)node->units);
     if (w->rank != 3 || w->dims[0] != directions || w->dims[1] != gates * node->units)

@@ -85,7 +85,9 @@ gantry_status_t gantry__onnx_lower_grid_sample(gantry__onnx_call_t *call) {
     gantry_shape_t result = *shape;
     for (int32_t i = 1; i <= count; ++i) result.dims[i + 1] = shape->dims[i];
     result.dims[1] = images->dims[1];
-    if (gantry_shape_elements(&result) == 0 || gantry_tensor_elements(x) == 0)
+    if (gantry_tensor_elements(x) == 0 && gantry_shape_elements(&result) != 0)
+        return gantry__onnx_invalid(call, "images without pixels");
+    if (gantry_shape_elements(&result) == 0)
         return gantry__onnx_give(call, gantry_zeros(call->scope, sampler.dtype, result));
     const int64_t place_count = gantry__onnx_product(shape, 1, shape->rank - 1);
     grid = gantry__onnx_reshape(call, gantry__onnx_cast(call, grid, sampler.place),
@@ -134,6 +136,13 @@ static gantry_status_t read_deform(gantry__onnx_call_t *call, deform_t *deform) 
         deform->rows != gantry__onnx_window_count(&deform->window, 1, false) ||
         deform->columns != gantry__onnx_window_count(&deform->window, 2, false))
         return gantry__onnx_invalid(call, "the sizes of images, filter and offset do not fit");
+    const gantry_shape_t wanted = GANTRY_SHAPE(deform->batch, deform->taps * deform->offset_groups,
+                                               deform->rows, deform->columns);
+    tensor *mask = gantry__onnx_input(call, 4);
+    if (mask && !gantry_shape_equal(gantry_tensor_shape(mask), &wanted))
+        return gantry__onnx_invalid(call, "the mask is not of the shape [%lld, %lld, %lld, %lld]",
+                                    (long long)wanted.dims[0], (long long)wanted.dims[1],
+                                    (long long)wanted.dims[2], (long long)wanted.dims[3]);
     return gantry__onnx_check_bias(call, 3, deform->outputs);
 }
 

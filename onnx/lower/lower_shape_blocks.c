@@ -126,6 +126,26 @@ static tensor *count_along(gantry__onnx_call_t *call, int64_t count, bool is_col
 }
 
 /* Element t of a sequence of n elements comes from n - 1 - t; those after it stay. */
+/* Refuses lengths of another shape than [rows], and known ones that are none of `most` steps. */
+static gantry_status_t check_lengths(gantry__onnx_call_t *call, int64_t rows, int64_t most) {
+    tensor *lengths = gantry__onnx_input(call, 1);
+    const gantry_shape_t wanted = GANTRY_SHAPE(rows);
+    const int64_t *values = NULL;
+    size_t count = 0;
+    GANTRY__TRY(gantry__onnx_need_shape(call, lengths));
+    if (!gantry_shape_equal(gantry_tensor_shape(lengths), &wanted))
+        return gantry__onnx_invalid(call, "sequence_lens is not of the shape [%lld]",
+                                    (long long)rows);
+    if (!gantry__onnx_is_known(call, lengths)) return GANTRY_OK;
+    GANTRY__TRY(gantry__onnx_get_ints(call, 1, "sequence_lens", &values, &count));
+    for (size_t i = 0; i < count; ++i) {
+        if (values[i] < 0 || values[i] > most)
+            return gantry__onnx_invalid(call, "sequence_lens has %lld; there are %lld steps",
+                                        (long long)values[i], (long long)most);
+    }
+    return GANTRY_OK;
+}
+
 gantry_status_t gantry__onnx_lower_reverse_sequence(gantry__onnx_call_t *call) {
     tensor *x = gantry__onnx_input(call, 0), *lengths = gantry__onnx_input(call, 1);
     const gantry_shape_t *shape = gantry_tensor_shape(x);
@@ -136,6 +156,7 @@ gantry_status_t gantry__onnx_lower_reverse_sequence(gantry__onnx_call_t *call) {
             call, "batch_axis %lld and time_axis %lld of %d dimensions; one is 0, the other 1",
             (long long)batch_axis, (long long)time_axis, (int)shape->rank);
     GANTRY__TRY(gantry__onnx_need_shape(call, x));
+    GANTRY__TRY(check_lengths(call, shape->dims[batch_axis], shape->dims[time_axis]));
     const gantry_shape_t both = GANTRY_SHAPE(shape->dims[0], shape->dims[1]);
     const bool is_time_first = time_axis == 0;
     if (gantry_shape_elements(shape) == 0) return gantry__onnx_give(call, x);

@@ -291,6 +291,7 @@ gantry_status_t gantry__onnx_lower_center_crop_pad(gantry__onnx_call_t *call) {
     const int64_t *sizes;
     size_t size_count, axis_count;
     int64_t paddings[2 * GANTRY_MAX_RANK] = {0};
+    bool is_taken[GANTRY_MAX_RANK] = {false};
     const int64_t *axes = gantry__onnx_attr_ints(call, "axes", &axis_count);
     GANTRY__TRY(gantry__onnx_get_ints(call, 1, "shape", &sizes, &size_count));
     GANTRY__TRY(gantry__onnx_need_shape(call, x));
@@ -302,6 +303,9 @@ gantry_status_t gantry__onnx_lower_center_crop_pad(gantry__onnx_call_t *call) {
         int64_t axis;
         GANTRY__TRY(
             gantry__onnx_axis(call, axes ? axes[i] : (int64_t)i, (uint32_t)shape->rank, &axis));
+        if (is_taken[axis])
+            return gantry__onnx_invalid(call, "axis %lld occurs twice", (long long)axes[i]);
+        is_taken[axis] = true;
         if (sizes[i] < 0)
             return gantry__onnx_invalid(call, "shape has a size of %lld", (long long)sizes[i]);
         const int64_t change = sizes[i] - shape->dims[axis];

@@ -19,6 +19,7 @@ static gantry_status_t read_pool_window(gantry__onnx_call_t *call, pool_t *pool)
     tensor *x = gantry__onnx_input(call, 0);
     GANTRY__TRY(gantry__onnx_read_kernel(call, x, NULL, &pool->window));
     GANTRY__TRY(gantry__onnx_read_padding(call, x, &pool->window));
+    GANTRY__TRY(gantry__onnx_check_reach(call, &pool->window));
     pool->options = gantry__onnx_plane_options(&pool->window);
     pool->options.ceil_mode = gantry__onnx_attr_int(call, "ceil_mode", 0) != 0;
     pool->options.count_include_pad = gantry__onnx_attr_int(call, "count_include_pad", 0) != 0;
@@ -194,24 +195,31 @@ typedef struct global_axes_t {
     int32_t axes[GANTRY_MAX_RANK];
 } global_axes_t;
 
-static const gantry_reduce_options_t *spatial_axes(tensor *x, global_axes_t *global) {
-    const int32_t rank = gantry_tensor_shape(x)->rank;
+static gantry_status_t spatial_axes(gantry__onnx_call_t *call, global_axes_t *global) {
+    const int32_t rank = gantry_tensor_shape(gantry__onnx_input(call, 0))->rank;
+    if (rank < 3)
+        return gantry__onnx_invalid(call,
+                                    "an input of %d dimensions; it has a batch, channels and "
+                                    "spatial dimensions",
+                                    (int)rank);
     global->options = (gantry_reduce_options_t){
         .struct_size = sizeof global->options, .axes = global->axes, .keep_dims = true};
     for (int32_t i = 2; i < rank; ++i) global->axes[global->options.axis_count++] = i;
-    return &global->options;
+    return GANTRY_OK;
 }
 
 gantry_status_t gantry__onnx_lower_global_average_pool(gantry__onnx_call_t *call) {
     tensor *x = gantry__onnx_input(call, 0);
     global_axes_t global;
-    return gantry__onnx_give(call, gantry_mean(call->scope, x, spatial_axes(x, &global)));
+    GANTRY__TRY(spatial_axes(call, &global));
+    return gantry__onnx_give(call, gantry_mean(call->scope, x, &global.options));
 }
 
 gantry_status_t gantry__onnx_lower_global_max_pool(gantry__onnx_call_t *call) {
     tensor *x = gantry__onnx_input(call, 0);
     global_axes_t global;
-    return gantry__onnx_give(call, gantry_max(call->scope, x, spatial_axes(x, &global)));
+    GANTRY__TRY(spatial_axes(call, &global));
+    return gantry__onnx_give(call, gantry_max(call->scope, x, &global.options));
 }
 
 gantry_status_t gantry__onnx_lower_global_lp_pool(gantry__onnx_call_t *call) {
@@ -219,6 +227,7 @@ gantry_status_t gantry__onnx_lower_global_lp_pool(gantry__onnx_call_t *call) {
     global_axes_t global;
     int64_t p;
     GANTRY__TRY(read_power(call, &p));
-    tensor *sums = gantry_sum(call->scope, lp_power(call, x, p), spatial_axes(x, &global));
+    GANTRY__TRY(spatial_axes(call, &global));
+    tensor *sums = gantry_sum(call->scope, lp_power(call, x, p), &global.options);
     return gantry__onnx_give(call, lp_root(call, sums, gantry_tensor_dtype(x), p));
 }

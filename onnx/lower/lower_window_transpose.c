@@ -240,6 +240,9 @@ gantry_status_t gantry__onnx_lower_max_unpool(gantry__onnx_call_t *call) {
     const int64_t *wanted = NULL;
     size_t count;
     GANTRY__TRY(gantry__onnx_need_shape(call, x));
+    if (!gantry_shape_equal(gantry_tensor_shape(x),
+                            gantry_tensor_shape(gantry__onnx_input(call, 1))))
+        return gantry__onnx_invalid(call, "X and I have other shapes");
     GANTRY__TRY(gantry__onnx_read_kernel(call, x, NULL, &window));
     GANTRY__TRY(gantry__onnx_read_padding(call, x, &window));
     if (gantry__onnx_input(call, 2))
@@ -253,8 +256,11 @@ gantry_status_t gantry__onnx_lower_max_unpool(gantry__onnx_call_t *call) {
         return gantry__onnx_invalid(call, "output_shape has %zu sizes for %d dimensions", count,
                                     (int)shape.rank);
     for (int32_t i = 0; wanted && i < shape.rank; ++i) {
-        if (wanted[i] < 0)
-            return gantry__onnx_invalid(call, "output_shape has %lld", (long long)wanted[i]);
+        const int64_t least = shape.dims[i];
+        if (i < 2 ? wanted[i] != least : wanted[i] < least)
+            return gantry__onnx_invalid(call, "output_shape has %lld at %d; %lld is %s",
+                                        (long long)wanted[i], (int)i, (long long)least,
+                                        i < 2 ? "accepted" : "the least");
         paddings[2 * i + 1] = wanted[i] - shape.dims[i];
     }
     const int64_t places = gantry_shape_elements(&shape), from = gantry_tensor_elements(x);

@@ -97,7 +97,7 @@ static const gantry_tensor_t *count_known_from_begin(gantry__onnx_call_t *call, 
     const int64_t *given;
     size_t count;
     bool has_negative = false;
-    if (gantry__onnx_get_ints(call, i, "indices", &given, &count)) return NULL;
+    if (gantry__onnx_get_all_ints(call, i, "indices", &given, &count)) return NULL;
     int64_t *counted = gantry__onnx_scratch(call, count, sizeof *counted);
     if (!counted) return count == 0 ? indices : NULL;
     for (size_t k = 0; k < count; ++k) {

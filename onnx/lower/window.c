@@ -54,7 +54,6 @@ gantry_status_t gantry__onnx_read_kernel(gantry__onnx_call_t *call, const gantry
     if (window->rank > GANTRY__ONNX_MOST_SPATIAL)
         return gantry__onnx_unsupported(call, "%d spatial dimensions; there are at most %d",
                                         (int)window->rank, GANTRY__ONNX_MOST_SPATIAL);
-    if (!is_given && !kernel) return gantry__onnx_invalid(call, "kernel_shape is missing");
     GANTRY__TRY(read_spatial(call, "kernel_shape", 1, window, window->kernel));
     GANTRY__TRY(read_spatial(call, "strides", 1, window, window->strides));
     GANTRY__TRY(read_spatial(call, "dilations", 1, window, window->dilations));
@@ -107,6 +106,18 @@ gantry_status_t gantry__onnx_read_padding(gantry__onnx_call_t *call, const gantr
         if (pad < 0) pad = 0;
         window->begin[i] = is_lower ? pad - pad / 2 : pad / 2;
         window->end[i] = pad - window->begin[i];
+    }
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__onnx_check_reach(gantry__onnx_call_t *call,
+                                         const gantry__onnx_window_t *window) {
+    for (int32_t i = GANTRY__ONNX_MOST_SPATIAL - window->rank; i < GANTRY__ONNX_MOST_SPATIAL; ++i) {
+        const int64_t reach = gantry__onnx_window_reach(window, i);
+        if (window->size[i] >= 0 && window->size[i] + window->begin[i] + window->end[i] < reach)
+            return gantry__onnx_invalid(
+                call, "a window of %lld for a size of %lld with %lld of padding", (long long)reach,
+                (long long)window->size[i], (long long)(window->begin[i] + window->end[i]));
     }
     return GANTRY_OK;
 }

@@ -125,6 +125,19 @@ static gantry_status_t body_take_inputs(const onnx_entry_t *entry, gantry__onnx_
     return GANTRY_OK;
 }
 
+static gantry_status_t check_declared(const onnx_entry_t *entry, size_t i, tensor *x) {
+    const gantry__onnx_graph_model_t *model = entry->model->graph_model;
+    const gantry__onnx_value_info_t *info = &model->values[model->graph->outputs[i]];
+    const gantry_dtype_t dtype = gantry__onnx_stored_dtype(info->type.element);
+    if (info->type.kind != GANTRY__ONNX_TENSOR || dtype == GANTRY_DTYPE_NONE ||
+        dtype == gantry_tensor_dtype(x))
+        return GANTRY_OK;
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "%s: the output '%.200s' is declared as %s; its node makes %s", model->path,
+                        info->name, gantry_dtype_name(dtype),
+                        gantry_dtype_name(gantry_tensor_dtype(x)));
+}
+
 /* Known results are tensors of the run; the scope gets its own. */
 static gantry_status_t give_outputs(const onnx_entry_t *entry, gantry__onnx_run_t *run,
                                     gantry_scope_t *scope, tensor **outputs) {
@@ -132,6 +145,7 @@ static gantry_status_t give_outputs(const onnx_entry_t *entry, gantry__onnx_run_
     for (size_t i = 0; i < graph->output_count; ++i) {
         tensor *x = gantry__onnx_run_get(run, graph->outputs[i]);
         if (!x) return run->status;
+        GANTRY__TRY(check_declared(entry, i, x));
         const bool is_known = (run->flags[graph->outputs[i]] & GANTRY__ONNX_KNOWN) != 0;
         outputs[i] = is_known || run->is_eager ? gantry_identity(scope, x) : x;
         if (!outputs[i]) return gantry_scope_status(scope);
