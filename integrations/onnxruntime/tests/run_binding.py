@@ -194,6 +194,57 @@ def test_other_device():
     same(run(gantry.session(chain(), DEVICE), binding.get_outputs()[0]), chained(chained(X)), "two devices")
 
 
+def test_processor():
+    """On /CPU:0 values are in the host's memory, and a session there takes values of a device."""
+    value = gantry.value(X, "/CPU:0")
+    expect(value.device_name() == "cpu", "a value of /CPU:0")
+    session = gantry.session(chain(), "/CPU:0")
+    for value in (value, gantry.value(X, DEVICE)):
+        binding = bind(session, value, "/CPU:0")
+        session.run_with_iobinding(binding)
+        same(binding.get_outputs()[0], chained(X), "a run on /CPU:0")
+        expect(binding.get_outputs()[0].device_name() == "cpu", "an output on /CPU:0")
+
+
+def test_initializers():
+    """An initializer that is an input, too, which ONNX Runtime puts on the device with others, and one that is an output."""
+    kind = w.tensor_type(1, (2, 3))
+    data = w.model(w.graph([w.node("Add", ["x", "u"], ["a"]), w.node("Mul", ["a", "v"], ["y"])], [w.value(name, kind) for name in "xuv"],
+                           [w.value("y", kind), w.value("k", kind)],
+                           [w.tensor(name, (2, 3), raw=np.full((2, 3), number, np.float32).tobytes()) for name, number in (("u", 2), ("v", 3), ("k", 5))]), ir=10)
+    session = gantry.session(data, DEVICE)
+    for _ in range(3):
+        y, k = session.run(None, {"x": X})
+        same(y, (X + 2) * 3, "two initializers")
+        same(k, np.full_like(X, 5), "an initializer that is an output")
+        same(session.run(["y"], {"x": X, "v": X})[0], (X + 2) * X, "an initializer that an input replaces")
+    binding = session.io_binding()
+    binding.bind_ortvalue_input("x", gantry.value(X, DEVICE))
+    binding.bind_ortvalue_input("v", gantry.value(X, DEVICE))
+    gantry.bind_output(binding, "y", DEVICE)
+    session.run_with_iobinding(binding)
+    same(binding.get_outputs()[0], (X + 2) * X, "a bound value in place of an initializer")
+
+
+def test_outputs():
+    """Two outputs, of which one is the input and both are the same, and one without elements."""
+    outputs = ["y", "z", "e"]
+    nodes = [w.node("Identity", ["x"], ["y"]), w.node("Relu", ["x"], ["z"]), w.node("Slice", ["x", "zero", "zero"], ["e"])]
+    data = w.model(w.graph(nodes, [w.value("x", w.tensor_type(1, ("n", 3)))], [w.value(name, w.part(1, w.number(1, 1))) for name in outputs],
+                           [w.tensor("zero", [1], 7, bytes(8))]), ir=10)
+    session = gantry.session(data, DEVICE)
+    value = gantry.value(X, DEVICE)
+    binding = session.io_binding()
+    binding.bind_ortvalue_input("x", value)
+    for name in outputs:
+        gantry.bind_output(binding, name, DEVICE)
+    session.run_with_iobinding(binding)
+    got = [output.numpy() for output in binding.get_outputs()]
+    value.update_inplace(X + 7)
+    for array, wanted in zip(got + [output.numpy() for output in binding.get_outputs()], 2 * [X, np.maximum(X, 0), X[:0]]):
+        same(array, wanted, "an output of several")
+
+
 def test_own_nodes():
     """Nodes of ONNX Runtime between nodes of Gantry, and a model of which Gantry has no node."""
     wanted = X - np.maximum(X, 0)
@@ -343,6 +394,7 @@ def main():
     DEVICE, OTHER = options.devices.split(",")
     os.environ["GANTRY_ORT_LIBRARY"] = os.path.abspath(options.library)
     os.environ["GANTRY_MEMORY_LIMIT"] = "64M"
+    os.environ["GANTRY_ORT_CPU"] = "1"
     ort.set_default_logger_severity(4)
     if options.code:
         globals()[f"code_{options.code}"]()
