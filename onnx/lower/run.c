@@ -71,7 +71,8 @@ static void run_own(gantry__onnx_run_t *run, gantry__onnx_value_t value, gantry_
 /* Whether the tensor has elements while a body is traced, or was made of numbers. */
 static bool run_is_made(const gantry__onnx_call_t *call, tensor *x) {
     if (!call->run->is_eager) return gantry_tensor_device(x) != NULL;
-    for (size_t i = 0; i < call->made_count; ++i) {
+    const size_t room = sizeof call->made / sizeof *call->made;
+    for (size_t i = 0; i < call->made_count && i < room; ++i) {
         if (call->made[i] == x) return true;
     }
     return false;
