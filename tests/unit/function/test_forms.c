@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise (forms.1): The CPU backend packs a constant operand of a product or convolution once for
+/* Promise: The CPU backend packs a constant operand of a product or convolution once for
  * all calls, traces and frames of all functions, and the results have the bits of the ops one by
  * one.
- * Promise (forms.2): Packed constants are the device's memory. gantry_function_trim and a device
+ * Promise: Packed constants are the device's memory. gantry_function_trim and a device
  * that runs out of memory free them, later calls pack them again, and they end with the functions.
- * Promise (forms.3): A packed constant that would leave less than half of the memory limit free is
+ * Promise: A packed constant that would leave less than half of the memory limit free is
  * not kept.
- * Promise (forms.4): Several threads that call functions of one constant at a time pack it once.
- * Promise (forms.5): A call whose packed constant finds no host memory gives the same results. */
+ * Promise: Several threads that call functions of one constant at a time pack it once.
+ * Promise: A call whose packed constant finds no host memory gives the same results. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>

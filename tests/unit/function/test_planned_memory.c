@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The planned memory of a function is at most what its body takes op by op, where each
- * value is dropped after its last use: for an MLP and for random bodies, by the query and in
- * use, without the packed constants that stay for later calls. */
+ * value is dropped after its last use: for an MLP and for random bodies, packed constants apart. */
 #define _XOPEN_SOURCE 700
 
 #include "device/form.h"
