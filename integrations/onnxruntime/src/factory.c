@@ -187,6 +187,8 @@ static ort_status_t *factory_transfer(ort_factory_t *self, ort_transfer_t **out_
     return ort_transfer_create(factory->provider, out_transfer);
 }
 
+/* ONNX Runtime only logs a failure of a stream, and goes on with what was not computed. Without
+ * streams nothing waits more often: the order of work is in Gantry's tensors. */
 static bool factory_has_streams(const ort_factory_t *self) {
     (void)self;
     return false;
