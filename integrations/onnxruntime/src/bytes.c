@@ -15,7 +15,7 @@
 
 /* ---- the wire ---- */
 
-static void wire_put(ort_bytes_t *out, const void *data, size_t size) {
+void ort_bytes_put(ort_bytes_t *out, const void *data, size_t size) {
     if (out->is_full) return;
     if (size > out->room - out->size) {
         const size_t room = 2 * out->room + size + 1024;
@@ -32,8 +32,8 @@ static void wire_put(ort_bytes_t *out, const void *data, size_t size) {
 }
 
 static void put_varint(ort_bytes_t *out, uint64_t value) {
-    for (; value >= 0x80; value >>= 7) wire_put(out, &(uint8_t){(uint8_t)(value | 0x80)}, 1);
-    wire_put(out, &(uint8_t){(uint8_t)value}, 1);
+    for (; value >= 0x80; value >>= 7) ort_bytes_put(out, &(uint8_t){(uint8_t)(value | 0x80)}, 1);
+    ort_bytes_put(out, &(uint8_t){(uint8_t)value}, 1);
 }
 
 static void put_int(ort_bytes_t *out, uint32_t field, int64_t value) {
@@ -44,7 +44,7 @@ static void put_int(ort_bytes_t *out, uint32_t field, int64_t value) {
 static void put_span(ort_bytes_t *out, uint32_t field, const void *data, size_t size) {
     put_varint(out, field << 3 | 2);
     put_varint(out, size);
-    wire_put(out, data, size);
+    ort_bytes_put(out, data, size);
 }
 
 static void wire_text(ort_bytes_t *out, uint32_t field, const char *text) {
@@ -60,7 +60,7 @@ static void fill_length(uint8_t *place, uint64_t length) {
 static size_t begin_message(ort_bytes_t *out, uint32_t field) {
     const uint8_t zero[LENGTH_BYTES] = {0};
     put_varint(out, field << 3 | 2);
-    wire_put(out, zero, sizeof zero);
+    ort_bytes_put(out, zero, sizeof zero);
     return out->size;
 }
 
@@ -123,7 +123,7 @@ static void put_raw_data(ort_bytes_t *out, const void *data, size_t size) {
     const size_t ahead = out->size + 2 + 1 + LENGTH_BYTES;
     put_span(out, 12, filler, (ALIGNMENT - ahead % ALIGNMENT) % ALIGNMENT);
     const size_t begin = begin_message(out, 9);
-    wire_put(out, data, size);
+    ort_bytes_put(out, data, size);
     end_message(out, begin);
 }
 
@@ -143,6 +143,11 @@ static ort_status_t *write_tensor(const ort_provider_t *provider, uint32_t field
                         MOST_RANK);
     ORT_TRY(api->GetDimensions(info, dims, rank));
     ORT_TRY(api->GetTensorSizeInBytes(value, &size));
+    if (size > out->most_weight_bytes) { /* an empty one */
+        rank = 1;
+        dims[0] = 0;
+        size = 0;
+    }
     if (size > 0) ORT_TRY(api->GetTensorData(value, &data));
     const size_t message = begin_message(out, field);
     for (size_t i = 0; i < rank; ++i) put_int(out, 1, dims[i]);
@@ -186,7 +191,7 @@ static void put_attr_data(ort_bytes_t *out, int type, const char *data, size_t s
         }
     } else if (type == ORT_ATTR_FLOAT) {
         put_varint(out, field << 3 | 5);
-        wire_put(out, data, sizeof(float));
+        ort_bytes_put(out, data, sizeof(float));
     } else if (type == ORT_ATTR_STRINGS) {
         for (size_t at = 0; at < size; at += strlen(data + at) + 1)
             wire_text(out, field, data + at);
@@ -270,7 +275,7 @@ static ort_status_t *write_attrs(const ort_provider_t *provider, const ort_node_
 
 static ort_status_t *write_subgraph(const ort_provider_t *provider, const ort_graph_t *graph,
                                     const char *name, uint32_t depth, ort_bytes_t *out) {
-    const ort_part_t part = {.graph = graph, .most_weight_bytes = SIZE_MAX};
+    const ort_part_t part = {.graph = graph};
     const size_t message = begin_message(out, 5);
     wire_text(out, 1, name);
     put_int(out, 20, 5);
@@ -302,43 +307,46 @@ typedef ort_status_t *(*count_values_fn)(const ort_node_t *node, size_t *out_cou
 typedef ort_status_t *(*get_values_fn)(const ort_node_t *node, const ort_value_info_t **out_values,
                                        size_t count);
 
-/* The values of a node, which the caller frees. */
-static ort_status_t *list_values(const ort_provider_t *provider, const ort_node_t *node,
-                                 count_values_fn count_values, get_values_fn get_values,
-                                 const ort_value_info_t ***out_values, size_t *out_count) {
-    ORT_TRY(count_values(node, out_count));
-    ORT_TRY(new_addresses(provider, *out_count, out_values));
-    ort_status_t *failed = get_values(node, *out_values, *out_count);
-    if (failed) free(*out_values);
+/* Calls visit for each value of a list of a node; NULL: one that is left out. */
+typedef ort_status_t *(*visit_value_fn)(void *user, const ort_value_info_t *value);
+
+static ort_status_t *each_value(const ort_provider_t *provider, const ort_node_t *node,
+                                count_values_fn count_values, get_values_fn get_values,
+                                visit_value_fn visit, void *user) {
+    const ort_value_info_t **values;
+    size_t count;
+    ORT_TRY(count_values(node, &count));
+    ORT_TRY(new_addresses(provider, count, &values));
+    ort_status_t *failed = get_values(node, values, count);
+    for (size_t i = 0; i < count && !failed; ++i) failed = visit(user, values[i]);
+    free(values);
     return failed;
 }
 
-static ort_status_t *write_names(const ort_provider_t *provider, uint32_t field,
-                                 const ort_value_info_t *const *values, size_t count,
-                                 ort_bytes_t *out) {
-    for (size_t i = 0; i < count; ++i) {
-        const char *name = "";
-        if (values[i]) ORT_TRY(provider->api->GetValueInfoName(values[i], &name));
-        wire_text(out, field, name);
-    }
+/* Where names of values go. */
+typedef struct names_out_t {
+    const ort_provider_t *provider;
+    uint32_t field;
+    ort_bytes_t *out;
+} names_out_t;
+
+static ort_status_t *put_value_name(void *user, const ort_value_info_t *value) {
+    const names_out_t *names = user;
+    const char *name = "";
+    if (value) ORT_TRY(names->provider->api->GetValueInfoName(value, &name));
+    wire_text(names->out, names->field, name);
     return NULL;
 }
 
 static ort_status_t *write_node_values(const ort_provider_t *provider, const ort_node_t *node,
                                        ort_bytes_t *out) {
     const ort_api_t *api = provider->api;
-    const ort_value_info_t **values;
-    size_t count;
-    ORT_TRY(
-        list_values(provider, node, api->Node_GetNumInputs, api->Node_GetInputs, &values, &count));
-    ort_status_t *failed = write_names(provider, 1, values, count, out);
-    free(values);
-    if (failed) return failed;
-    ORT_TRY(list_values(provider, node, api->Node_GetNumOutputs, api->Node_GetOutputs, &values,
-                        &count));
-    failed = write_names(provider, 2, values, count, out);
-    free(values);
-    return failed;
+    names_out_t names = {provider, 1, out};
+    ORT_TRY(each_value(provider, node, api->Node_GetNumInputs, api->Node_GetInputs, put_value_name,
+                       &names));
+    names.field = 2;
+    return each_value(provider, node, api->Node_GetNumOutputs, api->Node_GetOutputs, put_value_name,
+                      &names);
 }
 
 static ort_status_t *write_node(const ort_provider_t *provider, const ort_node_t *node,
@@ -400,62 +408,46 @@ static ort_status_t *name_is_new(const ort_provider_t *provider, name_set_t *set
     return NULL;
 }
 
+/* A group that is written: names that its inputs and nodes have, and those that are written. */
+typedef struct group_out_t {
+    const ort_provider_t *provider;
+    const ort_part_t *part;
+    ort_bytes_t *out;
+    name_set_t set;
+} group_out_t;
+
+/* Notes the name of a value; *out_is_new false: it was noted, or the value has none. */
+static ort_status_t *note_value(group_out_t *group, const ort_value_info_t *value,
+                                const char **out_name, bool *out_is_new) {
+    *out_is_new = false;
+    *out_name = "";
+    if (value) ORT_TRY(group->provider->api->GetValueInfoName(value, out_name));
+    return **out_name ? name_is_new(group->provider, &group->set, *out_name, out_is_new) : NULL;
+}
+
+static ort_status_t *know_value(void *user, const ort_value_info_t *value) {
+    const char *name;
+    bool is_new;
+    return note_value(user, value, &name, &is_new);
+}
+
 /* Writes a value that a node reads, once: an initializer with its elements, or an input. */
-static ort_status_t *write_read_value(const ort_provider_t *provider, const ort_part_t *part,
-                                      const ort_value_info_t *value, name_set_t *set,
-                                      ort_bytes_t *out) {
-    const ort_api_t *api = provider->api;
+static ort_status_t *write_read_value(void *user, const ort_value_info_t *value) {
+    group_out_t *group = user;
+    const ort_api_t *api = group->provider->api;
     const ort_value_t *tensor = NULL;
     const char *name;
     bool is_new, is_constant;
     size_t size = 0;
-    if (!value) return NULL;
-    ORT_TRY(api->GetValueInfoName(value, &name));
-    if (!*name) return NULL;
-    ORT_TRY(name_is_new(provider, set, name, &is_new));
+    ORT_TRY(note_value(group, value, &name, &is_new));
     if (!is_new) return NULL;
     ORT_TRY(api->ValueInfo_IsConstantInitializer(value, &is_constant));
     if (is_constant) ORT_TRY(api->ValueInfo_GetInitializerValue(value, &tensor));
     if (tensor) ORT_TRY(api->GetTensorSizeInBytes(tensor, &size));
-    if (tensor && size <= part->most_weight_bytes)
-        return write_value_as_tensor(provider, 5, name, tensor, out);
-    return part->inputs ? NULL : put_value_info(provider, 11, value, true, out);
-}
-
-static ort_status_t *write_read_values(const ort_provider_t *provider, const ort_part_t *part,
-                                       const ort_node_t *node, name_set_t *set, ort_bytes_t *out) {
-    const ort_api_t *api = provider->api;
-    for (int implicit = 0; implicit < 2; ++implicit) {
-        const ort_value_info_t **values;
-        size_t count;
-        ort_status_t *failed = NULL;
-        ORT_TRY(list_values(
-            provider, node, implicit ? api->Node_GetNumImplicitInputs : api->Node_GetNumInputs,
-            implicit ? api->Node_GetImplicitInputs : api->Node_GetInputs, &values, &count));
-        for (size_t i = 0; i < count && !failed; ++i)
-            failed = write_read_value(provider, part, values[i], set, out);
-        free(values);
-        if (failed) return failed;
-    }
-    return NULL;
-}
-
-static ort_status_t *know_outputs(const ort_provider_t *provider, const ort_node_t *node,
-                                  name_set_t *set) {
-    const ort_api_t *api = provider->api;
-    const ort_value_info_t **values;
-    size_t count;
-    ort_status_t *failed = NULL;
-    ORT_TRY(list_values(provider, node, api->Node_GetNumOutputs, api->Node_GetOutputs, &values,
-                        &count));
-    for (size_t i = 0; i < count && !failed; ++i) {
-        const char *name;
-        bool is_new;
-        if (values[i]) failed = api->GetValueInfoName(values[i], &name);
-        if (values[i] && !failed) failed = name_is_new(provider, set, name, &is_new);
-    }
-    free(values);
-    return failed;
+    if (tensor && size <= group->out->most_weight_bytes)
+        return write_value_as_tensor(group->provider, 5, name, tensor, group->out);
+    if (group->part->inputs) return NULL;
+    return put_value_info(group->provider, 11, value, true, group->out);
 }
 
 /* ---- graphs ---- */
@@ -471,21 +463,24 @@ static ort_status_t *write_ends(const ort_provider_t *provider, uint32_t field,
 /* The nodes of a group, and what they read. Values that the group makes are not read. */
 static ort_status_t *put_group(const ort_provider_t *provider, const ort_part_t *part,
                                uint32_t depth, ort_bytes_t *out) {
-    name_set_t set = {0};
+    const ort_api_t *api = provider->api;
+    group_out_t group = {.provider = provider, .part = part, .out = out};
     ort_status_t *failed = NULL;
-    bool is_new;
-    for (size_t i = 0; i < part->input_count && !failed; ++i) {
-        const char *name;
-        failed = provider->api->GetValueInfoName(part->inputs[i], &name);
-        if (!failed) failed = name_is_new(provider, &set, name, &is_new);
+    for (size_t i = 0; i < part->input_count && !failed; ++i)
+        failed = know_value(&group, part->inputs[i]);
+    for (size_t i = 0; i < part->node_count && !failed; ++i)
+        failed = each_value(provider, part->nodes[i], api->Node_GetNumOutputs, api->Node_GetOutputs,
+                            know_value, &group);
+    for (size_t i = 0; i < part->node_count && !failed; ++i) {
+        const ort_node_t *node = part->nodes[i];
+        failed = each_value(provider, node, api->Node_GetNumInputs, api->Node_GetInputs,
+                            write_read_value, &group);
+        if (!failed)
+            failed = each_value(provider, node, api->Node_GetNumImplicitInputs,
+                                api->Node_GetImplicitInputs, write_read_value, &group);
+        if (!failed) failed = write_node(provider, node, depth, out);
     }
-    for (size_t i = 0; i < part->node_count && !failed; ++i)
-        failed = know_outputs(provider, part->nodes[i], &set);
-    for (size_t i = 0; i < part->node_count && !failed; ++i)
-        failed = write_read_values(provider, part, part->nodes[i], &set, out);
-    for (size_t i = 0; i < part->node_count && !failed; ++i)
-        failed = write_node(provider, part->nodes[i], depth, out);
-    free(set.names);
+    free(group.set.names);
     return failed;
 }
 
@@ -562,7 +557,8 @@ static ort_status_t *write_opsets(const ort_provider_t *provider, const ort_grap
 }
 
 ort_status_t *ort_write_model(const ort_provider_t *provider, const ort_part_t *part,
-                              ort_bytes_t *out) {
+                              size_t most_weight_bytes, ort_bytes_t *out) {
+    *out = (ort_bytes_t){.most_weight_bytes = most_weight_bytes};
     put_int(out, 1, IR_VERSION);
     ORT_TRY(write_opsets(provider, part->graph, out));
     ORT_TRY(put_graph_of(provider, part, 7, 0, out));

@@ -64,43 +64,34 @@ static ort_status_t *refuse_types(const ort_provider_t *provider, const ort_node
     return NULL;
 }
 
-/* Writes a model of these nodes whose outputs are those of all of them, so that each is needed. */
-static ort_status_t *write_tried(const ort_provider_t *provider, ort_part_t *part,
-                                 const ort_value_info_t **outputs, ort_bytes_t *bytes) {
-    const ort_api_t *api = provider->api;
-    part->outputs = outputs;
-    for (size_t i = 0; i < part->node_count; ++i) {
-        size_t count;
-        ORT_TRY(api->Node_GetNumOutputs(part->nodes[i], &count));
-        ORT_TRY(api->Node_GetOutputs(part->nodes[i], outputs + part->output_count, count));
-        part->output_count += count;
-    }
-    return ort_write_model(provider, part, bytes);
-}
-
-static ort_status_t *count_outputs_of(const ort_provider_t *provider, const ort_part_t *part,
-                                      size_t *out_count) {
-    *out_count = 0;
+/* The outputs of nodes, which the caller frees. */
+static ort_status_t *list_all_outputs(const ort_provider_t *provider, const ort_part_t *part,
+                                      const ort_value_info_t ***out_list, size_t *out_count) {
+    const ort_value_info_t **list = NULL;
+    size_t used = 0;
+    *out_list = NULL;
     for (size_t i = 0; i < part->node_count; ++i) {
         size_t count;
         ORT_TRY(provider->api->Node_GetNumOutputs(part->nodes[i], &count));
-        *out_count += count;
+        list = realloc(*out_list, (used + count + 1) * sizeof *list);
+        if (!list) return ort_out_of_memory(provider);
+        *out_list = list;
+        ORT_TRY(provider->api->Node_GetOutputs(part->nodes[i], list + used, count));
+        used += count;
     }
+    *out_count = used;
     return NULL;
 }
 
+/* Writes a model of these nodes whose outputs are those of all of them, so that each is needed. */
 static ort_status_t *make_tried(const ort_provider_t *provider, const ort_graph_t *graph,
                                 const ort_node_t *const *nodes, size_t node_count,
                                 ort_bytes_t *bytes) {
-    ort_part_t part = {.graph = graph,
-                       .nodes = nodes,
-                       .node_count = node_count,
-                       .most_weight_bytes = MOST_TRIED_BYTES};
-    size_t count;
-    ORT_TRY(count_outputs_of(provider, &part, &count));
-    const ort_value_info_t **outputs = calloc(count + 1, sizeof *outputs);
-    if (!outputs) return ort_out_of_memory(provider);
-    ort_status_t *failed = write_tried(provider, &part, outputs, bytes);
+    ort_part_t part = {.graph = graph, .nodes = nodes, .node_count = node_count};
+    const ort_value_info_t **outputs;
+    ort_status_t *failed = list_all_outputs(provider, &part, &outputs, &part.output_count);
+    part.outputs = outputs;
+    if (!failed) failed = ort_write_model(provider, &part, MOST_TRIED_BYTES, bytes);
     free(outputs);
     return failed;
 }
@@ -117,25 +108,34 @@ static bool has_all_ops(const gantry_onnx_model_t *model, char *text, size_t siz
     return true;
 }
 
-/* Whether libgantry_onnx takes a model of these nodes; else text gets the reason. */
-static bool try_nodes(const ort_provider_t *provider, const ort_graph_t *graph,
-                      const ort_node_t *const *nodes, size_t count, char *text, size_t size) {
+/* What the provider cannot write, and what libgantry_onnx refuses, is a reason. */
+static ort_status_t *load_tried(const ort_provider_t *provider, const ort_bytes_t *bytes,
+                                char *text, size_t size, bool *out_has) {
     gantry_onnx_model_t *model = NULL;
+    const gantry_status_t status = gantry_onnx_model_load_bytes(
+        provider->runtime, "ONNX Runtime", bytes->data, bytes->size, NULL, &model);
+    if (status == GANTRY_RESOURCE_EXHAUSTED)
+        return ort_fail_as(provider, status, gantry_last_message());
+    *out_has = status == GANTRY_OK && has_all_ops(model, text, size);
+    if (status != GANTRY_OK) (void)snprintf(text, size, "%s", gantry_last_message());
+    gantry_onnx_model_release(model);
+    return NULL;
+}
+
+static ort_status_t *try_nodes(const ort_provider_t *provider, const ort_graph_t *graph,
+                               const ort_node_t *const *nodes, size_t count, char *text,
+                               size_t size, bool *out_has) {
     ort_bytes_t bytes = {0};
-    bool is_taken = false;
     ort_status_t *failed = make_tried(provider, graph, nodes, count, &bytes);
-    if (failed) {
+    if (!failed) {
+        failed = load_tried(provider, &bytes, text, size, out_has);
+    } else if (provider->api->GetErrorCode(failed) == ORT_NOT_IMPLEMENTED) {
         (void)snprintf(text, size, "%s", provider->api->GetErrorMessage(failed));
         provider->api->ReleaseStatus(failed);
-    } else if (gantry_onnx_model_load_bytes(provider->runtime, "ONNX Runtime", bytes.data,
-                                            bytes.size, NULL, &model) != GANTRY_OK) {
-        (void)snprintf(text, size, "%s", gantry_last_message());
-    } else {
-        is_taken = has_all_ops(model, text, size);
-        gantry_onnx_model_release(model);
+        failed = NULL;
     }
     free(bytes.data);
-    return is_taken;
+    return failed;
 }
 
 ort_status_t *ort_check_nodes(const ort_provider_t *provider, const ort_graph_t *graph,
@@ -149,6 +149,5 @@ ort_status_t *ort_check_nodes(const ort_provider_t *provider, const ort_graph_t 
         (void)snprintf(text, size, "%s", why);
         return NULL;
     }
-    *out_has = count > 0 && try_nodes(provider, graph, nodes, count, text, size);
-    return NULL;
+    return count > 0 ? try_nodes(provider, graph, nodes, count, text, size, out_has) : NULL;
 }

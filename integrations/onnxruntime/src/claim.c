@@ -67,20 +67,58 @@ static ort_status_t *note_left(claim_t *claim, const ort_node_t *node, const cha
     return NULL;
 }
 
-/* Most graphs are taken as a whole; else each node is tried by itself. */
-static ort_status_t *check_all(claim_t *claim) {
+/* Checks nodes of different kinds, at once if Gantry has them all, as it has of most graphs; else
+ * each by itself. reasons: by node, of those that it lacks. */
+static ort_status_t *check_kinds(claim_t *claim, const ort_node_t *const *tried,
+                                 const size_t *nodes, size_t count, char **reasons) {
     char reason[REASON_BYTES] = "";
     bool has_all;
-    ORT_TRY(ort_check_nodes(claim->provider, claim->graph, claim->nodes, claim->count, reason,
-                            sizeof reason, &has_all));
-    for (size_t i = 0; i < claim->count; ++i) {
-        claim->wanted[i] = has_all;
+    ORT_TRY(ort_check_nodes(claim->provider, claim->graph, tried, count, reason, sizeof reason,
+                            &has_all));
+    for (size_t i = 0; i < count; ++i) {
+        bool *has = &claim->wanted[nodes[i]];
+        *has = has_all;
         if (!has_all)
-            ORT_TRY(ort_check_nodes(claim->provider, claim->graph, &claim->nodes[i], 1, reason,
-                                    sizeof reason, &claim->wanted[i]));
-        if (!claim->wanted[i]) ORT_TRY(note_left(claim, claim->nodes[i], reason));
+            ORT_TRY(ort_check_nodes(claim->provider, claim->graph, &tried[i], 1, reason,
+                                    sizeof reason, has));
+        if (!*has && !(reasons[nodes[i]] = strdup(reason)))
+            return ort_out_of_memory(claim->provider);
     }
     return NULL;
+}
+
+/* first: by node the first one of its kind, whose verdict is that of all. */
+static ort_status_t *check_claim_in(claim_t *claim, size_t *first, size_t *places,
+                                    const ort_node_t **tried, char **reasons) {
+    size_t count = 0;
+    ORT_TRY(ort_find_kinds(claim->provider, claim->nodes, claim->count, first));
+    for (size_t i = 0; i < claim->count; ++i) {
+        if (first[i] != i) continue;
+        tried[count] = claim->nodes[i];
+        places[count++] = i;
+    }
+    ORT_TRY(check_kinds(claim, tried, places, count, reasons));
+    for (size_t i = 0; i < claim->count; ++i) {
+        claim->wanted[i] = claim->wanted[first[i]];
+        if (!claim->wanted[i]) ORT_TRY(note_left(claim, claim->nodes[i], reasons[first[i]]));
+    }
+    return NULL;
+}
+
+static ort_status_t *check_all(claim_t *claim) {
+    size_t *first = calloc(claim->count + 1, sizeof *first);
+    size_t *places = calloc(claim->count + 1, sizeof *places);
+    const ort_node_t **tried = calloc(claim->count + 1, sizeof *tried);
+    char **reasons = calloc(claim->count + 1, sizeof *reasons);
+    ort_status_t *failed = first && places && tried && reasons
+                               ? check_claim_in(claim, first, places, tried, reasons)
+                               : ort_out_of_memory(claim->provider);
+    for (size_t i = 0; reasons && i < claim->count; ++i) free(reasons[i]);
+    free(first);
+    free(places);
+    free(tried);
+    free(reasons);
+    return failed;
 }
 
 /* ---- edges ---- */

@@ -106,12 +106,11 @@ static ort_status_t *put_fused(fused_t *fused, const ort_graph_t *graph, const o
                              .inputs = values,
                              .outputs = values + fused->input_count,
                              .input_count = fused->input_count,
-                             .output_count = fused->output_count,
-                             .most_weight_bytes = SIZE_MAX};
+                             .output_count = fused->output_count};
     ORT_TRY(api->Node_GetInputs(node, values, fused->input_count));
     ORT_TRY(api->Node_GetOutputs(node, values + fused->input_count, fused->output_count));
     ORT_TRY(api->Graph_GetNodes(graph, nodes, node_count));
-    return ort_write_model(fused->provider, &part, &fused->bytes);
+    return ort_write_model(fused->provider, &part, SIZE_MAX, &fused->bytes);
 }
 
 static ort_status_t *compile_fused(fused_t *fused, const ort_graph_t *graph,

@@ -6,6 +6,7 @@
  *     ep.c          a session: its options, what it compiles
  *     claim.c       which nodes of a graph it takes, and why it leaves the others
  *     check.c       whether Gantry has a node, with the reason
+ *     kinds.c       nodes that are alike, so that one is checked for all
  *     partition.c   groups of nodes, none with a path out of it and back
  *     bytes.c       a graph of ONNX Runtime as an ONNX file in memory
  *     compute.c     runs a group as a model of libgantry_onnx
@@ -102,8 +103,11 @@ ort_status_t *ort_ep_end_timeline(ort_ep_t *ep);
 typedef struct ort_bytes_t {
     uint8_t *data;
     size_t size, room;
+    size_t most_weight_bytes; /* of a model: as for ort_write_model */
     bool is_full;
 } ort_bytes_t;
+
+void ort_bytes_put(ort_bytes_t *out, const void *data, size_t size);
 
 /* Some nodes of a graph, and what they get and give. */
 typedef struct ort_part_t {
@@ -113,15 +117,23 @@ typedef struct ort_part_t {
     /* Inputs in their order; NULL: those that the nodes read and do not make. */
     const ort_value_info_t *const *inputs, *const *outputs;
     size_t input_count, output_count;
-    size_t most_weight_bytes; /* A larger initializer becomes an input. */
 } ort_part_t;
 
-/* Writes a model of these nodes; out is zero, and the caller frees its data. */
+/* Writes a model of these nodes; the caller frees the data, also after a failure. A larger
+ * initializer than most_weight_bytes, which is SIZE_MAX for a model that runs, becomes an input,
+ * in a subgraph one without elements. */
 ort_status_t *ort_write_model(const ort_provider_t *provider, const ort_part_t *part,
-                              ort_bytes_t *out);
+                              size_t most_weight_bytes, ort_bytes_t *out);
+
+/* ---- kinds.c ---- */
+/* Gives each node the first one that is like it, itself if there is none before it: Gantry has both
+ * or none of them. */
+ort_status_t *ort_find_kinds(const ort_provider_t *provider, const ort_node_t *const *nodes,
+                             size_t count, size_t *out_first);
 
 /* ---- check.c ---- */
-/* Whether Gantry has all of these nodes of a graph; else text gets the first reason. */
+/* Whether Gantry has all of these nodes of a graph; else text gets the first reason. A failure is
+ * none of the nodes: memory that is out. */
 ort_status_t *ort_check_nodes(const ort_provider_t *provider, const ort_graph_t *graph,
                               const ort_node_t *const *nodes, size_t count, char *text, size_t size,
                               bool *out_has);
