@@ -121,8 +121,11 @@ CONVERT(f64, double, f16_truncated, uint16_t,
 CONVERT(f32, float, bf16_truncated, uint16_t,
         gantry__f32_to_bf16(gantry__f32_without_bits(x, GANTRY_BF16_DROPS_OF_F32)))
 
-static inline int32_t clamp_quantized(int32_t x, int32_t lowest, int32_t highest) {
-    return x < lowest ? lowest : x > highest ? highest : x;
+/* The bounds are numbers that float32 has, so that cutting before is as good as after. */
+static inline int32_t cut_to_byte(float x, float lowest, float highest) {
+    const float y = x > lowest ? x : lowest;
+    const int32_t r = (int32_t)(y < highest ? y : highest);
+    return x == x ? r : 0;
 }
 
 /* The rarer integers convert to int64, and from its lowest bits (gantry__cpu_convert). */
@@ -132,8 +135,8 @@ static inline int32_t clamp_quantized(int32_t x, int32_t lowest, int32_t highest
 
 /* Those of quantized values, at once: processors without AVX-512 have no vectors of float32 to
  * int64. */
-CONVERT(f32, float, u8, uint8_t, clamp_quantized(gantry__f32_to_i32(x), 0, 255))
-CONVERT(f32, float, i8, int8_t, clamp_quantized(gantry__f32_to_i32(x), -128, 127))
+CONVERT(f32, float, u8, uint8_t, cut_to_byte(x, 0, 255))
+CONVERT(f32, float, i8, int8_t, cut_to_byte(x, -128, 127))
 
 #define CONVERT_CLAMPED(type, S, NAME) \
     CONVERT(clamped, int64_t, type, S, \
