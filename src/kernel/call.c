@@ -73,8 +73,8 @@ static int32_t serve_kernel(gantry_op_call_t *abi, const gantry_program_source_t
     if (!call->programs)
         return (int32_t)gantry__fail(GANTRY_INTERNAL, "%s builds no programs", call->device->name);
     GANTRY__PHASE(call->frame, PROGRAM);
-    int32_t code =
-        (int32_t)gantry__program_cache_kernel(call->programs, source, options, name, out_kernel);
+    int32_t code = (int32_t)gantry__program_cache_kernel(call->programs, source, options, name,
+                                                         call->memo, out_kernel);
     return call_note(call, code);
 }
 
@@ -375,6 +375,7 @@ void gantry__call_init(gantry__call_t *call, gantry_logical_device_t *device,
     call->abi.core = call;
     call->device = device;
     call->programs = programs;
+    call->memo = NULL;
     call->sequence = sequence;
     call->scratch_count = 0;
     call->tag = NULL;

@@ -24,6 +24,7 @@ typedef struct gantry__call_t {
     gantry_op_call_t abi;      /* the part that the kernel sees */
     gantry_logical_device_t *device;
     gantry__program_cache_t *programs; /* NULL on a device without programs */
+    gantry__kernel_memo_t *memo;       /* of calls like this one; or NULL */
     uint64_t sequence;
     gantry__buffer_t *scratch[GANTRY__MAX_SCRATCH];
     uint32_t scratch_count;

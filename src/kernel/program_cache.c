@@ -32,6 +32,7 @@ struct gantry__cached_program_t {
 
 typedef struct slot_t {
     atomic_uint_fast64_t hash; /* 0: empty; set last */
+    const gantry__program_cache_t *cache;
     const gantry_program_source_t *source;
     char *options, *name;
     gantry_backend_kernel_t *kernel;
@@ -359,6 +360,7 @@ static slot_t *find_slot(gantry__kernel_table_t *table, uint64_t hash,
 }
 
 static void fill_slot(slot_t *slot, const slot_t *from) {
+    slot->cache = from->cache;
     slot->source = from->source;
     slot->options = from->options;
     slot->name = from->name;
@@ -409,22 +411,41 @@ static gantry_status_t add_slot(gantry__program_cache_t *cache, slot_t *wanted, 
     return status;
 }
 
-static gantry_backend_kernel_t *find_kernel(gantry__program_cache_t *cache, uint64_t hash,
-                                            const gantry_program_source_t *source,
-                                            const char *options, const char *name) {
+/* The slot of the kernel, or NULL. */
+static const slot_t *find_kernel(gantry__program_cache_t *cache, uint64_t hash,
+                                 const gantry_program_source_t *source, const char *options,
+                                 const char *name) {
     gantry__kernel_table_t *table = atomic_load_explicit(&cache->kernels, memory_order_acquire);
     bool is_filled;
     if (!table) return NULL;
     const slot_t *slot = find_slot(table, hash, source, options, name, &is_filled);
-    return is_filled ? slot->kernel : NULL;
+    return is_filled ? slot : NULL;
+}
+
+/* The kernel where it was found before, which is without hashes; NULL: the request is another. */
+static gantry_backend_kernel_t *kernel_of_memo(const gantry__program_cache_t *cache,
+                                               const gantry_program_source_t *source,
+                                               const char *options, const char *name,
+                                               const gantry__kernel_memo_t *memo) {
+    const slot_t *slot = memo ? atomic_load_explicit(&memo->slot, memory_order_acquire) : NULL;
+    return slot && slot->cache == cache && is_same_source(slot->source, source) &&
+                   strcmp(slot->options, options) == 0 && strcmp(slot->name, name) == 0
+               ? slot->kernel
+               : NULL;
 }
 
 gantry_status_t gantry__program_cache_kernel(gantry__program_cache_t *cache,
                                              const gantry_program_source_t *source,
                                              const char *options, const char *name,
+                                             gantry__kernel_memo_t *memo,
                                              gantry_backend_kernel_t **out_kernel) {
-    const uint64_t hash = slot_hash(source, options, name);
-    *out_kernel = find_kernel(cache, hash, source, options, name);
+    *out_kernel = kernel_of_memo(cache, source, options, name, memo);
+    const uint64_t hash = *out_kernel ? 0 : slot_hash(source, options, name);
+    const slot_t *slot = *out_kernel ? NULL : find_kernel(cache, hash, source, options, name);
+    if (slot) {
+        *out_kernel = slot->kernel;
+        if (memo) atomic_store_explicit(&memo->slot, slot, memory_order_release);
+    }
     if (*out_kernel) {
         atomic_fetch_add_explicit(&cache->counters->reused, 1, memory_order_relaxed);
         return GANTRY_OK;
@@ -436,7 +457,7 @@ gantry_status_t gantry__program_cache_kernel(gantry__program_cache_t *cache,
     if (code != 0)
         return gantry__fail_prefix(gantry__slot_failure(code, before),
                                    "program %s has no usable kernel %s: ", source->label, name);
-    slot_t wanted = {.source = program->source, .kernel = *out_kernel};
+    slot_t wanted = {.cache = cache, .source = program->source, .kernel = *out_kernel};
     atomic_init(&wanted.hash, hash);
     return add_slot(cache, &wanted, options, name);
 }

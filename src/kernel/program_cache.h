@@ -36,6 +36,12 @@ typedef struct gantry__program_cache_t {
     size_t kernels_used;                       /* slots of the table */
 } gantry__program_cache_t;
 
+/* Where a caller that requests the same kernel again found it; 0 at first. A caller with several
+ * kernels in turn has no use of it. Threads: thread-safe. */
+typedef struct gantry__kernel_memo_t {
+    _Atomic(const void *) slot;
+} gantry__kernel_memo_t;
+
 gantry_status_t gantry__program_cache_init(gantry__program_cache_t *cache,
                                            const gantry__heap_t *heap, const gantry__log_t *log,
                                            gantry__binary_store_t *store,
@@ -45,10 +51,11 @@ gantry_status_t gantry__program_cache_init(gantry__program_cache_t *cache,
                                            const gantry_device_info_t *info);
 void gantry__program_cache_deinit(gantry__program_cache_t *cache);
 
-/* A build failure carries the compiler's log. */
+/* A build failure carries the compiler's log. memo may be NULL; it must end before the cache. */
 gantry_status_t gantry__program_cache_kernel(gantry__program_cache_t *cache,
                                              const gantry_program_source_t *source,
                                              const char *options, const char *name,
+                                             gantry__kernel_memo_t *memo,
                                              gantry_backend_kernel_t **out_kernel);
 /* Writes "name of program" of a kernel, which must come from the cache, cut to fit; for
  * messages. */

@@ -124,7 +124,8 @@ static gantry_status_t view_probe_ask(const gantry__view_probe_t *self, probe_t 
     probe->before = gantry__failures();
     GANTRY__TRY(gantry__program_cache_init(&cache, self->heap, self->log, self->store, counters,
                                            probe->backend, probe->handle, &probe->view->info));
-    gantry_status_t status = gantry__program_cache_kernel(&cache, asked, "", name, &probe->kernel);
+    gantry_status_t status =
+        gantry__program_cache_kernel(&cache, asked, "", name, NULL, &probe->kernel);
     status = status == GANTRY_OK ? view_probe_run(probe)
                                  : view_probe_step(probe, (int32_t)status, "building");
     char why[GANTRY__MESSAGE_BYTES];

@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 
+#include "kernel/program_cache.h"
 #include "place/placer.h"
 
 #define GANTRY__PLAN_BUCKETS 1024
@@ -25,6 +26,7 @@ typedef struct gantry__plan_key_t {
 typedef struct gantry__kept_plan_t {
     gantry__plan_key_t key;
     gantry__plan_t plan;
+    gantry__kernel_memo_t memo; /* of the kernel that ops of the plan launch */
     atomic_uint_fast64_t used;
     atomic_bool has_warned;                /* set under the cache's lock */
     struct gantry__kept_plan_t *next;      /* the next plan in its bucket */

@@ -86,6 +86,7 @@ gantry_status_t gantry__eager_plan(gantry__eager_t *eager) {
     }
     eager->call.tag = eager->scope->tag;
     eager->call.frame = eager->frame;
+    eager->call.memo = &eager->kept->memo;
     eager->call.part_of = eager->scope->called ? eager->scope->called->name : NULL;
     return gantry__runtime_programs(eager->runtime, eager->device, &eager->call.programs);
 }

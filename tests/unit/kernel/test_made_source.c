@@ -67,7 +67,7 @@ static gantry_status_t ask(gantry__program_cache_t *cache, const char *key,
                                             .key_bytes = strlen(key) + 1,
                                             .make = make};
     gantry_status_t status =
-        gantry__program_cache_kernel(cache, &source, "-DA=1", "fused", out_kernel);
+        gantry__program_cache_kernel(cache, &source, "-DA=1", "fused", NULL, out_kernel);
     memset(ends_with_the_call, '?', sizeof ends_with_the_call);
     return status;
 }
