@@ -14,10 +14,13 @@ static void *onnx_out_of_memory(size_t bytes) {
 
 void *gantry__onnx_alloc(size_t count, size_t item_bytes) {
     if (item_bytes > 0 && count > SIZE_MAX / item_bytes) return onnx_out_of_memory(SIZE_MAX);
-    const size_t bytes = count * item_bytes;
+    void *ptr = gantry__onnx_alloc_bytes(count * item_bytes);
+    return ptr ? memset(ptr, 0, count * item_bytes) : NULL;
+}
+
+void *gantry__onnx_alloc_bytes(size_t bytes) {
     void *ptr = gantry__onnx_reallocate(NULL, bytes ? bytes : 1);
-    if (!ptr) return onnx_out_of_memory(bytes);
-    return memset(ptr, 0, bytes);
+    return ptr ? ptr : onnx_out_of_memory(bytes);
 }
 
 char *gantry__onnx_strdup(const char *text) {

@@ -15,6 +15,8 @@ void *gantry__onnx_reallocate(void *ptr, size_t new_bytes);
 /* Returns zeroed memory for count items. It returns NULL after a failure, with ResourceExhausted as
  * the thread's last message. */
 void *gantry__onnx_alloc(size_t count, size_t item_bytes);
+/* The same without zeros, for bytes that are all written. */
+void *gantry__onnx_alloc_bytes(size_t bytes);
 char *gantry__onnx_strdup(const char *text);
 /* NULL does no harm. */
 void gantry__onnx_free(void *ptr);
