@@ -6,6 +6,7 @@
 #include "shared/memory.h"
 
 #define gantry__onnx_alloc gantry__alloc
+#define gantry__onnx_alloc_bytes gantry__alloc_bytes
 #define gantry__onnx_strdup gantry__strdup
 #define gantry__onnx_free gantry__free
 #define gantry__onnx_grow gantry__grow

@@ -224,7 +224,8 @@ double gantry__onnx_constants_room(const gantry__onnx_constants_t *constants) {
 static own_memory_t *own_memory_make(const gantry__onnx_constants_t *constants, size_t bytes,
                                      bool is_computed) {
     if (is_computed && check_computed(constants, bytes) != GANTRY_OK) return NULL;
-    own_memory_t *own = gantry__onnx_alloc(1, 2 * LINE_BYTES + bytes);
+    own_memory_t *own =
+        gantry__onnx_alloc_bytes(bytes <= SIZE_MAX / 2 ? 2 * LINE_BYTES + bytes : SIZE_MAX);
     if (!own) return NULL;
     *own = (own_memory_t){constants->file, is_computed ? bytes : 0};
     atomic_fetch_add(&constants->file->uses, 1);
@@ -319,9 +320,9 @@ gantry_status_t gantry__onnx_constants_settle(const gantry__onnx_constants_t *co
 
 /* Transposes tile by tile, so that lines of both sides stay in the cache. Each call has its size as
  * a number, so that an element is one load and one store. */
-static inline __attribute__((always_inline)) void transpose_tiles(const char *from, char *to,
-                                                                  size_t rows, size_t columns,
-                                                                  size_t size) {
+static inline __attribute__((always_inline)) void turn_tiles(const char *from, char *to,
+                                                             size_t rows, size_t columns,
+                                                             size_t size) {
     for (size_t row = 0; row < rows; row += TILE) {
         const size_t last_row = rows - row < TILE ? rows : row + TILE;
         for (size_t column = 0; column < columns; column += TILE) {
@@ -333,14 +334,13 @@ static inline __attribute__((always_inline)) void transpose_tiles(const char *fr
     }
 }
 
-static void transpose_constant(const char *from, char *to, const gantry_shape_t *shape,
-                               size_t size) {
+static void turn_by_size(const char *from, char *to, const gantry_shape_t *shape, size_t size) {
     const size_t rows = (size_t)shape->dims[0], columns = (size_t)shape->dims[1];
     switch (size) {
-        case 2: transpose_tiles(from, to, rows, columns, 2); break;
-        case 4: transpose_tiles(from, to, rows, columns, 4); break;
-        case 8: transpose_tiles(from, to, rows, columns, 8); break;
-        default: transpose_tiles(from, to, rows, columns, size);
+        case 2: turn_tiles(from, to, rows, columns, 2); break;
+        case 4: turn_tiles(from, to, rows, columns, 4); break;
+        case 8: turn_tiles(from, to, rows, columns, 8); break;
+        default: turn_tiles(from, to, rows, columns, size);
     }
 }
 
@@ -354,7 +354,7 @@ const gantry_tensor_t *gantry__onnx_constants_turn(const gantry__onnx_constants_
     if (bytes == 0 || gantry_tensor_map(tensor, &from) != GANTRY_OK)
         return gantry_matrix_transpose(scope, tensor);
     own_memory_t *own = own_memory_make(constants, bytes, true);
-    if (own) transpose_constant(from, own_memory_data(own), shape, gantry_dtype_size(dtype));
+    if (own) turn_by_size(from, own_memory_data(own), shape, gantry_dtype_size(dtype));
     (void)gantry_tensor_unmap(tensor);
     if (own)
         return tensor_over(scope, dtype, GANTRY_SHAPE(shape->dims[1], shape->dims[0]),

@@ -44,6 +44,18 @@ static void write_parts(const transform_t *transform, double *matrix, int64_t i,
     row[columns + 2 * k + 1] = c;
 }
 
+/* Cosine and sine of each part of a turn by the length; NULL after a failure. */
+static const double *make_circle(const transform_t *transform) {
+    const int64_t length = transform->length;
+    double *circle = gantry__onnx_scratch(transform->call, 2 * (size_t)length, sizeof *circle);
+    for (int64_t i = 0; circle && i < length; ++i) {
+        const double angle = FULL_TURN * (double)i / (double)length;
+        circle[2 * i] = cos(angle);
+        circle[2 * i + 1] = sin(angle);
+    }
+    return circle;
+}
+
 /* The matrix [inputs * parts, outputs * 2], or with outputs columns of real numbers. */
 static const gantry_tensor_t *make_transform_matrix(const transform_t *transform) {
     gantry__onnx_call_t *call = transform->call;
@@ -51,16 +63,20 @@ static const gantry_tensor_t *make_transform_matrix(const transform_t *transform
     const int64_t columns = transform->outputs * (transform->gives_real ? 1 : 2);
     const size_t count = (size_t)(rows * columns);
     double *matrix = gantry__onnx_scratch(call, count + 1, sizeof *matrix);
-    if (!matrix) return NULL;
+    const double *circle = make_circle(transform);
+    if (!matrix || !circle) return NULL;
     const int64_t length = transform->length;
     for (int64_t i = 0; i < transform->inputs; ++i) {
         double factor = transform->inverse ? 1 / (double)length : 1;
         if (transform->window) factor *= transform->window[i];
         /* The other half of a spectrum has the same real parts. */
         if (transform->gives_real && i > 0 && 2 * i != length) factor *= 2;
+        int64_t part = 0; /* i * k % length */
         for (int64_t k = 0; k < transform->outputs; ++k) {
-            const double angle = FULL_TURN * (double)(i * k % length) / (double)length;
-            write_parts(transform, matrix, i, k, factor * cos(angle), factor * sin(angle));
+            write_parts(transform, matrix, i, k, factor * circle[2 * part],
+                        factor * circle[2 * part + 1]);
+            part += i;
+            if (part >= length) part -= length;
         }
     }
     const gantry_tensor_t *x = gantry_constant(

@@ -184,5 +184,7 @@ void gantry__onnx_body(gantry_scope_t *scope, tensor *const *inputs, tensor **ou
         gantry_scope_clear(scope); /* the text with the node takes the place of the op's own */
         (void)gantry_scope_fail(scope, status, text);
     }
+    const bool is_eager = run.is_eager;
     gantry__onnx_run_end(&run);
+    if (!is_eager) gantry__onnx_constants_trim(entry->model->runtime, SIZE_MAX);
 }

@@ -14,10 +14,13 @@ static void *fail_out_of_memory(size_t bytes) {
 
 void *gantry__alloc(size_t count, size_t item_bytes) {
     if (item_bytes > 0 && count > SIZE_MAX / item_bytes) return fail_out_of_memory(SIZE_MAX);
-    const size_t bytes = count * item_bytes;
+    void *ptr = gantry__alloc_bytes(count * item_bytes);
+    return ptr ? memset(ptr, 0, count * item_bytes) : NULL;
+}
+
+void *gantry__alloc_bytes(size_t bytes) {
     void *ptr = gantry__reallocate(NULL, bytes ? bytes : 1);
-    if (!ptr) return fail_out_of_memory(bytes);
-    return memset(ptr, 0, bytes);
+    return ptr ? ptr : fail_out_of_memory(bytes);
 }
 
 char *gantry__strdup(const char *text) {

@@ -16,6 +16,8 @@ void *gantry__reallocate(void *ptr, size_t new_bytes);
 /* Returns zeroed memory for count items. It returns NULL after a failure, with ResourceExhausted as
  * the thread's last message. */
 void *gantry__alloc(size_t count, size_t item_bytes);
+/* The same without zeros, for bytes that are all written. */
+void *gantry__alloc_bytes(size_t bytes);
 char *gantry__strdup(const char *text);
 /* NULL does no harm. */
 void gantry__free(void *ptr);

@@ -98,7 +98,7 @@ TEST(tensors_that_double_are_refused) {
 /* The device has more memory than what is computed of constants may take. */
 static gantry_runtime_t *open_large(void) {
     const gantry_runtime_options_t options = {
-        .struct_size = sizeof options, .backends = "cpu", .memory_limit_bytes = LIMIT_BYTES << 5};
+        .struct_size = sizeof options, .backends = "cpu", .memory_limit_bytes = LIMIT_BYTES << 3};
     gantry_runtime_t *large;
     assert_int_equal(gantry_runtime_create(&options, &large), GANTRY_OK);
     return large;
