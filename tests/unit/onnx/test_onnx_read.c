@@ -99,9 +99,15 @@ static const element_case_t element_cases[] = {
      BYTES("\0\0\x80\x3f\0\0\0\x40")},
     {16, GANTRY_BFLOAT16, 1, 5, BYTES("\x80\x3f"), BYTES("\x80\x7f"), BYTES("\x80\x3f")},
     {17, GANTRY_FLOAT8_E4M3FN, 1, 5, BYTES("\x38"), BYTES("\x38"), BYTES("\x38")},
+    {18, GANTRY_FLOAT32, 2, 5, BYTES("\x40\xc0"), BYTES("\x40\xc0\x01"),
+     BYTES("\0\0\x80\x3f\0\0\x80\xbf")},
     {19, GANTRY_FLOAT8_E5M2, 1, 5, BYTES("\x3c"), BYTES("\x3c"), BYTES("\x3c")},
+    {20, GANTRY_FLOAT32, 1, 5, BYTES("\x40"), BYTES("\x40"), BYTES("\0\0\x80\x3f")},
     {21, GANTRY_UINT8, 3, 5, BYTES("\xf1\x08"), BYTES("\xf1\x01\x08"), BYTES("\x01\x0f\x08")},
     {22, GANTRY_INT8, 3, 5, BYTES("\xf1\x08"), BYTES("\xf1\x01\x08"), BYTES("\x01\xff\xf8")},
+    {23, GANTRY_FLOAT32, 3, 5, BYTES("\xf2\x01"), BYTES("\xf2\x01\x01"),
+     BYTES("\0\0\x80\x3f\0\0\xc0\xc0\0\0\0\x3f")},
+    {24, GANTRY_FLOAT32, 1, 5, BYTES("\x80"), BYTES("\x80\x01"), BYTES("\0\0\0\x40")},
     {25, GANTRY_UINT8, 5, 5, BYTES("\xe4\x02"), BYTES("\xe4\x01\x02"),
      BYTES("\x00\x01\x02\x03\x02")},
     {26, GANTRY_INT8, 5, 5, BYTES("\xe4\x02"), BYTES("\xe4\x01\x02"),
@@ -131,12 +137,12 @@ TEST(numbers_one_by_one_are_those_in_one_piece) {
 }
 
 TEST(element_types_without_a_type_of_gantry_are_refused) {
-    onnx_wire_t model = model_of_tensor(24, 1, 9, "\x7f", 1);
+    onnx_wire_t model = model_of_tensor(27, 1, 9, "\x7f", 1);
     gantry__onnx_file_t *file = read_model(&model, NULL, false);
     uint8_t byte;
     assert_int_equal(gantry__onnx_tensor_data(file, first_tensor(file), &byte, 1),
                      GANTRY_UNIMPLEMENTED);
-    assert_non_null(strstr(gantry_last_message(), "FLOAT8E8M0"));
+    assert_non_null(strstr(gantry_last_message(), "FLOAT6E2M3"));
     gantry__onnx_file_release(file);
     free(model.data);
 }
