@@ -212,12 +212,32 @@ static const gantry_tensor_t *absent_zero(gantry__onnx_call_t *call, const gantr
     return gantry__onnx_make_scalar(call, gantry_tensor_dtype(data), (double)(1 << (bits - 1)));
 }
 
+/* Scales of floats of 8 and 4 bits, which may have a size of 1 where data has another one, in a
+ * size for each row; *block 0 becomes the whole axis. */
+static gantry_status_t widen_float_scales(gantry__onnx_call_t *call, const gantry_tensor_t *data,
+                                          int64_t axis, int64_t *block,
+                                          const gantry_tensor_t **scales) {
+    const gantry_shape_t *own = gantry_tensor_shape(*scales);
+    gantry_shape_t wide = *gantry_tensor_shape(data);
+    if (!gantry__onnx_is_float8(gantry_tensor_dtype(data)) &&
+        gantry_tensor_dtype(data) != GANTRY_FLOAT32)
+        return GANTRY_OK;
+    GANTRY__TRY(gantry__onnx_need_shape(call, data));
+    if (gantry__onnx_input(call, 3) || own->rank != wide.rank)
+        return gantry__onnx_invalid(
+            call, "zero_points, or scales of rank %d, for floats of rank %d", own->rank, wide.rank);
+    if (*block == 0) *block = wide.dims[axis];
+    wide.dims[axis] = own->dims[axis];
+    *scales = gantry_broadcast_to(gantry__onnx_scope_of(call, scales, 1), *scales, wide);
+    return gantry_scope_status(call->scope);
+}
+
 gantry_status_t gantry__onnx_lower_gather_block_quantized(gantry__onnx_call_t *call) {
     gantry_scope_t *scope = call->scope;
     const gantry_tensor_t *data = gantry__onnx_input(call, 0), *zeros = gantry__onnx_input(call, 3);
     const gantry_tensor_t *scales = gantry__onnx_input(call, 2);
     const int64_t bits = gantry__onnx_attr_int(call, "bits", 4);
-    const int64_t block = gantry__onnx_attr_int(call, "block_size", 128);
+    int64_t block = gantry__onnx_attr_int(call, "block_size", 128);
     const int32_t rank = gantry_tensor_shape(data)->rank;
     const bool is_packed = gantry__onnx_input_type(call, 0) == 2 && bits < 8;
     int64_t gathered = 0, quantized = 0;
@@ -234,6 +254,7 @@ gantry_status_t gantry__onnx_lower_gather_block_quantized(gantry__onnx_call_t *c
         return gantry__onnx_unsupported(call,
                                         "bytes of several numbers whose blocks are not along "
                                         "the last axis");
+    GANTRY__TRY(widen_float_scales(call, data, quantized, &block, &scales));
     const gantry_tensor_t *indices =
         gantry__onnx_count_from_begin(call, 1, data, (int32_t)gathered, 1);
     const int32_t axis = (int32_t)gathered, more = gantry_tensor_shape(indices)->rank - 1;

@@ -14,6 +14,7 @@ import argparse
 import os
 import sys
 
+import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime
@@ -457,6 +458,15 @@ def bit_cases():
     more = {"block_size": 16, "quantize_axis": 1, "gather_axis": 0, "bits": 4}
     contrib("gather_blocks", "GatherBlockQuantized", [pack(table, 4), ids, scales, pack(zeros, 4)], constants=(0, 2, 3), want=rows(zeros.astype(np.float32)), **more)
     contrib("gather_blocks_middle", "GatherBlockQuantized", [pack(table, 4), ids, scales], constants=(0, 2), want=rows(np.full((9, 2), 8, np.float32)), **more)
+
+
+    for name, dtype in (("float8", ml_dtypes.float8_e4m3fn), ("float8_unsigned_zero", ml_dtypes.float8_e4m3fnuz), ("float4", ml_dtypes.float4_e2m1fn)):
+        table = floats(9, 32, low=-6, high=6).astype(dtype)
+        for kind, shape, block in (("blocks", (9, 2), 16), ("rows", (9, 1), 0), ("one", (1, 1), 0)):
+            scales = floats(*shape, low=0.01, high=0.1)
+            each = np.repeat(np.broadcast_to(scales, (9, shape[1])), 32 // shape[1], 1)
+            contrib(f"gather_{name}_{kind}", "GatherBlockQuantized", [table, ids, scales], constants=(0, 2), block_size=block,
+                    want=[(table.astype(np.float32) * each)[ids]])
 
 
 def quantized_contrib_cases():
