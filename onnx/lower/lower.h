@@ -68,9 +68,9 @@ const gantry_tensor_t *gantry__onnx_op2(gantry__onnx_call_t *call, const char *o
 
 /* Whether the elements of input i can be read now. */
 bool gantry__onnx_is_known(const gantry__onnx_call_t *call, const gantry_tensor_t *tensor);
-/* Reads all elements of a vector of integers or bools, or of a scalar, as int64; the array is the call's. A tensor
- * without elements gives count 0. Fails as NEEDS_VALUE if they are not known. name: the
- * argument's, for messages: "axes". */
+/* Reads all elements of a vector of integers or bools, or of a scalar, as int64; the array is the
+ * call's. A tensor without elements gives count 0. Fails as NEEDS_VALUE if they are not known.
+ * name: the argument's, for messages: "axes". */
 gantry_status_t gantry__onnx_get_ints(gantry__onnx_call_t *call, size_t i, const char *name,
                                       const int64_t **out_values, size_t *out_count);
 /* The same of a tensor of any rank. */

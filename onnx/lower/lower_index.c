@@ -145,7 +145,7 @@ static tensor *write_begins(gantry__onnx_call_t *call, const gantry_shape_t *upd
 }
 
 /* An update has the sizes of the cache, but along the axis, and a place for each row. */
-static gantry_status_t check_update(gantry__onnx_call_t *call, int32_t axis) {
+static gantry_status_t check_cache_update(gantry__onnx_call_t *call, int32_t axis) {
     const gantry_shape_t *shape = gantry_tensor_shape(gantry__onnx_input(call, 0)),
                          *written = gantry_tensor_shape(gantry__onnx_input(call, 1));
     tensor *begins = gantry__onnx_input(call, 2);
@@ -178,7 +178,7 @@ gantry_status_t gantry__onnx_lower_tensor_scatter(gantry__onnx_call_t *call) {
     GANTRY__TRY(gantry__onnx_need_shape(call, updates));
     if (!is_circular && strcmp(mode, "linear") != 0)
         return gantry__onnx_invalid(call, "mode '%s'; modes are linear and circular", mode);
-    GANTRY__TRY(check_update(call, axis));
+    GANTRY__TRY(check_cache_update(call, axis));
     gantry_shape_t row = {.rank = written->rank};
     for (int32_t i = 0; i < row.rank; ++i) row.dims[i] = i == axis ? written->dims[axis] : 1;
     int64_t *steps = gantry__onnx_scratch(call, (size_t)row.dims[axis], sizeof *steps);

@@ -127,7 +127,7 @@ static tensor *count_along(gantry__onnx_call_t *call, int64_t count, bool is_col
 
 /* Element t of a sequence of n elements comes from n - 1 - t; those after it stay. */
 /* Refuses lengths of another shape than [rows], and known ones that are none of `most` steps. */
-static gantry_status_t check_lengths(gantry__onnx_call_t *call, int64_t rows, int64_t most) {
+static gantry_status_t check_reversed(gantry__onnx_call_t *call, int64_t rows, int64_t most) {
     tensor *lengths = gantry__onnx_input(call, 1);
     const gantry_shape_t wanted = GANTRY_SHAPE(rows);
     const int64_t *values = NULL;
@@ -156,7 +156,7 @@ gantry_status_t gantry__onnx_lower_reverse_sequence(gantry__onnx_call_t *call) {
             call, "batch_axis %lld and time_axis %lld of %d dimensions; one is 0, the other 1",
             (long long)batch_axis, (long long)time_axis, (int)shape->rank);
     GANTRY__TRY(gantry__onnx_need_shape(call, x));
-    GANTRY__TRY(check_lengths(call, shape->dims[batch_axis], shape->dims[time_axis]));
+    GANTRY__TRY(check_reversed(call, shape->dims[batch_axis], shape->dims[time_axis]));
     const gantry_shape_t both = GANTRY_SHAPE(shape->dims[0], shape->dims[1]);
     const bool is_time_first = time_axis == 0;
     if (gantry_shape_elements(shape) == 0) return gantry__onnx_give(call, x);
