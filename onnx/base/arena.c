@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "onnx/base/memory.h"
+#include "shared/memory.h"
 
 #define ALIGNMENT 16u
 #define LEAST_BLOCK_BYTES ((size_t)16 << 10)
@@ -25,7 +25,7 @@ static size_t block_bytes(const gantry__onnx_arena_t *arena, size_t needed) {
 static bool arena_add_block(gantry__onnx_arena_t *arena, size_t needed, bool *out_bound) {
     const size_t bytes = block_bytes(arena, needed);
     if (arena->total + bytes > arena->limit) return !(*out_bound = true);
-    gantry__onnx_block_t *block = gantry__onnx_alloc(1, sizeof *block + bytes);
+    gantry__onnx_block_t *block = gantry__alloc(1, sizeof *block + bytes);
     if (!block) return false;
     block->next = arena->blocks;
     arena->blocks = block;
@@ -53,7 +53,7 @@ void *gantry__onnx_arena_alloc(gantry__onnx_arena_t *arena, size_t count, size_t
 void gantry__onnx_arena_deinit(gantry__onnx_arena_t *arena) {
     while (arena->blocks) {
         gantry__onnx_block_t *next = arena->blocks->next;
-        gantry__onnx_free(arena->blocks);
+        gantry__free(arena->blocks);
         arena->blocks = next;
     }
     arena->used = arena->capacity = 0;

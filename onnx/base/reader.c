@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "onnx/base/limits.h"
-#include "onnx/base/memory.h"
+#include "shared/memory.h"
 #include "shared/c_locale.h"
 #include "shared/printable.h"
 
@@ -62,8 +62,8 @@ gantry_status_t gantry__onnx_grow_list(gantry__onnx_reader_t *reader, void *item
     const size_t before = *capacity;
     if (count < before) return GANTRY_OK;
     GANTRY__TRY(gantry__onnx_charge(reader, (uint64_t)(before ? before : 8) * item_bytes));
-    return gantry__onnx_grow(items_ptr, count, capacity, item_bytes) ? GANTRY_OK
-                                                                     : GANTRY_RESOURCE_EXHAUSTED;
+    return gantry__grow(items_ptr, count, capacity, item_bytes) ? GANTRY_OK
+                                                                : GANTRY_RESOURCE_EXHAUSTED;
 }
 
 void *gantry__onnx_model_alloc(gantry__onnx_reader_t *reader, size_t count, size_t item_bytes) {

@@ -35,7 +35,7 @@ void gantry__onnx_reader_init(gantry__onnx_reader_t *reader, const char *path, c
                               size_t size);
 void gantry__onnx_reader_deinit(gantry__onnx_reader_t *reader);
 
-/* Makes room for one more item in a list, as gantry__onnx_grow, within the bound of the model. */
+/* Makes room for one more item in a list, as gantry__grow, within the bound of the model. */
 gantry_status_t gantry__onnx_grow_list(gantry__onnx_reader_t *reader, void *items_ptr, size_t count,
                                        size_t *capacity, size_t item_bytes);
 /* Takes bytes from the model's bound for what is not in its arena; fails when they are too many. */

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "onnx/base/memory.h"
+#include "shared/memory.h"
 #include "onnx/file/model_file.h"
 
 /* The most bytes that one call reads. */
@@ -45,14 +45,14 @@ gantry_status_t gantry__onnx_take_content(int file, uint64_t size, bool reads, c
     *out_content = (gantry__onnx_content_t){0};
     if (size == 0) return GANTRY_OK;
     if (!reads) return map_content(file, (size_t)size, path, out_content);
-    void *memory = gantry__onnx_alloc((size_t)size, 1);
+    void *memory = gantry__alloc((size_t)size, 1);
     if (!memory) return GANTRY_RESOURCE_EXHAUSTED;
     *out_content = (gantry__onnx_content_t){.bytes = {memory, (size_t)size}, .memory = memory};
     return gantry__onnx_read_at(file, path, 0, memory, (size_t)size);
 }
 
 void gantry__onnx_content_deinit(gantry__onnx_content_t *content) {
-    gantry__onnx_free(content->memory);
+    gantry__free(content->memory);
     if (content->pages) (void)munmap(content->pages, content->bytes.size);
     *content = (gantry__onnx_content_t){0};
 }

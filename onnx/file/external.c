@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "onnx/base/memory.h"
+#include "shared/memory.h"
 #include "onnx/file/folder.h"
 #include "onnx/file/model_file.h"
 #include "onnx/graph/names.h"
@@ -15,8 +15,8 @@ static gantry_status_t add_external(gantry__onnx_file_t *file,
                                     const gantry__onnx_tensor_t *tensor) {
     gantry__onnx_external_t external = {.location = tensor->location};
     int opened;
-    if (!gantry__onnx_grow(&file->externals, file->external_count, &file->external_capacity,
-                           sizeof *file->externals))
+    if (!gantry__grow(&file->externals, file->external_count, &file->external_capacity,
+                      sizeof *file->externals))
         return GANTRY_RESOURCE_EXHAUSTED;
     GANTRY__TRY(gantry__onnx_open_external(file->folder, tensor->location, file->follows_links,
                                            file->model->path, tensor->name, &opened,

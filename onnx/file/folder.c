@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "onnx/base/limits.h"
-#include "onnx/base/memory.h"
+#include "shared/memory.h"
 #include "shared/fail.h"
 
 /* What a message needs. */
@@ -31,11 +31,11 @@ gantry_status_t gantry__onnx_open_folder_of(const char *path, int *out_folder) {
     const char *slash = strrchr(path, '/');
     char *folder;
     if (!slash) return gantry__onnx_open_folder(".", out_folder);
-    folder = gantry__onnx_strdup(path);
+    folder = gantry__strdup(path);
     if (!folder) return GANTRY_RESOURCE_EXHAUSTED;
     folder[slash == path ? 1 : slash - path] = 0;
     const gantry_status_t status = gantry__onnx_open_folder(folder, out_folder);
-    gantry__onnx_free(folder);
+    gantry__free(folder);
     return status;
 }
 

@@ -9,12 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "onnx/base/memory.h"
+#include "shared/memory.h"
 #include "onnx/file/folder.h"
 #include "onnx/graph/build.h"
 
 static gantry_status_t new_file(bool reads_file, bool follows_links, gantry__onnx_file_t **out) {
-    *out = gantry__onnx_alloc(1, sizeof **out);
+    *out = gantry__alloc(1, sizeof **out);
     if (!*out) return GANTRY_RESOURCE_EXHAUSTED;
     (*out)->reads_file = reads_file;
     (*out)->follows_links = follows_links;
@@ -54,7 +54,7 @@ static gantry_status_t build_file(gantry__onnx_file_t *file, const char *path,
         status = open_folder(folder, &file->folder);
     if (status == GANTRY_OK) status = gantry__onnx_take_externals(file, &reader, externals, count);
     file->arena = reader.model;
-    gantry__onnx_free(externals);
+    gantry__free(externals);
     return status;
 }
 
@@ -95,9 +95,9 @@ void gantry__onnx_file_release(gantry__onnx_file_t *file) {
     if (!file) return;
     for (size_t i = 0; i < file->external_count; ++i)
         gantry__onnx_content_deinit(&file->externals[i].content);
-    gantry__onnx_free(file->externals);
+    gantry__free(file->externals);
     gantry__onnx_arena_deinit(&file->arena);
     gantry__onnx_content_deinit(&file->content);
     if (file->folder >= 0) (void)close(file->folder);
-    gantry__onnx_free(file);
+    gantry__free(file);
 }

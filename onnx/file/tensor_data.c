@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "onnx/base/memory.h"
+#include "shared/memory.h"
 #include "onnx/file/folder.h"
 #include "onnx/file/model_file.h"
 #include "onnx/graph/element.h"
@@ -65,11 +65,11 @@ static gantry_status_t write_external(const gantry__onnx_file_t *file,
                                       const gantry__onnx_tensor_t *tensor,
                                       const gantry__onnx_element_t *element, uint8_t *out) {
     const size_t bytes = (size_t)tensor->bytes, count = (size_t)tensor->count;
-    uint8_t *packed = gantry__onnx_is_packed(element) ? gantry__onnx_alloc(bytes, 1) : out;
+    uint8_t *packed = gantry__onnx_is_packed(element) ? gantry__alloc(bytes, 1) : out;
     if (!packed) return GANTRY_RESOURCE_EXHAUSTED;
     const gantry_status_t status = read_external(file, tensor, packed);
     if (status == GANTRY_OK) make_elements(tensor->type, packed, bytes, out, count);
-    if (packed != out) gantry__onnx_free(packed);
+    if (packed != out) gantry__free(packed);
     return status;
 }
 
@@ -78,14 +78,14 @@ static gantry_status_t write_sparse(const gantry__onnx_file_t *file,
                                     size_t item_bytes) {
     const gantry__onnx_tensor_t *values = tensor->values;
     const size_t bytes = (size_t)values->count * item_bytes;
-    uint8_t *items = gantry__onnx_alloc(bytes, 1);
+    uint8_t *items = gantry__alloc(bytes, 1);
     if (!items) return GANTRY_RESOURCE_EXHAUSTED;
     const gantry_status_t status = gantry__onnx_tensor_data(file, values, items, bytes);
     memset(out, 0, (size_t)tensor->count * item_bytes);
     for (int64_t i = 0; i < values->count && status == GANTRY_OK; ++i)
         memcpy(out + (size_t)gantry__onnx_sparse_index(tensor, i) * item_bytes,
                items + (size_t)i * item_bytes, item_bytes);
-    gantry__onnx_free(items);
+    gantry__free(items);
     return status;
 }
 

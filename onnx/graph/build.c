@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "onnx/base/limits.h"
-#include "onnx/base/memory.h"
+#include "shared/memory.h"
 
 static gantry_status_t check_model(const gantry__onnx_reader_t *reader,
                                    const gantry__onnx_wire_model_t *message) {
@@ -140,9 +140,9 @@ gantry_status_t gantry__onnx_build_model(gantry__onnx_reader_t *reader,
     gantry__onnx_arena_deinit(&reader->messages);
     gantry__onnx_names_deinit(&build.names);
     gantry__onnx_names_deinit(&build.functions);
-    gantry__onnx_free(build.values);
-    gantry__onnx_free(build.nodes);
-    gantry__onnx_free(build.graphs);
+    gantry__free(build.values);
+    gantry__free(build.nodes);
+    gantry__free(build.graphs);
     *out_model = build.model;
     *out_externals = build.externals;
     *out_external_count = build.external_count;

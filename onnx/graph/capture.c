@@ -4,7 +4,7 @@
  * takes those of the subgraphs of its nodes as they are. */
 #include <string.h>
 
-#include "onnx/base/memory.h"
+#include "shared/memory.h"
 #include "onnx/graph/build.h"
 
 /* The captures of one graph. */
@@ -65,11 +65,11 @@ static gantry_status_t capture_of_graph(capture_list_t *list, gantry__onnx_graph
 gantry_status_t gantry__onnx_make_captures(gantry__onnx_build_t *build) {
     capture_list_t list = {.build = build};
     gantry_status_t status = GANTRY_OK;
-    list.seen = gantry__onnx_alloc(build->value_count, sizeof *list.seen);
+    list.seen = gantry__alloc(build->value_count, sizeof *list.seen);
     if (!list.seen) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = build->graph_count; i-- > 0 && status == GANTRY_OK;)
         status = capture_of_graph(&list, build->graphs[i]);
-    gantry__onnx_free(list.seen);
-    gantry__onnx_free(list.values);
+    gantry__free(list.seen);
+    gantry__free(list.values);
     return status;
 }

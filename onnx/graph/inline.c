@@ -7,7 +7,7 @@
  * refused. What a model becomes is bounded by the nodes, by the memory and by the work of reading,
  * so a few functions that each call the next one many times end there. */
 #include "onnx/base/limits.h"
-#include "onnx/base/memory.h"
+#include "shared/memory.h"
 #include "onnx/graph/build.h"
 
 /* ---- finding ---- */

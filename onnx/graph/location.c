@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "onnx/base/limits.h"
-#include "onnx/base/memory.h"
+#include "shared/memory.h"
 #include "onnx/graph/build.h"
 #include "onnx/graph/element.h"
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "onnx/base/memory.h"
+#include "shared/memory.h"
 
 typedef struct gantry__onnx_name_t {
     gantry__onnx_bytes_t name; /* data NULL: no entry */
@@ -71,14 +71,14 @@ static gantry_status_t grow_names(gantry__onnx_reader_t *reader, gantry__onnx_na
                                   .capacity = names->capacity ? 2 * names->capacity : 64};
     uint64_t work = 0;
     GANTRY__TRY(gantry__onnx_charge(reader, wider.capacity * sizeof *wider.entries));
-    wider.entries = gantry__onnx_alloc(wider.capacity, sizeof *wider.entries);
+    wider.entries = gantry__alloc(wider.capacity, sizeof *wider.entries);
     if (!wider.entries) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < names->capacity; ++i) {
         const gantry__onnx_name_t *entry = &names->entries[i];
         if (!entry->name.data) continue;
         wider.entries[probe(&wider, entry->hash, entry->scope, entry->name, &work)] = *entry;
     }
-    gantry__onnx_free(names->entries);
+    gantry__free(names->entries);
     *names = wider;
     return gantry__onnx_work(reader, work);
 }
@@ -96,6 +96,6 @@ gantry_status_t gantry__onnx_set_name(gantry__onnx_reader_t *reader, gantry__onn
 }
 
 void gantry__onnx_names_deinit(gantry__onnx_names_t *names) {
-    gantry__onnx_free(names->entries);
+    gantry__free(names->entries);
     *names = (gantry__onnx_names_t){0};
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "onnx/base/limits.h"
-#include "onnx/base/memory.h"
+#include "shared/memory.h"
 #include "onnx/graph/build.h"
 
 gantry_status_t gantry__onnx_copy_name(gantry__onnx_build_t *build, gantry__onnx_bytes_t name,

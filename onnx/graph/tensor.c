@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "onnx/base/limits.h"
-#include "onnx/base/memory.h"
+#include "shared/memory.h"
 #include "onnx/graph/element.h"
 
 /* Sizes, and the count of elements, which must fit whatever the type is. */

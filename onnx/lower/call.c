@@ -5,7 +5,7 @@
 
 #include <gantry/gantry.h>
 
-#include "onnx/base/memory.h"
+#include "shared/memory.h"
 #include "onnx/lower/run.h"
 
 typedef const gantry_tensor_t tensor;
@@ -77,8 +77,7 @@ void *gantry__onnx_scratch(gantry__onnx_call_t *call, size_t count, size_t item_
     /* rounded up, so that any type may follow */
     const size_t head = (sizeof(struct onnx_scratch_t) + 15) / 16 * 16;
     const bool fits = item_bytes == 0 || count <= (SIZE_MAX - head) / item_bytes;
-    struct onnx_scratch_t *block =
-        gantry__onnx_alloc(fits ? head + count * item_bytes : SIZE_MAX, 1);
+    struct onnx_scratch_t *block = gantry__alloc(fits ? head + count * item_bytes : SIZE_MAX, 1);
     if (!block) {
         call->run->is_out_of_memory = true;
         return NULL;
@@ -91,7 +90,7 @@ void *gantry__onnx_scratch(gantry__onnx_call_t *call, size_t count, size_t item_
 void gantry__onnx_scratch_free(gantry__onnx_run_t *run, struct onnx_scratch_t *since) {
     while (run->scratch != since) {
         struct onnx_scratch_t *next = run->scratch->next;
-        gantry__onnx_free(run->scratch);
+        gantry__free(run->scratch);
         run->scratch = next;
     }
 }

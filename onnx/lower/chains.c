@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "onnx/base/memory.h"
+#include "shared/memory.h"
 
 #define ONNX_FLOAT32 1
 
@@ -119,18 +119,18 @@ static void find_chains_of_graph(fold_search_t *search) {
 
 gantry_status_t gantry__onnx_find_chains(gantry__onnx_plan_t *plan) {
     fold_search_t search = {.plan = plan};
-    plan->next_folded = gantry__onnx_alloc(plan->node_count, sizeof *plan->next_folded);
-    plan->is_folded = gantry__onnx_alloc(plan->node_count, 1);
-    search.readers = gantry__onnx_alloc(plan->model->value_count, sizeof *search.readers);
+    plan->next_folded = gantry__alloc(plan->node_count, sizeof *plan->next_folded);
+    plan->is_folded = gantry__alloc(plan->node_count, 1);
+    search.readers = gantry__alloc(plan->model->value_count, sizeof *search.readers);
     if (!plan->next_folded || !plan->is_folded || !search.readers) {
-        gantry__onnx_free(search.readers);
+        gantry__free(search.readers);
         return GANTRY_RESOURCE_EXHAUSTED;
     }
     for (size_t g = 0; g < plan->graph_count; ++g) {
         search.place = &plan->graphs[g];
         find_chains_of_graph(&search);
     }
-    gantry__onnx_free(search.readers);
+    gantry__free(search.readers);
     return GANTRY_OK;
 }
 

@@ -5,7 +5,7 @@
 
 #include <gantry/gantry.h>
 
-#include "onnx/base/memory.h"
+#include "shared/memory.h"
 #include "onnx/lower/chains.h"
 
 /* ---- the file ---- */
@@ -20,7 +20,7 @@ static void file_drop(void *user) {
     gantry__onnx_held_file_t *held = user;
     if (atomic_fetch_sub(&held->uses, 1) != 1) return;
     gantry__onnx_file_release(held->file);
-    gantry__onnx_free(held);
+    gantry__free(held);
 }
 
 /* Elements of the file that a tensor uses in place. */
@@ -34,11 +34,11 @@ static void span_drop(void *user) {
     used_span_t *span = user;
     gantry__onnx_file_forget(span->held->file, span->data, span->bytes);
     file_drop(span->held);
-    gantry__onnx_free(span);
+    gantry__free(span);
 }
 
 static gantry_status_t file_hold(gantry__onnx_file_t *file, gantry__onnx_held_file_t **out_held) {
-    gantry__onnx_held_file_t *held = gantry__onnx_alloc(1, sizeof *held);
+    gantry__onnx_held_file_t *held = gantry__alloc(1, sizeof *held);
     if (!held) {
         gantry__onnx_file_release(file);
         return GANTRY_RESOURCE_EXHAUSTED;
@@ -82,10 +82,10 @@ gantry_status_t gantry__onnx_constants_init(gantry__onnx_constants_t *constants,
     GANTRY__TRY(gantry__onnx_plan_init(&constants->plan, model));
     GANTRY__TRY(gantry__onnx_find_chains(&constants->plan));
     constants->most_computed = find_most_computed(&constants->plan);
-    constants->is_left = gantry__onnx_alloc(model->value_count, sizeof *constants->is_left);
-    constants->tensors = gantry__onnx_alloc(model->value_count, sizeof *constants->tensors);
+    constants->is_left = gantry__alloc(model->value_count, sizeof *constants->is_left);
+    constants->tensors = gantry__alloc(model->value_count, sizeof *constants->tensors);
     constants->first_prepared =
-        gantry__onnx_alloc(model->value_count, sizeof *constants->first_prepared);
+        gantry__alloc(model->value_count, sizeof *constants->first_prepared);
     return constants->is_left && constants->tensors && constants->first_prepared
                ? GANTRY_OK
                : GANTRY_RESOURCE_EXHAUSTED;
@@ -94,14 +94,14 @@ gantry_status_t gantry__onnx_constants_init(gantry__onnx_constants_t *constants,
 void gantry__onnx_constants_deinit(gantry__onnx_constants_t *constants) {
     for (size_t i = 0; i < constants->prepared_count; ++i)
         gantry_tensor_release(constants->prepared[i].tensor);
-    gantry__onnx_free(constants->prepared);
-    gantry__onnx_free(constants->first_prepared);
+    gantry__free(constants->prepared);
+    gantry__free(constants->first_prepared);
     if (constants->tensors) {
         const size_t count = constants->plan.model->value_count;
         for (size_t v = 0; v < count; ++v) gantry_tensor_release(constants->tensors[v]);
     }
-    gantry__onnx_free(constants->tensors);
-    gantry__onnx_free(constants->is_left);
+    gantry__free(constants->tensors);
+    gantry__free(constants->is_left);
     gantry__onnx_plan_deinit(&constants->plan);
     if (constants->file) file_drop(constants->file);
     gantry__mutex_deinit(&constants->mutex);
@@ -152,7 +152,7 @@ static bool mark_left(const gantry__onnx_plan_t *plan, const gantry__onnx_node_t
 bool gantry__onnx_constants_leave(gantry__onnx_constants_t *constants,
                                   const gantry__onnx_node_t *node) {
     const size_t count = constants->plan.model->value_count;
-    uint8_t *marks = gantry__onnx_alloc(count, 1);
+    uint8_t *marks = gantry__alloc(count, 1);
     if (!marks) return false;
     gantry__mutex_lock(&constants->mutex);
     const bool is_left =
@@ -162,7 +162,7 @@ bool gantry__onnx_constants_leave(gantry__onnx_constants_t *constants,
         if (marks[v]) atomic_store(&constants->is_left[v], 1);
     }
     gantry__mutex_unlock(&constants->mutex);
-    gantry__onnx_free(marks);
+    gantry__free(marks);
     return is_left;
 }
 
@@ -193,7 +193,7 @@ static void own_memory_drop(void *user) {
     own_memory_t *own = user;
     (void)atomic_fetch_sub(&own->held->computed_bytes, own->computed_bytes);
     file_drop(own->held);
-    gantry__onnx_free(own);
+    gantry__free(own);
 }
 
 static void *own_memory_data(own_memory_t *own) {
@@ -225,7 +225,7 @@ static own_memory_t *own_memory_make(const gantry__onnx_constants_t *constants, 
                                      bool is_computed) {
     if (is_computed && check_computed(constants, bytes) != GANTRY_OK) return NULL;
     own_memory_t *own =
-        gantry__onnx_alloc_bytes(bytes <= SIZE_MAX / 2 ? 2 * LINE_BYTES + bytes : SIZE_MAX);
+        gantry__alloc_bytes(bytes <= SIZE_MAX / 2 ? 2 * LINE_BYTES + bytes : SIZE_MAX);
     if (!own) return NULL;
     *own = (own_memory_t){constants->file, is_computed ? bytes : 0};
     atomic_fetch_add(&constants->file->uses, 1);
@@ -239,7 +239,7 @@ static const gantry_tensor_t *tensor_in_place(gantry__onnx_constants_t *constant
                                               gantry_scope_t *scope, gantry_dtype_t dtype,
                                               gantry_shape_t shape, const void *data,
                                               size_t bytes) {
-    used_span_t *span = gantry__onnx_alloc(1, sizeof *span);
+    used_span_t *span = gantry__alloc(1, sizeof *span);
     if (!span) return NULL;
     *span = (used_span_t){constants->file, data, bytes};
     atomic_fetch_add(&constants->file->uses, 1);
@@ -459,8 +459,8 @@ gantry_status_t gantry__onnx_constants_add(gantry__onnx_constants_t *constants,
     gantry__mutex_lock(&constants->mutex);
     gantry_tensor_t *found = find_prepared(constants, node, input, key);
     const bool has_room =
-        found || gantry__onnx_grow(&constants->prepared, constants->prepared_count,
-                                   &constants->prepared_capacity, sizeof *constants->prepared);
+        found || gantry__grow(&constants->prepared, constants->prepared_count,
+                              &constants->prepared_capacity, sizeof *constants->prepared);
     if (!found && has_room) {
         size_t *first = &constants->first_prepared[node->inputs[input]];
         constants->prepared[constants->prepared_count++] =

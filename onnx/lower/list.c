@@ -5,7 +5,7 @@
 
 #include <gantry/gantry.h>
 
-#include "onnx/base/memory.h"
+#include "shared/memory.h"
 #include "onnx/lower/run.h"
 
 const gantry__onnx_list_t *gantry__onnx_run_list(const gantry__onnx_run_t *run,
@@ -15,7 +15,7 @@ const gantry__onnx_list_t *gantry__onnx_run_list(const gantry__onnx_run_t *run,
 
 void gantry__onnx_run_drop_list(gantry__onnx_run_t *run, gantry__onnx_value_t value) {
     if (!run->lists) return;
-    gantry__onnx_free(run->lists[value]);
+    gantry__free(run->lists[value]);
     run->lists[value] = NULL;
 }
 
@@ -38,10 +38,9 @@ gantry_status_t gantry__onnx_set_list(gantry__onnx_call_t *call, size_t i,
     GANTRY__TRY(gantry_scope_status(call->scope));
     if (!gantry__onnx_wants(call, i)) return GANTRY_OK;
     if (!run->lists)
-        run->lists =
-            gantry__onnx_alloc(run->constants->plan.model->value_count, sizeof *run->lists);
+        run->lists = gantry__alloc(run->constants->plan.model->value_count, sizeof *run->lists);
     if (!run->lists) return GANTRY_RESOURCE_EXHAUSTED;
-    gantry__onnx_list_t *list = gantry__onnx_alloc(sizeof *list + count * sizeof *items, 1);
+    gantry__onnx_list_t *list = gantry__alloc(sizeof *list + count * sizeof *items, 1);
     if (!list) return GANTRY_RESOURCE_EXHAUSTED;
     *list = (gantry__onnx_list_t){.is_absent = is_absent, .count = count};
     if (count > 0) memcpy(list->items, items, count * sizeof *items);

@@ -125,7 +125,6 @@ static tensor *count_along(gantry__onnx_call_t *call, int64_t count, bool is_col
                                 is_column ? GANTRY_SHAPE(count, 1) : GANTRY_SHAPE(1, count));
 }
 
-/* Element t of a sequence of n elements comes from n - 1 - t; those after it stay. */
 /* Refuses lengths of another shape than [rows], and known ones that are none of `most` steps. */
 static gantry_status_t check_sequence_lengths(gantry__onnx_call_t *call, int64_t rows,
                                               int64_t most) {
@@ -147,6 +146,7 @@ static gantry_status_t check_sequence_lengths(gantry__onnx_call_t *call, int64_t
     return GANTRY_OK;
 }
 
+/* Element t of a sequence of n elements comes from n - 1 - t; those after it stay. */
 gantry_status_t gantry__onnx_lower_reverse_sequence(gantry__onnx_call_t *call) {
     tensor *x = gantry__onnx_input(call, 0), *lengths = gantry__onnx_input(call, 1);
     const gantry_shape_t *shape = gantry_tensor_shape(x);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "onnx/base/memory.h"
+#include "shared/memory.h"
 #include "shared/fail.h"
 
 /* ---- graphs ---- */
@@ -23,8 +23,8 @@ static const gantry__onnx_graph_t *subgraph_of(const gantry__onnx_node_t *node, 
 /* Nodes of a function may have one graph, which the function's caller gives. */
 static gantry_status_t add_graph(gantry__onnx_plan_t *plan, const gantry__onnx_graph_t *graph) {
     if (plan->places[graph->index] != 0) return GANTRY_OK;
-    if (!gantry__onnx_grow(&plan->graphs, plan->graph_count, &plan->graph_capacity,
-                           sizeof *plan->graphs))
+    if (!gantry__grow(&plan->graphs, plan->graph_count, &plan->graph_capacity,
+                      sizeof *plan->graphs))
         return GANTRY_RESOURCE_EXHAUSTED;
     plan->graphs[plan->graph_count++] =
         (onnx_plan_graph_t){.graph = graph, .first_node = plan->node_count};
@@ -140,10 +140,10 @@ static gantry_status_t plan_note_refusal(gantry__onnx_plan_t *plan,
                                          const gantry__onnx_node_t *node, size_t position,
                                          gantry_status_t status) {
     if (status == GANTRY_RESOURCE_EXHAUSTED) return status;
-    char *reason = gantry__onnx_strdup(gantry_last_message());
-    if (!reason || !gantry__onnx_grow(&plan->refusals, plan->refusal_count, &plan->refusal_capacity,
-                                      sizeof *plan->refusals)) {
-        gantry__onnx_free(reason);
+    char *reason = gantry__strdup(gantry_last_message());
+    if (!reason || !gantry__grow(&plan->refusals, plan->refusal_count, &plan->refusal_capacity,
+                                 sizeof *plan->refusals)) {
+        gantry__free(reason);
         return GANTRY_RESOURCE_EXHAUSTED;
     }
     plan->refusals[plan->refusal_count++] =
@@ -285,12 +285,12 @@ static void find_constants(gantry__onnx_plan_t *plan) {
 gantry_status_t gantry__onnx_plan_init(gantry__onnx_plan_t *plan,
                                        const gantry__onnx_graph_model_t *model) {
     *plan = (gantry__onnx_plan_t){.model = model};
-    plan->places = gantry__onnx_alloc(model->graph_count, sizeof *plan->places);
+    plan->places = gantry__alloc(model->graph_count, sizeof *plan->places);
     if (!plan->places) return GANTRY_RESOURCE_EXHAUSTED;
     GANTRY__TRY(list_graphs(plan));
-    plan->rows = gantry__onnx_alloc(plan->node_count, sizeof *plan->rows);
-    plan->is_needed = gantry__onnx_alloc(model->value_count, 1);
-    plan->is_constant = gantry__onnx_alloc(model->value_count, 1);
+    plan->rows = gantry__alloc(plan->node_count, sizeof *plan->rows);
+    plan->is_needed = gantry__alloc(model->value_count, 1);
+    plan->is_constant = gantry__alloc(model->value_count, 1);
     if (!plan->rows || !plan->is_needed || !plan->is_constant) return GANTRY_RESOURCE_EXHAUSTED;
     GANTRY__TRY(find_all_rows(plan));
     find_constants(plan);
@@ -298,14 +298,14 @@ gantry_status_t gantry__onnx_plan_init(gantry__onnx_plan_t *plan,
 }
 
 void gantry__onnx_plan_deinit(gantry__onnx_plan_t *plan) {
-    for (size_t i = 0; i < plan->refusal_count; ++i) gantry__onnx_free(plan->refusals[i].reason);
-    gantry__onnx_free(plan->refusals);
-    gantry__onnx_free(plan->graphs);
-    gantry__onnx_free(plan->places);
-    gantry__onnx_free(plan->rows);
-    gantry__onnx_free(plan->is_needed);
-    gantry__onnx_free(plan->is_constant);
-    gantry__onnx_free(plan->is_folded);
-    gantry__onnx_free(plan->next_folded);
+    for (size_t i = 0; i < plan->refusal_count; ++i) gantry__free(plan->refusals[i].reason);
+    gantry__free(plan->refusals);
+    gantry__free(plan->graphs);
+    gantry__free(plan->places);
+    gantry__free(plan->rows);
+    gantry__free(plan->is_needed);
+    gantry__free(plan->is_constant);
+    gantry__free(plan->is_folded);
+    gantry__free(plan->next_folded);
     *plan = (gantry__onnx_plan_t){0};
 }

@@ -6,7 +6,7 @@
 
 #include <gantry/gantry.h>
 
-#include "onnx/base/memory.h"
+#include "shared/memory.h"
 #include "onnx/lower/chains.h"
 #include "shared/printable.h"
 
@@ -22,8 +22,8 @@ gantry_status_t gantry__onnx_run_begin(gantry__onnx_run_t *run, gantry__onnx_con
                                        gantry_scope_t *scope, bool is_eager) {
     *run = (gantry__onnx_run_t){.constants = constants, .scope = scope, .is_eager = is_eager};
     const size_t count = constants->plan.model->value_count;
-    run->values = gantry__onnx_alloc(count, sizeof *run->values);
-    run->flags = gantry__onnx_alloc(count, 1);
+    run->values = gantry__alloc(count, sizeof *run->values);
+    run->flags = gantry__alloc(count, 1);
     if (!run->values || !run->flags) return GANTRY_RESOURCE_EXHAUSTED;
     run->host = gantry_scope_begin(constants->runtime, "/CPU:0");
     if (!run->host) return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "out of host memory: a scope");
@@ -46,9 +46,9 @@ void gantry__onnx_run_end(gantry__onnx_run_t *run) {
     for (size_t v = 0; run->lists && v < run->constants->plan.model->value_count; ++v)
         gantry__onnx_run_drop_list(run, (gantry__onnx_value_t)v);
     gantry__onnx_scratch_free(run, NULL);
-    gantry__onnx_free(run->lists);
-    gantry__onnx_free(run->values);
-    gantry__onnx_free(run->flags);
+    gantry__free(run->lists);
+    gantry__free(run->values);
+    gantry__free(run->flags);
     if (run->host) (void)gantry_scope_end(run->host);
     run->host = NULL;
 }
@@ -256,10 +256,9 @@ static gantry_status_t run_node(gantry__onnx_run_t *run, gantry_scope_t *scope,
     tensor *few_inputs[FEW_TENSORS], *few_outputs[FEW_TENSORS] = {NULL};
     tensor **inputs = few_inputs, **outputs = few_outputs;
     gantry_status_t status = GANTRY_OK;
-    if (node->input_count > FEW_TENSORS)
-        inputs = gantry__onnx_alloc(node->input_count, sizeof *inputs);
+    if (node->input_count > FEW_TENSORS) inputs = gantry__alloc(node->input_count, sizeof *inputs);
     if (node->output_count > FEW_TENSORS)
-        outputs = gantry__onnx_alloc(node->output_count, sizeof *outputs);
+        outputs = gantry__alloc(node->output_count, sizeof *outputs);
     if (!inputs || !outputs) status = GANTRY_RESOURCE_EXHAUSTED;
     if (status == GANTRY_OK) status = onnx_take_inputs(run, node, inputs);
     if (status == GANTRY_OK) {
@@ -275,8 +274,8 @@ static gantry_status_t run_node(gantry__onnx_run_t *run, gantry_scope_t *scope,
         if (!run->is_eager) run_name_next(scope, node->name);
         status = call_row(run, &call);
     }
-    if (inputs != few_inputs) gantry__onnx_free(inputs);
-    if (outputs != few_outputs) gantry__onnx_free(outputs);
+    if (inputs != few_inputs) gantry__free(inputs);
+    if (outputs != few_outputs) gantry__free(outputs);
     return status;
 }
 
@@ -347,7 +346,7 @@ static gantry_status_t run_make_constant(gantry__onnx_run_t *run, gantry__onnx_v
     size_t count = 0, capacity = 0;
     gantry_status_t status = take_constant(run, value, &node);
     while (status == GANTRY_OK && (node || count > 0)) {
-        if (node && !gantry__onnx_grow(&pending, count, &capacity, sizeof *pending)) {
+        if (node && !gantry__grow(&pending, count, &capacity, sizeof *pending)) {
             status = GANTRY_RESOURCE_EXHAUSTED;
             break;
         }
@@ -367,7 +366,7 @@ static gantry_status_t run_make_constant(gantry__onnx_run_t *run, gantry__onnx_v
             status = lower_left(run, top);
         }
     }
-    gantry__onnx_free(pending);
+    gantry__free(pending);
     return status;
 }
 

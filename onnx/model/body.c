@@ -8,7 +8,7 @@
 
 #include <gantry/gantry.h>
 
-#include "onnx/base/memory.h"
+#include "shared/memory.h"
 #include "onnx/model/model_state.h"
 
 /* Inputs of more elements are not bound: each set of values needs a trace. */
@@ -87,20 +87,20 @@ static void change_passing(gantry_onnx_model_t *model, const uint8_t *marks, cha
     }
     if (is_new) ++model->changes;
     gantry__mutex_unlock(&model->mutex);
-    gantry__onnx_free(reason);
+    gantry__free(reason);
 }
 
 static void body_note_needs(const onnx_entry_t *entry, const gantry__onnx_run_t *run,
                             const char *text) {
-    uint8_t *marks = gantry__onnx_alloc(entry->model->graph_model->value_count, 1);
-    char *reason = gantry__onnx_strdup(text);
+    uint8_t *marks = gantry__alloc(entry->model->graph_model->value_count, 1);
+    char *reason = gantry__strdup(text);
     if (marks && reason) {
         mark_needs(marks, run);
         change_passing(entry->model, can_bind(entry, run, marks) ? marks : NULL, reason);
         reason = NULL;
     }
-    gantry__onnx_free(reason);
-    gantry__onnx_free(marks);
+    gantry__free(reason);
+    gantry__free(marks);
 }
 
 /* ---- the body ---- */

@@ -5,7 +5,7 @@
 
 #include <gantry/gantry.h>
 
-#include "onnx/base/memory.h"
+#include "shared/memory.h"
 #include "onnx/model/model_state.h"
 
 /* The most functions that are kept; each keeps traces for sizes. */
@@ -17,11 +17,11 @@ static void entry_free(void *data) {
     onnx_entry_t *entry = data;
     const size_t count = entry->model->graph_model->graph->input_count;
     for (size_t i = 0; entry->bound && i < count; ++i) gantry_tensor_release(entry->bound[i]);
-    gantry__onnx_free(entry->bound);
-    gantry__onnx_free(entry->passing);
-    gantry__onnx_free(entry->key);
+    gantry__free(entry->bound);
+    gantry__free(entry->passing);
+    gantry__free(entry->key);
     gantry__onnx_model_drop(entry->model);
-    gantry__onnx_free(entry);
+    gantry__free(entry);
 }
 
 /* ---- the signature ---- */
@@ -104,7 +104,7 @@ static gantry_status_t entry_make_function(onnx_entry_t *entry, const gantry_inp
 static gantry_status_t make_open_function(onnx_entry_t *entry,
                                           const gantry_tensor_t *const *inputs) {
     const gantry__onnx_graph_t *graph = entry->model->graph_model->graph;
-    gantry_input_spec_t *specs = gantry__onnx_alloc(graph->input_count, sizeof *specs);
+    gantry_input_spec_t *specs = gantry__alloc(graph->input_count, sizeof *specs);
     size_t passed = 0;
     if (!specs) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < graph->input_count; ++i) {
@@ -116,16 +116,16 @@ static gantry_status_t make_open_function(onnx_entry_t *entry,
         for (int32_t k = 0; k < spec->shape.rank; ++k) spec->shape.dims[k] = -1;
     }
     const gantry_status_t status = entry_make_function(entry, specs, passed);
-    gantry__onnx_free(specs);
+    gantry__free(specs);
     return status;
 }
 
 static gantry_status_t entry_init(onnx_entry_t *entry, const gantry_tensor_t *const *inputs,
                                   const uint8_t *passing, const key_writer_t *key) {
     const size_t count = entry->model->graph_model->graph->input_count;
-    entry->passing = gantry__onnx_alloc(count, 1);
-    entry->bound = gantry__onnx_alloc(count, sizeof *entry->bound);
-    entry->key = gantry__onnx_alloc(key->used, 1);
+    entry->passing = gantry__alloc(count, 1);
+    entry->bound = gantry__alloc(count, sizeof *entry->bound);
+    entry->key = gantry__alloc(key->used, 1);
     if (!entry->passing || !entry->bound || !entry->key) return GANTRY_RESOURCE_EXHAUSTED;
     entry->key_bytes = key->used;
     if (key->data) memcpy(entry->key, key->data, key->used);
@@ -137,7 +137,7 @@ static gantry_status_t entry_init(onnx_entry_t *entry, const gantry_tensor_t *co
 }
 
 static onnx_entry_t *entry_new(gantry_onnx_model_t *model, bool is_eager) {
-    onnx_entry_t *entry = gantry__onnx_alloc(1, sizeof *entry);
+    onnx_entry_t *entry = gantry__alloc(1, sizeof *entry);
     if (!entry) return NULL;
     entry->model = model;
     entry->is_eager = is_eager;
@@ -233,17 +233,17 @@ gantry_status_t gantry_onnx_model_trace(gantry_onnx_model_t *model, const gantry
     if (shape_count != count || (count > 0 && !shapes))
         return gantry__refuse("%s: %s has %zu inputs; %zu shapes at %s are given", call,
                               model->name, count, shape_count, shapes ? "an address" : "NULL");
-    onnx_given_t *given = gantry__onnx_alloc(count, sizeof *given);
-    uint8_t *passing = gantry__onnx_alloc(count, 1);
-    gantry_input_spec_t *specs = gantry__onnx_alloc(count, sizeof *specs);
+    onnx_given_t *given = gantry__alloc(count, sizeof *given);
+    uint8_t *passing = gantry__alloc(count, 1);
+    gantry_input_spec_t *specs = gantry__alloc(count, sizeof *specs);
     gantry_function_t *function = NULL;
     gantry_status_t status =
         given && passing && specs
             ? make_fixed_function(model, shapes, given, passing, specs, &function)
             : GANTRY_RESOURCE_EXHAUSTED;
-    gantry__onnx_free(given);
-    gantry__onnx_free(passing);
-    gantry__onnx_free(specs);
+    gantry__free(given);
+    gantry__free(passing);
+    gantry__free(specs);
     if (!device) device = model->device;
     if (status == GANTRY_OK && device) return put_on_device(function, device, out_function);
     *out_function = function;
@@ -267,8 +267,8 @@ static bool entry_make_room(gantry_onnx_model_t *model, gantry_function_t **out_
     size_t oldest = 0;
     *out_gone = NULL;
     if (model->entry_count < MOST_ENTRIES)
-        return gantry__onnx_grow(&model->entries, model->entry_count, &model->entry_capacity,
-                                 sizeof(onnx_entry_t *));
+        return gantry__grow(&model->entries, model->entry_count, &model->entry_capacity,
+                            sizeof(onnx_entry_t *));
     for (size_t i = 1; i < model->entry_count; ++i) {
         if (model->entries[i]->last_use < model->entries[oldest]->last_use) oldest = i;
     }
@@ -308,7 +308,7 @@ static gantry_status_t take_by_key(gantry_onnx_model_t *model, const gantry_tens
                                    onnx_entry_t **out_entry) {
     key_writer_t key = {NULL, 0};
     GANTRY__TRY(entry_write_key(model, passing, inputs, &key));
-    uint8_t *data = gantry__onnx_alloc(key.used, 1);
+    uint8_t *data = gantry__alloc(key.used, 1);
     if (!data) return GANTRY_RESOURCE_EXHAUSTED;
     key = (key_writer_t){data, 0};
     gantry_status_t status = entry_write_key(model, passing, inputs, &key);
@@ -322,7 +322,7 @@ static gantry_status_t take_by_key(gantry_onnx_model_t *model, const gantry_tens
         status = entry_create(model, inputs, passing, is_eager, &key, &made);
         if (status == GANTRY_OK) status = add_entry(model, made, &key, out_entry);
     }
-    gantry__onnx_free(data);
+    gantry__free(data);
     return status;
 }
 
@@ -333,7 +333,7 @@ uint64_t gantry__onnx_changes(const gantry_onnx_model_t *model) {
 gantry_status_t gantry__onnx_take_entry(gantry_onnx_model_t *model,
                                         const gantry_tensor_t *const *inputs,
                                         onnx_entry_t **out_entry, uint64_t *out_changes) {
-    uint8_t *passing = gantry__onnx_alloc(model->graph_model->graph->input_count, 1);
+    uint8_t *passing = gantry__alloc(model->graph_model->graph->input_count, 1);
     if (!passing) return GANTRY_RESOURCE_EXHAUSTED;
     gantry__mutex_lock(&model->mutex);
     gantry_status_t status = decide_passing(model, inputs, passing);
@@ -341,7 +341,7 @@ gantry_status_t gantry__onnx_take_entry(gantry_onnx_model_t *model,
     *out_changes = gantry__onnx_changes(model);
     gantry__mutex_unlock(&model->mutex);
     if (status == GANTRY_OK) status = take_by_key(model, inputs, passing, is_eager, out_entry);
-    gantry__onnx_free(passing);
+    gantry__free(passing);
     return status;
 }
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "onnx/base/memory.h"
+#include "shared/memory.h"
 #include "onnx/model/model_state.h"
 #include "shared/struct_size.h"
 
@@ -68,7 +68,7 @@ static gantry_status_t list_ops(gantry_onnx_model_t *model, const gantry__onnx_n
             ++model->ops[model->op_count - 1].count;
             continue;
         }
-        if (!gantry__onnx_grow(&model->ops, model->op_count, &capacity, sizeof *model->ops))
+        if (!gantry__grow(&model->ops, model->op_count, &capacity, sizeof *model->ops))
             return GANTRY_RESOURCE_EXHAUSTED;
         model->ops[model->op_count++] = (gantry_onnx_op_t){
             sizeof *model->ops, nodes[i]->domain, nodes[i]->op, nodes[i]->version, 1, NULL};
@@ -79,10 +79,10 @@ static gantry_status_t list_ops(gantry_onnx_model_t *model, const gantry__onnx_n
 
 gantry_status_t gantry__onnx_list_ops(gantry_onnx_model_t *model) {
     const size_t count = model->constants.plan.node_count;
-    const gantry__onnx_node_t **nodes = gantry__onnx_alloc(count, sizeof *nodes);
+    const gantry__onnx_node_t **nodes = gantry__alloc(count, sizeof *nodes);
     if (!nodes) return GANTRY_RESOURCE_EXHAUSTED;
     const gantry_status_t status = list_ops(model, nodes);
-    gantry__onnx_free(nodes);
+    gantry__free(nodes);
     return status;
 }
 

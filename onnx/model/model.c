@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "onnx/base/memory.h"
+#include "shared/memory.h"
 #include "onnx/model/model_state.h"
 #include "shared/struct_size.h"
 
@@ -13,7 +13,7 @@ static gantry_status_t copy_dims(gantry_onnx_model_t *model, const gantry_onnx_o
     if (!options->dims)
         return gantry__refuse("%s: dims is NULL; an array of %zu is accepted", model->name,
                               options->dim_count);
-    model->dims = gantry__onnx_alloc(options->dim_count, sizeof *model->dims);
+    model->dims = gantry__alloc(options->dim_count, sizeof *model->dims);
     if (!model->dims) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < options->dim_count; ++i) {
         const gantry_onnx_dim_t *dim = &options->dims[i];
@@ -21,7 +21,7 @@ static gantry_status_t copy_dims(gantry_onnx_model_t *model, const gantry_onnx_o
             return gantry__refuse("%s: dims[%zu] is '%s' of size %" PRId64
                                   "; a name and a size of 1 or more are accepted",
                                   model->name, i, dim->name ? dim->name : "NULL", dim->size);
-        model->dims[i] = (gantry_onnx_dim_t){gantry__onnx_strdup(dim->name), dim->size};
+        model->dims[i] = (gantry_onnx_dim_t){gantry__strdup(dim->name), dim->size};
         if (!model->dims[i].name) return GANTRY_RESOURCE_EXHAUSTED;
         model->dim_count = i + 1;
     }
@@ -31,7 +31,7 @@ static gantry_status_t copy_dims(gantry_onnx_model_t *model, const gantry_onnx_o
 /* Paddle's exporter names each size that it does not know "?". */
 static const char **names_of_dims(const gantry__onnx_type_t *type) {
     if (type->rank <= 0) return NULL;
-    const char **names = gantry__onnx_alloc((size_t)type->rank, sizeof *names);
+    const char **names = gantry__alloc((size_t)type->rank, sizeof *names);
     for (int32_t i = 0; names && i < type->rank; ++i) {
         const char *name = type->dims[i].name;
         names[i] = name && *name && strcmp(name, "?") != 0 ? name : NULL;
@@ -43,9 +43,9 @@ static const char **names_of_dims(const gantry__onnx_type_t *type) {
 static gantry_status_t model_list_names(gantry_onnx_model_t *model) {
     const gantry__onnx_graph_t *graph = model->graph_model->graph;
     const size_t inputs = graph->input_count, outputs = graph->output_count;
-    model->dim_names = gantry__onnx_alloc(inputs + outputs, sizeof *model->dim_names);
-    model->output_names = gantry__onnx_alloc(outputs, sizeof *model->output_names);
-    model->is_bound = gantry__onnx_alloc(inputs, 1);
+    model->dim_names = gantry__alloc(inputs + outputs, sizeof *model->dim_names);
+    model->output_names = gantry__alloc(outputs, sizeof *model->output_names);
+    model->is_bound = gantry__alloc(inputs, 1);
     if (!model->dim_names || !model->output_names || !model->is_bound)
         return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < inputs + outputs; ++i) {
@@ -111,12 +111,12 @@ static gantry_status_t model_init(gantry_onnx_model_t *model, gantry__onnx_file_
                                     sizeof model->function_options,
                                     "gantry_onnx_model_load: options.function"));
     GANTRY__TRY(copy_dims(model, options));
-    if (options->device && !(model->device = gantry__onnx_strdup(options->device)))
+    if (options->device && !(model->device = gantry__strdup(options->device)))
         return GANTRY_RESOURCE_EXHAUSTED;
     GANTRY__TRY(model_list_names(model));
     GANTRY__TRY(gantry__onnx_list_ops(model));
     model->node_states =
-        gantry__onnx_alloc(model->constants.plan.node_count, sizeof *model->node_states);
+        gantry__alloc(model->constants.plan.node_count, sizeof *model->node_states);
     if (!model->node_states) return GANTRY_RESOURCE_EXHAUSTED;
     GANTRY__TRY(model_check_values(model));
     return options->keeps_refused ? GANTRY_OK : check_refusals(model);
@@ -125,7 +125,7 @@ static gantry_status_t model_init(gantry_onnx_model_t *model, gantry__onnx_file_
 static gantry_status_t model_create(gantry_runtime_t *runtime, gantry__onnx_file_t *file,
                                     const gantry_onnx_options_t *options,
                                     gantry_onnx_model_t **out_model) {
-    gantry_onnx_model_t *model = gantry__onnx_alloc(1, sizeof *model);
+    gantry_onnx_model_t *model = gantry__alloc(1, sizeof *model);
     if (!model) {
         gantry__onnx_file_release(file);
         return GANTRY_RESOURCE_EXHAUSTED;
@@ -185,20 +185,20 @@ gantry_status_t gantry_onnx_model_load_bytes(gantry_runtime_t *runtime, const ch
 static void model_end(gantry_onnx_model_t *model) {
     const gantry__onnx_graph_t *graph = model->dim_names ? model->graph_model->graph : NULL;
     for (size_t i = 0; graph && i < graph->input_count + graph->output_count; ++i)
-        gantry__onnx_free(model->dim_names[i]);
-    gantry__onnx_free(model->dim_names);
-    gantry__onnx_free(model->output_names);
-    gantry__onnx_free(model->ops);
-    gantry__onnx_free(model->node_states);
-    gantry__onnx_free(model->is_bound);
-    gantry__onnx_free(model->eager_reason);
-    for (size_t i = 0; i < model->dim_count; ++i) gantry__onnx_free((char *)model->dims[i].name);
-    gantry__onnx_free(model->dims);
-    gantry__onnx_free(model->entries);
-    gantry__onnx_free(model->device);
+        gantry__free(model->dim_names[i]);
+    gantry__free(model->dim_names);
+    gantry__free(model->output_names);
+    gantry__free(model->ops);
+    gantry__free(model->node_states);
+    gantry__free(model->is_bound);
+    gantry__free(model->eager_reason);
+    for (size_t i = 0; i < model->dim_count; ++i) gantry__free((char *)model->dims[i].name);
+    gantry__free(model->dims);
+    gantry__free(model->entries);
+    gantry__free(model->device);
     gantry__onnx_constants_deinit(&model->constants);
     gantry__mutex_deinit(&model->mutex);
-    gantry__onnx_free(model);
+    gantry__free(model);
 }
 
 void gantry__onnx_model_drop(gantry_onnx_model_t *model) {

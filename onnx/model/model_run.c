@@ -3,7 +3,7 @@
 
 #include <gantry/gantry.h>
 
-#include "onnx/base/memory.h"
+#include "shared/memory.h"
 #include "onnx/model/model_state.h"
 
 typedef const gantry_tensor_t tensor;
@@ -60,7 +60,7 @@ static gantry_status_t call_until_passed(gantry_onnx_model_t *model, gantry_scop
 static gantry_status_t run_checked(gantry_onnx_model_t *model, gantry_scope_t *scope,
                                    tensor *const *inputs, tensor **outputs, size_t output_count) {
     const gantry__onnx_graph_t *graph = model->graph_model->graph;
-    tensor **places = gantry__onnx_alloc(graph->input_count + graph->output_count, sizeof *places);
+    tensor **places = gantry__alloc(graph->input_count + graph->output_count, sizeof *places);
     if (!places) return GANTRY_RESOURCE_EXHAUSTED;
     onnx_passed_t passed = {places, places + graph->input_count, 0};
     const gantry_status_t status = call_until_passed(model, scope, inputs, &passed);
@@ -68,19 +68,19 @@ static gantry_status_t run_checked(gantry_onnx_model_t *model, gantry_scope_t *s
         outputs[i] = passed.outputs[i];
         gantry__onnx_constants_note_device(&model->constants, gantry_tensor_device(outputs[i]));
     }
-    gantry__onnx_free(places);
+    gantry__free(places);
     return status;
 }
 
 static gantry_status_t model_run_check_tensors(const gantry_onnx_model_t *model,
                                                tensor *const *inputs, size_t count) {
-    onnx_given_t few[16], *given = count <= 16 ? few : gantry__onnx_alloc(count, sizeof *given);
+    onnx_given_t few[16], *given = count <= 16 ? few : gantry__alloc(count, sizeof *given);
     if (!given) return GANTRY_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < count; ++i)
         given[i] = (onnx_given_t){inputs[i] ? gantry_tensor_dtype(inputs[i]) : GANTRY_DTYPE_NONE,
                                   inputs[i] ? gantry_tensor_shape(inputs[i]) : NULL};
     const gantry_status_t status = gantry__onnx_check_inputs(model, given, count);
-    if (given != few) gantry__onnx_free(given);
+    if (given != few) gantry__free(given);
     return status;
 }
 

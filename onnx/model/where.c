@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "onnx/base/memory.h"
+#include "shared/memory.h"
 
 #define NAME_BYTES 63 /* the most that gantry_scope_name_next takes */
 #define RECORD "{\"name\":\""
@@ -54,8 +54,7 @@ static int where_compare_names(const void *a, const void *b) {
 
 static bool add_where_name(onnx_where_t *self, onnx_where_name_t name, size_t size) {
     if (size == 0 || size > NAME_BYTES) return true;
-    if (!gantry__onnx_grow(&self->names, self->name_count, &self->name_capacity,
-                           sizeof *self->names))
+    if (!gantry__grow(&self->names, self->name_count, &self->name_capacity, sizeof *self->names))
         return false;
     name.size = size;
     self->names[self->name_count++] = name;
@@ -109,7 +108,7 @@ void gantry__onnx_where_init(onnx_where_t *self, gantry_function_t *function) {
     if (!function ||
         gantry_function_explain(function, GANTRY_EXPLAIN_JSON, NULL, 0, &needed) != GANTRY_OK)
         return;
-    self->json = gantry__onnx_alloc(needed + 1, 1);
+    self->json = gantry__alloc(needed + 1, 1);
     if (self->json &&
         gantry_function_explain(function, GANTRY_EXPLAIN_JSON, self->json, needed + 1, &needed) ==
             GANTRY_OK &&
@@ -119,8 +118,8 @@ void gantry__onnx_where_init(onnx_where_t *self, gantry_function_t *function) {
 }
 
 void gantry__onnx_where_deinit(onnx_where_t *self) {
-    gantry__onnx_free(self->names);
-    gantry__onnx_free(self->json);
+    gantry__free(self->names);
+    gantry__free(self->json);
     *self = (onnx_where_t){0};
 }
 
