@@ -5,7 +5,8 @@
  * The rows under some rows of places are copied into lines, with zeros for the padding. A line has
  * as many parts as a step has pixels, so that a column of the windows is contiguous for all places
  * of a row (window.cl shows it). The windows of GANTRY_PLANES_ROWS rows of places are then summed
- * together, because a vector of pixels is in the windows of several rows.
+ * together, because a vector of pixels is in the windows of several rows. Where 16 registers do not
+ * have them, two vectors of places are summed row after row instead.
  *
  * The sums have the bits of window_sum.cl: a sum begins with 0, so that zeros times finite weights
  * do not change it.
@@ -121,6 +122,95 @@ static gantry__planes_fn GANTRY_CPU_NAME(planes_pick)(const gantry__windows_t *p
         return p->step_y == 1 ? GANTRY_CPU_NAME(planes_3) : GANTRY_CPU_NAME(planes_3_by_2);
     return p->step_y == 1 ? GANTRY_CPU_NAME(planes_5) : GANTRY_CPU_NAME(planes_5_by_2);
 }
+
+/* ---- sums of 16 registers ---- */
+
+/* Sums two vectors of places in `rows` rows, which begin at out. */
+typedef void (*gantry__planes_roll_fn)(const gantry__planes_t *planes, const float *from,
+                                       float *out, int64_t rows);
+
+#if defined(__AVX512F__)
+static gantry__planes_roll_fn GANTRY_CPU_NAME(planes_pick_roll)(const gantry__windows_t *p) {
+    (void)p;
+    return NULL; /* the sums of GANTRY_PLANES_ROWS rows stay in registers */
+}
+#else
+/* Row j of the lines is in the windows of SIZE rows of places, whose sums are in registers: a ends
+ * with this row, and the last letter begins with it. Before row 0, and after the last one, sums
+ * are dropped. */
+#define GANTRY_PLANES_PAIR(sum) gantry__planes_vector_t sum##_left = {0}, sum##_right = {0};
+#define GANTRY_PLANES_PIXELS(column)                                                               \
+    const gantry__planes_vector_t left =                                                           \
+                                      *(const gantry__planes_vector_t *)(from +                    \
+                                                                         planes->offsets[column]), \
+                                  right =                                                          \
+                                      *(const gantry__planes_vector_t *)(from +                    \
+                                                                         planes->offsets[column] + \
+                                                                         GANTRY_PLANES_SUMS);
+#define GANTRY_PLANES_TAP(sum, weight) \
+    sum##_left += left * (weight);     \
+    sum##_right += right * (weight);
+#define GANTRY_PLANES_MOVE(to, sum) \
+    to##_left = sum##_left;         \
+    to##_right = sum##_right;
+#define GANTRY_PLANES_END(SIZE)                                           \
+    if (j >= SIZE - 1) {                                                  \
+        *(gantry__planes_vector_t *)out = a_left;                         \
+        *(gantry__planes_vector_t *)(out + GANTRY_PLANES_SUMS) = a_right; \
+        out += planes->window->out_width;                                 \
+    }                                                                     \
+    from += planes->line;
+
+static void GANTRY_CPU_NAME(planes_roll_3)(const gantry__planes_t *planes, const float *from,
+                                           float *out, int64_t rows) {
+    const float *w = planes->weights;
+    const float w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3], w4 = w[4], w5 = w[5], w6 = w[6],
+                w7 = w[7], w8 = w[8];
+    GANTRY_PLANES_PAIR(a)
+    GANTRY_PLANES_PAIR(b)
+    for (int64_t j = 0; j < rows + 2; ++j) {
+        GANTRY_PLANES_PAIR(c){GANTRY_PLANES_PIXELS(0) GANTRY_PLANES_TAP(a, w6)
+                                  GANTRY_PLANES_TAP(b, w3) GANTRY_PLANES_TAP(c, w0)} {
+            GANTRY_PLANES_PIXELS(1) GANTRY_PLANES_TAP(a, w7) GANTRY_PLANES_TAP(b, w4)
+                GANTRY_PLANES_TAP(c, w1)} {GANTRY_PLANES_PIXELS(2) GANTRY_PLANES_TAP(
+            a, w8) GANTRY_PLANES_TAP(b, w5) GANTRY_PLANES_TAP(c, w2)} GANTRY_PLANES_END(3)
+            GANTRY_PLANES_MOVE(a, b) GANTRY_PLANES_MOVE(b, c)
+    }
+}
+
+static void GANTRY_CPU_NAME(planes_roll_5)(const gantry__planes_t *planes, const float *from,
+                                           float *out, int64_t rows) {
+    const float *weights = planes->weights;
+    GANTRY_PLANES_PAIR(a)
+    GANTRY_PLANES_PAIR(b)
+    GANTRY_PLANES_PAIR(c)
+    GANTRY_PLANES_PAIR(d)
+    for (int64_t j = 0; j < rows + 4; ++j) {
+        GANTRY_PLANES_PAIR(e)
+        for (int column = 0; column < 5; ++column) {
+            GANTRY_PLANES_PIXELS(column)
+            GANTRY_PLANES_TAP(a, weights[20 + column])
+            GANTRY_PLANES_TAP(b, weights[15 + column])
+            GANTRY_PLANES_TAP(c, weights[10 + column])
+            GANTRY_PLANES_TAP(d, weights[5 + column])
+            GANTRY_PLANES_TAP(e, weights[column])
+        }
+        GANTRY_PLANES_END(5)
+        GANTRY_PLANES_MOVE(a, b)
+        GANTRY_PLANES_MOVE(b, c)
+        GANTRY_PLANES_MOVE(c, d)
+        GANTRY_PLANES_MOVE(d, e)
+    }
+}
+
+/* NULL: none sums these windows. */
+static gantry__planes_roll_fn GANTRY_CPU_NAME(planes_pick_roll)(const gantry__windows_t *p) {
+    if (p->rows != p->columns || p->spread_y != 1 || p->step_y != 1) return NULL;
+    return p->rows == 3   ? GANTRY_CPU_NAME(planes_roll_3)
+           : p->rows == 5 ? GANTRY_CPU_NAME(planes_roll_5)
+                          : NULL;
+}
+#endif
 
 /* ---- lines ---- */
 
@@ -273,7 +363,14 @@ static void GANTRY_CPU_NAME(planes_store)(const gantry__planes_t *planes, const 
 static void GANTRY_CPU_NAME(planes_sum)(const gantry__planes_t *planes, gantry__planes_fn sum,
                                         const float *lines, int64_t rows, float *out) {
     const int64_t width = planes->window->out_width, places = planes->places;
-    for (int64_t y = 0; y < rows; y += GANTRY_PLANES_ROWS) {
+    const gantry__planes_roll_fn roll = GANTRY_CPU_NAME(planes_pick_roll)(planes->window);
+    for (int64_t x = 0; roll && places >= 2 * GANTRY_PLANES_SUMS && x < places;
+         x += 2 * GANTRY_PLANES_SUMS) {
+        x = planes_least(x, places - 2 * GANTRY_PLANES_SUMS);
+        roll(planes, lines + x, out + x, rows);
+    }
+    for (int64_t y = roll && places >= 2 * GANTRY_PLANES_SUMS ? rows : 0; y < rows;
+         y += GANTRY_PLANES_ROWS) {
         y = planes_most(planes_least(y, rows - GANTRY_PLANES_ROWS), 0);
         for (int64_t x = 0; x < places; x += GANTRY_PLANES_SUMS) {
             x = planes_most(planes_least(x, places - GANTRY_PLANES_SUMS), 0);

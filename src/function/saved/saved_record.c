@@ -39,7 +39,7 @@ typedef struct recorder_t {
 } recorder_t;
 
 /* Places that are filled with zeros at once: a file could claim many more than it has. */
-#define NODES_AT_ONCE 64
+#define NODES_AT_ONCE 8
 
 /* The status of what is left to the body. */
 #define NOT_PLAIN GANTRY_UNIMPLEMENTED
