@@ -59,8 +59,8 @@ void gantry__onnx_constants_deinit(gantry__onnx_constants_t *constants);
 bool gantry__onnx_constants_has(const gantry__onnx_constants_t *constants,
                                 gantry__onnx_value_t value);
 /* Leaves a node of constants, and those that take its results, to each run, because its results are
- * too large to be kept. False: it cannot be left, because a convolution has it folded in, or too
- * many nodes were left one by one. */
+ * too large to be kept. False: it cannot be left, because a convolution has it folded in, too many
+ * nodes were left one by one, or memory is out. */
 bool gantry__onnx_constants_leave(gantry__onnx_constants_t *constants,
                                   const gantry__onnx_node_t *node);
 

@@ -129,7 +129,7 @@ static gantry_status_t run_linear_steps(linear_t *node, const gantry_tensor_t **
     return gantry_scope_status(call->scope);
 }
 
-/* Refuses an attribute of com.microsoft's op that is not as this one. */
+/* Refuses an attribute of com.microsoft's op with another value than the one that is computed. */
 static gantry_status_t need_attr(gantry__onnx_call_t *call, const char *name, int64_t wanted) {
     const int64_t given = gantry__onnx_attr_int(call, name, wanted);
     if (given == wanted) return GANTRY_OK;
@@ -268,7 +268,8 @@ gantry_status_t gantry__onnx_lower_causal_conv(gantry__onnx_call_t *call) {
                                     activation);
     const int64_t dilation = gantry__onnx_attr_int(call, "dilation", 1);
     if (dilation < 1 || dilation > INT32_MAX)
-        return gantry__onnx_invalid(call, "dilation is %lld", (long long)dilation);
+        return gantry__onnx_invalid(call, "dilation is %lld; 1 and more are accepted",
+                                    (long long)dilation);
     GANTRY__TRY(need_attr(call, "channels_last", 0));
     GANTRY__TRY(need_attr(call, "state_window", 0));
     GANTRY__TRY(need_attr(call, "ndim", 1));

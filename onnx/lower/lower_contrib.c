@@ -275,8 +275,10 @@ gantry_status_t gantry__onnx_lower_embed_layer_norm(gantry__onnx_call_t *call) {
     const gantry_shape_t *shape = gantry_tensor_shape(words), *table = gantry_tensor_shape(places);
     if (shape->rank != 2 || table->rank != 2 ||
         (!gantry__onnx_input(call, 8) && table->dims[0] < shape->dims[1]))
-        return gantry__onnx_invalid(call, "input_ids of rank %d, for %lld positions", shape->rank,
-                                    (long long)table->dims[0]);
+        return gantry__onnx_invalid(call,
+                                    "input_ids of rank %d for %lld positions; rank 2, and at most "
+                                    "as many columns are accepted",
+                                    shape->rank, (long long)table->dims[0]);
     const int64_t begin[2] = {0}, size[2] = {shape->dims[1], table->dims[1]};
     places = gantry__onnx_input(call, 8) ? look_up_rows(call, 3, 8)
                                          : gantry_slice(scope, places, begin, size);
@@ -339,10 +341,14 @@ gantry_status_t gantry__onnx_lower_gated_rms_norm(gantry__onnx_call_t *call) {
     GANTRY__TRY(gantry__onnx_need_shape(call, x));
     GANTRY__TRY(gantry__onnx_need_shape(call, scale));
     const gantry_shape_t shape = *gantry_tensor_shape(x);
-    const int64_t size = gantry_tensor_elements(scale), last = shape.dims[shape.rank - 1];
+    const int64_t size = gantry_tensor_elements(scale),
+                  last = shape.rank > 0 ? shape.dims[shape.rank - 1] : 0;
     if (shape.rank == 0 || shape.rank == GANTRY_MAX_RANK || size < 1 || last % size != 0)
-        return gantry__onnx_invalid(call, "a scale of %lld elements for rank %d", (long long)size,
-                                    shape.rank);
+        return gantry__onnx_invalid(
+            call,
+            "a scale of %lld elements for %d dimensions, the last one of %lld; "
+            "1 to %d dimensions, and a divisor of the last one are accepted",
+            (long long)size, shape.rank, (long long)last, GANTRY_MAX_RANK - 1);
     gantry_shape_t apart = shape;
     apart.dims[shape.rank - 1] = last / size;
     apart.dims[apart.rank++] = size;

@@ -190,20 +190,41 @@ typedef struct projected_inputs_t {
     size_t mask, past, bias; /* bias SIZE_MAX: the op has none. */
 } projected_inputs_t;
 
+/* The sizes of query, key and value in a dimension that has all of them: given, or thirds. */
+static gantry_status_t projected_sizes(gantry__onnx_call_t *call, int64_t whole, int64_t sizes[3]) {
+    size_t count = 0;
+    const int64_t *given = gantry__onnx_attr_ints(call, "qkv_hidden_sizes", &count);
+    int64_t left = whole;
+    GANTRY__TRY(gantry_scope_status(call->scope));
+    if (!given && whole % 3 != 0)
+        return gantry__onnx_invalid(call, "weights of %lld columns; multiples of 3 are accepted",
+                                    (long long)whole);
+    if (given && count != 3)
+        return gantry__onnx_invalid(call, "qkv_hidden_sizes has %zu numbers; 3 are accepted",
+                                    count);
+    for (size_t i = 0; i < 3; ++i) {
+        sizes[i] = given ? given[i] : whole / 3;
+        left = sizes[i] < 0 || sizes[i] > left ? -1 : left - sizes[i];
+    }
+    if (left == 0) return GANTRY_OK;
+    return gantry__onnx_invalid(call, "qkv_hidden_sizes do not have the sum %lld",
+                                (long long)whole);
+}
+
 /* Cuts [batch, length, sizes] into query, key and value, with their heads apart. */
 static gantry_status_t cut_projection(gantry__onnx_call_t *call, const gantry_tensor_t *all,
                                       const gantry_tensor_t *parts[3]) {
-    size_t count = 0;
-    const int64_t *given = gantry__onnx_attr_ints(call, "qkv_hidden_sizes", &count);
     const int64_t heads = gantry__onnx_attr_int(call, "num_heads", 0);
+    int64_t sizes[3];
     GANTRY__TRY(gantry_scope_status(call->scope));
     GANTRY__TRY(gantry__onnx_need_shape(call, all));
     const gantry_shape_t *shape = gantry_tensor_shape(all);
-    if (shape->rank != 3 || (given && count != 3))
-        return gantry__onnx_invalid(call, "an input of rank %d and %zu sizes", shape->rank, count);
+    if (shape->rank != 3)
+        return gantry__onnx_invalid(call, "an input of rank %d; 3 is accepted", shape->rank);
+    GANTRY__TRY(projected_sizes(call, shape->dims[2], sizes));
     int64_t begin[3] = {0}, size[3] = {shape->dims[0], shape->dims[1], 0};
     for (size_t i = 0; i < 3; ++i) {
-        size[2] = given ? given[i] : shape->dims[2] / 3;
+        size[2] = sizes[i];
         parts[i] = gantry_slice(call->scope, all, begin, size);
         begin[2] += size[2];
         GANTRY__TRY(gantry_scope_status(call->scope));
@@ -344,19 +365,19 @@ gantry_status_t gantry__onnx_lower_packed_multi_head_attention(gantry__onnx_call
 gantry_status_t gantry__onnx_lower_packed_attention(gantry__onnx_call_t *call) {
     gantry_scope_t *scope = call->scope;
     const gantry_tensor_t *parts[3];
-    size_t count = 0;
-    const int64_t *given = gantry__onnx_attr_ints(call, "qkv_hidden_sizes", &count);
+    int64_t sizes[3];
     const gantry_tensor_t *all =
         gantry_matmul(scope, gantry__onnx_input(call, 0), gantry__onnx_input(call, 1), NULL);
     all = gantry_add(scope, all, gantry__onnx_input(call, 2));
     GANTRY__TRY(gantry_scope_status(scope));
     GANTRY__TRY(gantry__onnx_need_shape(call, all));
     const gantry_shape_t *shape = gantry_tensor_shape(all);
-    if (shape->rank != 2 || (given && count != 3))
-        return gantry__onnx_invalid(call, "an input of rank %d and %zu sizes", shape->rank, count);
+    if (shape->rank != 2)
+        return gantry__onnx_invalid(call, "an input of rank %d; 2 is accepted", shape->rank);
+    GANTRY__TRY(projected_sizes(call, shape->dims[1], sizes));
     int64_t begin[2] = {0}, size[2] = {shape->dims[0], 0};
     for (size_t i = 0; i < 3; ++i) {
-        size[1] = given ? given[i] : shape->dims[1] / 3;
+        size[1] = sizes[i];
         parts[i] = gantry_slice(scope, all, begin, size);
         begin[1] += size[1];
     }
@@ -399,7 +420,7 @@ static gantry_status_t give_turned(gantry__onnx_call_t *call, const gantry_tenso
         call, gantry_rotary_embedding(call->scope, x, cosines, sines, places, &options));
 }
 
-/* Refuses an input that is none of heads. */
+/* Refuses packed batches, and an input that has no heads. */
 static gantry_status_t check_rotary(gantry__onnx_call_t *call) {
     const gantry_tensor_t *x = gantry__onnx_input(call, 0);
     if (gantry__onnx_attr_int(call, "is_packed_batching", 0))
@@ -433,7 +454,8 @@ static gantry_status_t read_sections(gantry__onnx_call_t *call, int64_t columns,
     for (size_t i = 0; i < 3 && fits; ++i) fits = sizes[i] >= 0 && sizes[i] <= columns;
     if (!fits || sizes[0] + sizes[1] + sizes[2] != columns)
         return gantry__onnx_invalid(call,
-                                    "mrope_section of %zu sizes for %lld columns, layout %lld",
+                                    "mrope_section of %zu sizes for %lld columns, layout %lld; "
+                                    "3 with that sum, and the layouts 0 and 1 are accepted",
                                     count, (long long)columns, (long long)layout);
     for (int64_t k = 1; k < 3; ++k) {
         const int64_t first = k == 1 ? sizes[0] : sizes[0] + sizes[1];

@@ -112,7 +112,9 @@ static gantry_status_t choose_experts(experts_t *node, tensor *aggregated) {
     node->count = shape->rank == 2 ? shape->dims[1] : 0;
     if (shape->rank != 2 || shape->dims[0] != node->tokens || node->chosen < 1 ||
         node->chosen > node->count)
-        return gantry__onnx_invalid(call, "%lld of %lld experts for %lld tokens",
+        return gantry__onnx_invalid(call,
+                                    "%lld of %lld experts for %lld tokens; a row of scores for "
+                                    "each token, and k from 1 to the experts are accepted",
                                     (long long)node->chosen, (long long)node->count,
                                     (long long)node->tokens);
     if (gantry__onnx_attr_int(call, "use_sparse_mixer", 0))
@@ -182,8 +184,10 @@ static gantry_status_t activate_experts(const experts_t *node, tensor *x, tensor
     const int64_t fusion = gantry__onnx_attr_int(call, "swiglu_fusion", 0);
     GANTRY__TRY(gantry_scope_status(call->scope));
     if (strcmp(kind, "swiglu") == 0) {
-        if (!third && fusion != 1 && fusion != 2)
-            return gantry__onnx_invalid(call, "swiglu_fusion %lld without fc3", (long long)fusion);
+        if (fusion < (third ? 0 : 1) || fusion > 2)
+            return gantry__onnx_invalid(call, "swiglu_fusion %lld %s fc3; %d to 2 are accepted",
+                                        (long long)fusion, third ? "with" : "without",
+                                        third ? 0 : 1);
         *out = fusion ? gate_of_pairs(call, x, fusion == 1) : gate_experts(call, x, third);
         return gantry_scope_status(call->scope);
     }

@@ -52,6 +52,9 @@ static gantry_status_t read_group_cache(gantry__onnx_call_t *call, size_t i, gro
     if (strcmp(kind, "PER_TENSOR") != 0 && strcmp(kind, "PER_CHANNEL") != 0)
         return gantry__onnx_invalid(
             call, "a cache of kind '%s'; accepted are NONE, PER_TENSOR and PER_CHANNEL", kind);
+    if (bits != 0 && bits != 4 && bits != 8)
+        return gantry__onnx_invalid(call, "kv_cache_bit_width is %lld; 4 and 8 are accepted",
+                                    (long long)bits);
     cache->scale = gantry__onnx_input(call, 12 + i);
     if (!cache->scale || !cache->past)
         return gantry__onnx_invalid(call, "a quantised cache needs its scale and the past");
@@ -295,8 +298,9 @@ static gantry_status_t set_group_scores(gantry__onnx_attention_t *attention,
     const gantry_tensor_t *scores = NULL;
     if (!gantry__onnx_wants(call, 3)) return GANTRY_OK;
     if (mode != 1 && mode != 2)
-        return gantry__onnx_invalid(call, "qk_output is %lld for the output output_qk",
-                                    (long long)mode);
+        return gantry__onnx_invalid(
+            call, "qk_output is %lld for the output output_qk; 1 and 2 are accepted",
+            (long long)mode);
     GANTRY__TRY(gantry__onnx_attention_scores(attention, mode + 1, &scores));
     if (mode == 1) {
         const gantry_tensor_t *zero = gantry__onnx_like(call, scores, 0);

@@ -38,6 +38,8 @@ static gantry_status_t make_max_roi_table(gantry__onnx_call_t *call, max_roi_t *
     const int64_t bins = roi->count * roi->bins[d];
     int64_t begin, end;
     roi->most[d] = 1;
+    if ((double)bins > MOST_PLACES)
+        return gantry__onnx_unsupported(call, "more than %g bins", MOST_PLACES);
     for (int64_t i = 0; i < bins; ++i) {
         max_roi_bin(roi, i / roi->bins[d], d, i % roi->bins[d], &begin, &end);
         if (end - begin > roi->most[d]) roi->most[d] = end - begin;
@@ -70,8 +72,10 @@ static gantry_status_t read_max_roi(gantry__onnx_call_t *call, max_roi_t *roi) {
     if (images->rank != 4 || bin_count != 2 || number_count % 5 != 0 || bins[0] < 1 ||
         bins[1] < 1 || bins[0] > MOST_POOLED || bins[1] > MOST_POOLED)
         return gantry__onnx_invalid(
-            call, "images of %d dimensions, %zu numbers of regions and %zu of pooled_shape",
-            (int)images->rank, number_count, bin_count);
+            call,
+            "images of %d dimensions, %zu numbers of regions and %zu of pooled_shape; 4, "
+            "multiples of 5 and 2 from 1 to %d are accepted",
+            (int)images->rank, number_count, bin_count, MOST_POOLED);
     roi->scale = gantry__onnx_attr_float(call, "spatial_scale", 1);
     roi->count = (int64_t)number_count / 5;
     roi->batch = images->dims[0];

@@ -76,7 +76,8 @@ static gantry_status_t place_grams(grams_t *node, tensor **out) {
     int64_t size = 0, found = 0;
     for (size_t i = 0; i < node->place_count; ++i) {
         if (node->places[i] < 0 || node->places[i] >= INT32_MAX)
-            return gantry__onnx_invalid(call, "ngram_indexes has %lld", (long long)node->places[i]);
+            return gantry__onnx_invalid(call, "ngram_indexes has %lld; 0 to %d are accepted",
+                                        (long long)node->places[i], INT32_MAX - 1);
         if (node->places[i] >= size) size = node->places[i] + 1;
     }
     for (size_t i = 0; i < node->part_count; ++i)

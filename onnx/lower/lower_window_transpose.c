@@ -242,7 +242,7 @@ gantry_status_t gantry__onnx_lower_max_unpool(gantry__onnx_call_t *call) {
     GANTRY__TRY(gantry__onnx_need_shape(call, x));
     if (!gantry_shape_equal(gantry_tensor_shape(x),
                             gantry_tensor_shape(gantry__onnx_input(call, 1))))
-        return gantry__onnx_invalid(call, "X and I have other shapes");
+        return gantry__onnx_invalid(call, "X and I have different shapes; equal ones are accepted");
     GANTRY__TRY(gantry__onnx_read_kernel(call, x, NULL, &window));
     GANTRY__TRY(gantry__onnx_read_padding(call, x, &window));
     if (gantry__onnx_input(call, 2))

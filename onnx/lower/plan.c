@@ -123,7 +123,7 @@ static gantry_status_t plan_check_counts(const gantry__onnx_row_t *row,
     if (given < row->least_inputs || given > row->most_inputs)
         return gantry__refuse("it has %zu inputs; %" PRIu32 " to %" PRIu32 " are accepted", given,
                               row->least_inputs, row->most_inputs);
-    /* all of a list of inputs, which one that may be empty cannot be */
+    /* A list of inputs has no gaps, unless it may be empty. */
     const bool is_list = row->most_inputs == GANTRY__ONNX_MANY && row->least_inputs > 0;
     for (size_t i = 0; i < (is_list ? given : row->least_inputs); ++i) {
         if (node->inputs[i] == GANTRY__ONNX_NO_VALUE)
@@ -248,15 +248,10 @@ static bool grows(const gantry__onnx_plan_t *plan, const gantry__onnx_node_t *no
     return row->extent >= GANTRY__ONNX_EXPANDS;
 }
 
-/* Lists are no tensors. */
-static bool makes_list(const gantry__onnx_node_t *node) {
-    return strncmp(node->op, "Sequence", 8) == 0 || strncmp(node->op, "Optional", 8) == 0 ||
-           strcmp(node->op, "SplitToSequence") == 0;
-}
-
 static bool is_constant_node(const gantry__onnx_plan_t *plan, const gantry__onnx_node_t *node,
                              const gantry__onnx_row_t *row) {
-    if (!row || gantry__onnx_row_attr(row, "seed") || grows(plan, node, row) || makes_list(node))
+    if (!row || gantry__onnx_row_attr(row, "seed") || grows(plan, node, row) ||
+        (row->lists & GANTRY__ONNX_LISTS_MADE) != 0)
         return false;
     for (size_t i = 0; i < node->attr_count; ++i) {
         if (node->attrs[i].kind == GANTRY__ONNX_GRAPH || node->attrs[i].kind == GANTRY__ONNX_GRAPHS)

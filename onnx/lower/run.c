@@ -164,17 +164,13 @@ static gantry_status_t run_name_node(gantry__onnx_run_t *run, const gantry__onnx
 }
 
 /* An input that is a list stays NULL. */
-static bool takes_lists(const gantry__onnx_node_t *node) {
-    return strncmp(node->op, "Sequence", 8) == 0 || strncmp(node->op, "Optional", 8) == 0 ||
-           strcmp(node->op, "ConcatFromSequence") == 0;
-}
-
 static gantry_status_t onnx_take_inputs(gantry__onnx_run_t *run, const gantry__onnx_node_t *node,
-                                        tensor **inputs) {
+                                        const gantry__onnx_row_t *row, tensor **inputs) {
+    const bool takes_lists = (row->lists & GANTRY__ONNX_LISTS_TAKEN) != 0;
     for (size_t i = 0; i < node->input_count; ++i) {
         inputs[i] = NULL;
         if (node->inputs[i] == GANTRY__ONNX_NO_VALUE) continue;
-        if (takes_lists(node) && gantry__onnx_run_list(run, node->inputs[i])) continue;
+        if (takes_lists && gantry__onnx_run_list(run, node->inputs[i])) continue;
         inputs[i] = gantry__onnx_run_get(run, node->inputs[i]);
         if (!inputs[i]) return run->status;
     }
@@ -260,7 +256,7 @@ static gantry_status_t run_node(gantry__onnx_run_t *run, gantry_scope_t *scope,
     if (node->output_count > FEW_TENSORS)
         outputs = gantry__alloc(node->output_count, sizeof *outputs);
     if (!inputs || !outputs) status = GANTRY_RESOURCE_EXHAUSTED;
-    if (status == GANTRY_OK) status = onnx_take_inputs(run, node, inputs);
+    if (status == GANTRY_OK) status = onnx_take_inputs(run, node, row, inputs);
     if (status == GANTRY_OK) {
         gantry__onnx_call_t call = {.scope = scope,
                                     .host = run->host,

@@ -7,30 +7,31 @@
 #include "shared/fail.h"
 
 #define MANY GANTRY__ONNX_MANY
+/* The columns of gantry__onnx_row_t, of any form. */
+#define ENTRY(domain, op, from, to, least, most, outputs, lower, attributes, extent, lists, plain, \
+              reason)                                                                              \
+    {domain, #op, from, to, least, most, outputs, lower, attributes, extent, lists, plain, reason},
 #define ROW(domain, op, from, to, least, most, outputs, function, attributes) \
     SIZED(ANY, domain, op, from, to, least, most, outputs, function, attributes)
-#define SIZED(extent, domain, op, from, to, least, most, outputs, function, attributes) \
-    {domain,     #op,                                                                   \
-     from,       to,                                                                    \
-     least,      most,                                                                  \
-     outputs,    gantry__onnx_lower_##function,                                         \
-     attributes, GANTRY__ONNX_##extent,                                                 \
-     NULL,       NULL},
-#define PLAIN(domain, op, from, to, inputs, gantry_op) \
-    {                                                  \
-        domain,     #op,                               \
-        from,       to,                                \
-        inputs,     inputs,                            \
-        1,          gantry__onnx_lower_plain,          \
-        "",         GANTRY__ONNX_BOUND,                \
-        #gantry_op, NULL},
-#define NO_ROW(domain, op, reason) \
-    {domain, #op, 1, INT32_MAX, 0, MANY, MANY, NULL, "", GANTRY__ONNX_ANY, NULL, reason},
+#define SIZED(extent, domain, op, from, to, least, most, outputs, function, attributes)          \
+    ENTRY(domain, op, from, to, least, most, outputs, gantry__onnx_lower_##function, attributes, \
+          GANTRY__ONNX_##extent, GANTRY__ONNX_LISTS_NONE, NULL, NULL)
+#define LISTS(lists, domain, op, from, to, least, most, outputs, function, attributes)           \
+    ENTRY(domain, op, from, to, least, most, outputs, gantry__onnx_lower_##function, attributes, \
+          GANTRY__ONNX_ANY, GANTRY__ONNX_LISTS_##lists, NULL, NULL)
+#define PLAIN(domain, op, from, to, inputs, gantry_op)                           \
+    ENTRY(domain, op, from, to, inputs, inputs, 1, gantry__onnx_lower_plain, "", \
+          GANTRY__ONNX_BOUND, GANTRY__ONNX_LISTS_NONE, #gantry_op, NULL)
+#define NO_ROW(domain, op, reason)                                             \
+    ENTRY(domain, op, 1, INT32_MAX, 0, MANY, MANY, NULL, "", GANTRY__ONNX_ANY, \
+          GANTRY__ONNX_LISTS_NONE, NULL, reason)
 static const gantry__onnx_row_t onnx_rows[] = {
 #include "onnx/table/rows.def"
-    {"", "", 1, 0, 0, 0, 0, NULL, "", GANTRY__ONNX_ANY, NULL, ""}};
+    NO_ROW("", , "")};
 #undef ROW
 #undef SIZED
+#undef LISTS
+#undef ENTRY
 #undef PLAIN
 #undef NO_ROW
 

@@ -17,6 +17,11 @@
  *     SIZED(extent, ...), with what ROW has
  *     SIZED(EXPANDS, "", Expand, 8, 28, 2, 2, 1, expand, "")
  *
+ * A row whose nodes have lists, by a word of gantry__onnx_lists_t:
+ *
+ *     LISTS(lists, ...), with what ROW has
+ *     LISTS(MADE, "", SplitToSequence, 11, 28, 1, 2, 1, split_to_sequence, "i:axis i:keepdims")
+ *
  * An op that is one op of Gantry without attributes, of so many inputs and one output:
  *
  *     PLAIN(domain, op, from, to, inputs, gantry_op)
@@ -53,6 +58,15 @@ typedef enum gantry__onnx_extent_t {
     GANTRY__ONNX_GROWS    /* More than those of the inputs; the row does not say how many. */
 } gantry__onnx_extent_t;
 
+/* Which values of a node may be lists of tensors, or absent ones: sequences and optional values.
+ * No constant is made of a node that may make one. */
+typedef enum gantry__onnx_lists_t {
+    GANTRY__ONNX_LISTS_NONE = 0,
+    GANTRY__ONNX_LISTS_TAKEN = 1, /* Inputs. */
+    GANTRY__ONNX_LISTS_MADE = 2,  /* Results. */
+    GANTRY__ONNX_LISTS_BOTH = 3
+} gantry__onnx_lists_t;
+
 /* A row. */
 typedef struct gantry__onnx_row_t {
     const char *domain, *op;
@@ -61,6 +75,7 @@ typedef struct gantry__onnx_row_t {
     gantry__onnx_lower_fn lower; /* NULL: refused, with reason. */
     const char *attributes;
     gantry__onnx_extent_t extent;
+    gantry__onnx_lists_t lists;
     const char *plain;  /* Of PLAIN: Gantry's op. */
     const char *reason; /* Of NO_ROW. */
 } gantry__onnx_row_t;
@@ -81,11 +96,13 @@ extern const char gantry__onnx_attr_letters[];
     gantry_status_t gantry__onnx_lower_##function(struct gantry__onnx_call_t *call);
 #define SIZED(extent, domain, op, from, to, least, most, outputs, function, attributes) \
     gantry_status_t gantry__onnx_lower_##function(struct gantry__onnx_call_t *call);
+#define LISTS SIZED
 #define PLAIN(domain, op, from, to, inputs, gantry_op)
 #define NO_ROW(domain, op, reason)
 #include "onnx/table/rows.def"
 #undef ROW
 #undef SIZED
+#undef LISTS
 #undef PLAIN
 #undef NO_ROW
 /* That of all PLAIN rows. */

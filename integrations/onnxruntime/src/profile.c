@@ -247,8 +247,10 @@ static ort_status_t *begin_recording(profile_t *profile) {
         profile->is_temporary = !own;
         return ort_ep_begin_timeline(profile->ep, own ? NULL : profile->path);
     }
-    return ort_fail(profile->provider, ORT_FAIL, "Gantry: no temporary file for a profile: '%s'",
-                    profile->path);
+    return ort_fail(profile->provider, ORT_FAIL,
+                    own ? "Gantry: option timeline: '%.300s' is too long for a profile"
+                        : "Gantry: the temporary file '%.300s' of a profile cannot be made",
+                    own ? own : profile->path);
 }
 
 static void remove_temporary(profile_t *profile) {
