@@ -99,9 +99,11 @@ static gantry_status_t read_held_part(const ort_content_t *content, const ort_he
 ort_status_t *ort_read_held(ort_provider_t *provider, const ort_content_t *content, void *out) {
     ort_held_t held;
     ORT_TRY(ort_take_tensor(provider, content->what, content->data, content->bytes, &held));
+    (void)pthread_rwlock_rdlock(&held.provider->work);
     const gantry_status_t status = gantry_tensor_bytes(held.tensor) == content->bytes
                                        ? gantry_tensor_read(held.tensor, out, content->bytes)
                                        : read_held_part(content, &held, out);
+    (void)pthread_rwlock_unlock(&held.provider->work);
     (void)atomic_fetch_add(&held.provider->bytes_to_host, content->bytes);
     ort_held_release(&held);
     return status == GANTRY_OK ? NULL : ort_fail_as(provider, status, gantry_last_message());

@@ -143,6 +143,29 @@ def test_profiles():
                 expect(len(events) >= 2 and all(DEVICE[1:] in event["args"]["device"] for event in events), f"events of nodes: {events}")
 
 
+def test_profile_ends_in_runs():
+    """A profile ends while other threads run the session: neither waits for the other for ever."""
+    with tempfile.TemporaryDirectory() as folder:
+        settings = ort.SessionOptions()
+        settings.enable_profiling, settings.profile_file_prefix = True, os.path.join(folder, "profile")
+        session, over, wrong = gantry.session(chain(), DEVICE, settings), threading.Event(), []
+        wanted = session.run(None, {"x": X})[0]
+
+        def work():
+            while not over.is_set():
+                if not np.array_equal(session.run(None, {"x": X})[0], wanted):
+                    wrong.append(1)
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        session.end_profiling()
+        over.set()
+        for thread in threads:
+            thread.join()
+        expect(not wrong, "runs while a profile ends")
+
+
 def test_lost_device():
     """The error arrives, also in later runs; another device goes on, and so does a new registration."""
     if not LAYER:
