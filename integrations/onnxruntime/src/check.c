@@ -9,6 +9,7 @@
 
 /* Larger initializers are inputs of the model that is tried. */
 #define MOST_TRIED_BYTES 4096
+#define TEXT_ELEMENT 8 /* ONNX's STRING */
 
 /* *out_why: NULL if the value is taken. */
 static ort_status_t *refuse_ort_value(const ort_provider_t *provider, const ort_value_info_t *value,
@@ -34,34 +35,95 @@ static ort_status_t *refuse_ort_value(const ort_provider_t *provider, const ort_
     return NULL;
 }
 
+/* libgantry_onnx judges a body's values itself, except for texts, which it finds in a run. */
+static ort_status_t *refuse_body_value(const ort_provider_t *provider,
+                                       const ort_value_info_t *value, const char **out_why) {
+    const ort_api_t *api = provider->api;
+    const ort_type_info_t *type = NULL;
+    const ort_tensor_info_t *info = NULL;
+    int element = 0;
+    *out_why = NULL;
+    if (!value) return NULL;
+    ORT_TRY(api->GetValueInfoTypeInfo(value, &type));
+    if (type) ORT_TRY(api->CastTypeInfoToTensorInfo(type, &info));
+    if (info) ORT_TRY(api->GetTensorElementType(info, &element));
+    if (element == TEXT_ELEMENT) *out_why = "a node of a subgraph has texts";
+    return NULL;
+}
+
 typedef ort_status_t *(*values_fn)(const ort_node_t *node, const ort_value_info_t **out_values,
                                    size_t count);
+typedef ort_status_t *(*refuse_fn)(const ort_provider_t *provider, const ort_value_info_t *value,
+                                   const char **out_why);
 
 static ort_status_t *refuse_ort_values(const ort_provider_t *provider, const ort_node_t *node,
-                                       size_t count, values_fn get_values, const char **out_why) {
+                                       size_t count, values_fn get_values, refuse_fn refuse,
+                                       const char **out_why) {
     const ort_value_info_t **values = calloc(count + 1, sizeof *values);
     if (!values) return ort_out_of_memory(provider);
     ort_status_t *failed = get_values(node, values, count);
     for (size_t i = 0; i < count && !failed && !*out_why; ++i)
-        failed = refuse_ort_value(provider, values[i], out_why);
+        failed = refuse(provider, values[i], out_why);
     free(values);
     return failed;
 }
 
-static ort_status_t *refuse_types(const ort_provider_t *provider, const ort_node_t *node,
-                                  const char **out_why) {
+static ort_status_t *refuse_values(const ort_provider_t *provider, const ort_node_t *node,
+                                   refuse_fn refuse, const char **out_why) {
     const ort_api_t *api = provider->api;
     size_t inputs, outputs, implicit;
     *out_why = NULL;
     ORT_TRY(api->Node_GetNumInputs(node, &inputs));
     ORT_TRY(api->Node_GetNumOutputs(node, &outputs));
     ORT_TRY(api->Node_GetNumImplicitInputs(node, &implicit));
-    ORT_TRY(refuse_ort_values(provider, node, inputs, api->Node_GetInputs, out_why));
+    ORT_TRY(refuse_ort_values(provider, node, inputs, api->Node_GetInputs, refuse, out_why));
     if (!*out_why)
-        ORT_TRY(refuse_ort_values(provider, node, implicit, api->Node_GetImplicitInputs, out_why));
+        ORT_TRY(refuse_ort_values(provider, node, implicit, api->Node_GetImplicitInputs, refuse,
+                                  out_why));
     if (!*out_why)
-        ORT_TRY(refuse_ort_values(provider, node, outputs, api->Node_GetOutputs, out_why));
+        ORT_TRY(refuse_ort_values(provider, node, outputs, api->Node_GetOutputs, refuse, out_why));
     return NULL;
+}
+
+static ort_status_t *refuse_bodies(const ort_provider_t *provider, const ort_node_t *node,
+                                   const char **out_why);
+
+static ort_status_t *refuse_body(const ort_provider_t *provider, const ort_graph_t *graph,
+                                 const char **out_why) {
+    size_t count;
+    ORT_TRY(provider->api->Graph_GetNumNodes(graph, &count));
+    const ort_node_t **nodes = calloc(count + 1, sizeof *nodes);
+    if (!nodes) return ort_out_of_memory(provider);
+    ort_status_t *failed = provider->api->Graph_GetNodes(graph, nodes, count);
+    for (size_t i = 0; i < count && !failed && !*out_why; ++i) {
+        failed = refuse_values(provider, nodes[i], refuse_body_value, out_why);
+        if (!failed && !*out_why) failed = refuse_bodies(provider, nodes[i], out_why);
+    }
+    free(nodes);
+    return failed;
+}
+
+static ort_status_t *refuse_bodies(const ort_provider_t *provider, const ort_node_t *node,
+                                   const char **out_why) {
+    size_t count;
+    ORT_TRY(provider->api->Node_GetNumSubgraphs(node, &count));
+    if (count == 0) return NULL;
+    const ort_graph_t **graphs = calloc(count, sizeof *graphs);
+    const char **names = calloc(count, sizeof *names);
+    ort_status_t *failed = graphs && names
+                               ? provider->api->Node_GetSubgraphs(node, graphs, count, names)
+                               : ort_out_of_memory(provider);
+    for (size_t i = 0; i < count && !failed && !*out_why; ++i)
+        failed = refuse_body(provider, graphs[i], out_why);
+    free(graphs);
+    free(names);
+    return failed;
+}
+
+static ort_status_t *refuse_types(const ort_provider_t *provider, const ort_node_t *node,
+                                  const char **out_why) {
+    ORT_TRY(refuse_values(provider, node, refuse_ort_value, out_why));
+    return *out_why ? NULL : refuse_bodies(provider, node, out_why);
 }
 
 /* The outputs of nodes, which the caller frees. */

@@ -70,6 +70,7 @@ static ort_status_t *fused_run(ort_compute_t *self, void *state, ort_kernel_cont
     const size_t count = fused->input_count + fused->output_count;
     (void)state;
     if (count > FEW_VALUES) values = calloc(count, sizeof *values);
+    (void)pthread_rwlock_rdlock(&fused->provider->work);
     gantry_scope_t *scope = gantry_scope_begin_on(fused->provider->runtime, fused->logical);
     ort_status_t *failed = NULL;
     if (!values || !scope)
@@ -77,6 +78,7 @@ static ort_status_t *fused_run(ort_compute_t *self, void *state, ort_kernel_cont
     else
         failed = run_in_scope(fused, scope, context, values, values + fused->input_count);
     if (scope) (void)gantry_scope_end(scope);
+    (void)pthread_rwlock_unlock(&fused->provider->work);
     if (values != few) free(values);
     return failed;
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +17,6 @@ typedef struct session_t {
     bool is_begun; /* it has a graph */
     int failure;   /* of a claim: the code of its text; 0: there was none */
     char failure_text[ORT_TEXT_BYTES];
-    pthread_rwlock_t runs; /* a timeline ends between runs */
 } session_t;
 
 static const char *session_name(const ort_ep_t *self) {
@@ -93,15 +91,6 @@ static ort_status_t *session_begin_run(ort_ep_t *self, const ort_run_options_t *
     ORT_TRY(claim_failure(session));
     if (gantry_device_get_native(session->logical, &native) == GANTRY_UNAVAILABLE)
         return ort_fail_as(session->provider, GANTRY_UNAVAILABLE, gantry_last_message());
-    (void)pthread_rwlock_rdlock(&session->runs);
-    return NULL;
-}
-
-static ort_status_t *session_end_run(ort_ep_t *self, const ort_run_options_t *options, bool waits) {
-    session_t *session = (session_t *)self;
-    (void)options;
-    (void)waits;
-    (void)pthread_rwlock_unlock(&session->runs);
     return NULL;
 }
 
@@ -211,9 +200,9 @@ const char *ort_ep_timeline(const ort_ep_t *ep) { return ((const session_t *)ep)
 
 ort_status_t *ort_ep_end_timeline(ort_ep_t *ep) {
     session_t *session = (session_t *)ep;
-    (void)pthread_rwlock_wrlock(&session->runs);
+    (void)pthread_rwlock_wrlock(&session->provider->work);
     const gantry_status_t status = gantry_trace_stop(session->provider->runtime);
-    (void)pthread_rwlock_unlock(&session->runs);
+    (void)pthread_rwlock_unlock(&session->provider->work);
     return status == GANTRY_OK ? NULL
                                : ort_fail_as(session->provider, status, gantry_last_message());
 }
@@ -233,12 +222,10 @@ ort_status_t *ort_ep_create(ort_provider_t *provider, const char *device,
                                .Compile = session_compile,
                                .ReleaseNodeComputeInfos = session_forget,
                                .OnRunStart = session_begin_run,
-                               .OnRunEnd = session_end_run,
                                .CreateAllocator = session_allocator,
                                .IsConcurrentRunSupported = session_is_concurrent,
                                .CreateProfiler = session_profiler};
     session->provider = ort_provider_retain(provider);
-    (void)pthread_rwlock_init(&session->runs, NULL); /* which cannot fail on Linux */
     session->logger = logger;
     ort_status_t *failed = take_option(session, "device", device);
     if (!failed) failed = read_ep_options(session, options);
@@ -260,7 +247,6 @@ void ort_ep_release(ort_ep_t *ep) {
     free(session->placement);
     free(session->report);
     free(session->timeline);
-    (void)pthread_rwlock_destroy(&session->runs);
     ort_provider_release(session->provider);
     free(session);
 }

@@ -24,6 +24,7 @@ void ort_provider_release(ort_provider_t *provider) {
     counted_provider_t *counted = (counted_provider_t *)provider;
     if (atomic_fetch_sub(&counted->uses, 1) != 1) return;
     gantry_runtime_release(provider->runtime);
+    (void)pthread_rwlock_destroy(&provider->work);
     free(counted);
 }
 
@@ -63,6 +64,7 @@ ort_status_t *ort_provider_create(const ort_api_t *api, uint32_t version, bool o
     counted->provider = (ort_provider_t){
         .api = api, .ep_api = api->GetEpApi(), .version = version, .offers_cpu = offers_cpu};
     atomic_init(&counted->uses, 1);
+    (void)pthread_rwlock_init(&counted->provider.work, NULL); /* which cannot fail on Linux */
     *out_provider = &counted->provider;
     const gantry_status_t status = gantry_runtime_create(&options, &counted->provider.runtime);
     if (status == GANTRY_OK) return NULL;

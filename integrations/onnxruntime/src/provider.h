@@ -24,6 +24,7 @@
 #ifndef GANTRY_ORT_PROVIDER_H
 #define GANTRY_ORT_PROVIDER_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include <gantry/gantry.h>
@@ -46,6 +47,9 @@ typedef struct ort_provider_t {
     bool offers_cpu;
     /* Bytes that inputs, outputs and transfers copied. */
     atomic_ullong bytes_to_device, bytes_to_host;
+    /* Whoever has work for the runtime reads it; the end of a timeline, between that, writes it. No
+     * function of ONNX Runtime that may wait for the end of a profile is called under it. */
+    pthread_rwlock_t work;
 } ort_provider_t;
 
 /* settings: texts "NAME=VALUE" for the runtime, as its option extra; NULL: none. */

@@ -29,10 +29,12 @@ static ort_status_t *copy_to_memory(const ort_provider_t *provider, const ort_co
     const gantry_logical_device_t *device = NULL;
     ort_provider_t *owner = NULL;
     ORT_TRY(ort_find_memory(provider, to->what, to->data, &owner, &device));
+    (void)pthread_rwlock_rdlock(&owner->work);
     gantry_scope_t *scope = gantry_scope_begin_on(owner->runtime, device);
     ort_status_t *failed =
         scope ? fill_held(owner, scope, device, from, to) : ort_out_of_memory(provider);
     if (scope) (void)gantry_scope_end(scope);
+    (void)pthread_rwlock_unlock(&owner->work);
     ort_provider_release(owner);
     return failed;
 }

@@ -74,12 +74,22 @@ static const gantry_tensor_t *constant_of_bytes(ort_provider_t *provider, gantry
     return gantry_constant(scope, content->dtype, content->shape, data ? data : "", content->bytes);
 }
 
+/* Python's ONNX Runtime copies elements of all types as bytes, of which only a cast makes bools. */
+static const gantry_tensor_t *view_held(gantry_scope_t *scope, const ort_content_t *content,
+                                        const ort_held_t *held) {
+    const bool needs_cast =
+        content->dtype == GANTRY_BOOL && gantry_tensor_dtype(held->tensor) != GANTRY_BOOL;
+    const gantry_tensor_t *view =
+        gantry_tensor_view(scope, held->tensor, held->first_byte,
+                           needs_cast ? GANTRY_UINT8 : content->dtype, content->shape);
+    return needs_cast ? gantry_cast(scope, view, GANTRY_BOOL) : view;
+}
+
 static gantry_status_t read_held_part(const ort_content_t *content, const ort_held_t *held,
                                       void *out) {
     gantry_scope_t *scope = gantry_scope_begin(held->provider->runtime, NULL);
     if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
-    const gantry_tensor_t *part =
-        gantry_tensor_view(scope, held->tensor, held->first_byte, content->dtype, content->shape);
+    const gantry_tensor_t *part = view_held(scope, content, held);
     if (part)
         (void)gantry_scope_fail(scope, gantry_tensor_read(part, out, content->bytes),
                                 gantry_last_message());
@@ -89,9 +99,11 @@ static gantry_status_t read_held_part(const ort_content_t *content, const ort_he
 ort_status_t *ort_read_held(ort_provider_t *provider, const ort_content_t *content, void *out) {
     ort_held_t held;
     ORT_TRY(ort_take_tensor(provider, content->what, content->data, content->bytes, &held));
+    (void)pthread_rwlock_rdlock(&held.provider->work);
     const gantry_status_t status = gantry_tensor_bytes(held.tensor) == content->bytes
                                        ? gantry_tensor_read(held.tensor, out, content->bytes)
                                        : read_held_part(content, &held, out);
+    (void)pthread_rwlock_unlock(&held.provider->work);
     (void)atomic_fetch_add(&held.provider->bytes_to_host, content->bytes);
     ort_held_release(&held);
     return status == GANTRY_OK ? NULL : ort_fail_as(provider, status, gantry_last_message());
@@ -115,9 +127,7 @@ static ort_status_t *tensor_of_held(ort_provider_t *provider, gantry_scope_t *sc
     ort_held_t held;
     ORT_TRY(ort_take_tensor(provider, content->what, content->data, content->bytes, &held));
     const bool is_ours = held.provider->runtime == provider->runtime;
-    if (is_ours)
-        *out_tensor =
-            gantry_tensor_view(scope, held.tensor, held.first_byte, content->dtype, content->shape);
+    if (is_ours) *out_tensor = view_held(scope, content, &held);
     ort_held_release(&held);
     return is_ours ? NULL : bring_tensor(provider, scope, content, out_tensor);
 }

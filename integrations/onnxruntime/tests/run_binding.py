@@ -106,6 +106,21 @@ def test_values():
     same(value, X + 1, "a value that is updated")
 
 
+def test_types():
+    """A value of each type is an input of a session on its device, of one on another device, and of a copy."""
+    there = "gpu", int(OTHER.rpartition(":")[2]), gantry.VENDOR_ID
+    for kind, dtype in ((1, np.float32), (9, bool), (10, np.float16), (11, np.float64), (6, np.int32), (7, np.int64), (2, np.uint8)):
+        x = (X > 0).astype(dtype)
+        data = model([w.node("Transpose", ["x"], ["y"])], kind=kind)
+        same(run(gantry.session(data, DEVICE), gantry.value(x, DEVICE)), x.T, f"an input of {dtype}")
+        session, copied = gantry.session(data, OTHER), ort.OrtValue.ortvalue_from_shape_and_type(x.shape, dtype, *there)
+        ort.copy_tensors([gantry.value(x, DEVICE)], [copied])
+        for value in (gantry.value(x, DEVICE), copied):
+            binding = bind(session, value, OTHER)
+            session.run_with_iobinding(binding)
+            same(binding.get_outputs()[0], x.T, f"an input of {dtype} from another device")
+
+
 def test_chain():
     """Two sessions, of which the second one takes the first one's output."""
     first, second = (gantry.session(chain(), DEVICE) for _ in range(2))

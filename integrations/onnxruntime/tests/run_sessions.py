@@ -143,6 +143,29 @@ def test_profiles():
                 expect(len(events) >= 2 and all(DEVICE[1:] in event["args"]["device"] for event in events), f"events of nodes: {events}")
 
 
+def test_profile_ends_in_runs():
+    """A profile ends while other threads run the session: neither waits for the other for ever."""
+    with tempfile.TemporaryDirectory() as folder:
+        settings = ort.SessionOptions()
+        settings.enable_profiling, settings.profile_file_prefix = True, os.path.join(folder, "profile")
+        session, over, wrong = gantry.session(chain(), DEVICE, settings), threading.Event(), []
+        wanted = session.run(None, {"x": X})[0]
+
+        def work():
+            while not over.is_set():
+                if not np.array_equal(session.run(None, {"x": X})[0], wanted):
+                    wrong.append(1)
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        session.end_profiling()
+        over.set()
+        for thread in threads:
+            thread.join()
+        expect(not wrong, "runs while a profile ends")
+
+
 def test_lost_device():
     """The error arrives, also in later runs; another device goes on, and so does a new registration."""
     if not LAYER:
@@ -196,6 +219,28 @@ def test_ops_that_gantry_lacks():
                           w.node("If", ["c"], ["y"], [w.attr_graph("then_branch", then), w.attr_graph("else_branch", other)])], ["y"])
     expect(np.array_equal(y @ x, np.eye(3)), "an op in a branch")
     expect("takes 2 of 3 nodes" in lines[-1] and "Inverse of a subgraph" in lines[0], f"If is left: {lines}")
+
+
+def test_texts_in_bodies():
+    """A node whose body has texts, also in a body of its own, is left; the graph around it is not."""
+    kind = w.part(1, w.number(1, 1))
+    texts = [w.node("Cast", ["n"], ["s"], [w.attr_int("to", 8)]), w.node("Cast", ["s"], ["t"], [w.attr_int("to", 1)])]
+    then = w.graph(texts, [], [w.value("t", kind)], name="then")
+    other = w.graph([w.node("Abs", ["n"], ["e"])], [], [w.value("e", kind)], name="else")
+
+    def choose(output, first):
+        return w.node("If", ["c"], [output], [w.attr_graph("then_branch", first), w.attr_graph("else_branch", other)])
+
+    for first in (then, w.graph([choose("u", then)], [], [w.value("u", kind)], name="outer")):
+        nodes = [w.node("Neg", ["x"], ["n"]), w.node("ReduceSum", ["n"], ["a"], [w.attr_int("keepdims", 0)]),
+                 w.node("Greater", ["a", "zero"], ["c"]), choose("i", first), w.node("Add", ["i", "n"], ["y"])]
+        data = model(nodes, ["x"], ["y"], [w.tensor("zero", [], raw=bytes(4))])
+        session = gantry.session(data, DEVICE)
+        for x in (X, -X - 1):
+            wanted = -2 * x if x.sum() < 0 else np.abs(x) - x
+            expect(np.array_equal(session.run(None, {"x": x})[0], wanted), "a body with texts")
+        lines = gantry.explain(data, DEVICE)
+        expect("takes 4 of 5 nodes" in lines[-1] and "a node of a subgraph has texts" in lines[0], f"If is left: {lines}")
 
 
 def test_groups():
