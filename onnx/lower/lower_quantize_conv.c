@@ -98,7 +98,7 @@ gantry_status_t gantry__onnx_convolve_integers(gantry__onnx_call_t *call, const 
     gantry__onnx_window_t window;
     GANTRY__TRY(gantry__onnx_read_kernel(call, x, given->dims + 2, &window));
     GANTRY__TRY(gantry__onnx_read_padding(call, x, &window));
-    GANTRY__TRY(gantry__onnx_check_reach(call, &window));
+    GANTRY__TRY(gantry__onnx_check_reach(call, &window, false));
     const gantry_window_options_t options = gantry__onnx_plane_options(&window);
     x_zero = gantry__onnx_as_scalar(gantry__onnx_scope_of(call, &x_zero, 1), x_zero);
     filter_zero = gantry__onnx_as_scalar(gantry__onnx_scope_of(call, &filter_zero, 1), filter_zero);

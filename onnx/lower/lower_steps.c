@@ -233,19 +233,24 @@ static gantry_status_t unroll_step(gantry__onnx_steps_t *steps, unrolled_t *unro
 
 /* ---- op by op: a step's tensors end with it ---- */
 
-static void hold_tensor(gantry_tensor_t **place, const gantry_tensor_t *x) {
-    gantry_tensor_t *own = x ? gantry_tensor_retain(x) : NULL;
-    gantry_tensor_release(*place);
-    *place = own;
+/* The condition, or a carried value. */
+static const gantry_tensor_t *handed_on(const gantry__onnx_steps_t *steps,
+                                        const unrolled_t *unrolled, size_t i) {
+    return i == 0 ? unrolled->condition : steps->carried[i - 1];
 }
 
-/* References to what a step hands on, in place of those of the step before. */
+/* References to what a step hands on, in place of those of the step before. Those go last, because
+ * a step may hand on what it got, at another place or as a slice. */
 static void hold_step_results(const gantry__onnx_steps_t *steps, const unrolled_t *unrolled) {
-    hold_tensor(&unrolled->held[0], unrolled->condition);
-    for (size_t i = 0; i < steps->carried_count; ++i)
-        hold_tensor(&unrolled->held[1 + i], steps->carried[i]);
     for (size_t i = 0; i < steps->output_count; ++i)
         (void)gantry_tensor_retain(unrolled->slices[i][unrolled->done - 1]);
+    for (size_t i = 0; i <= steps->carried_count; ++i)
+        if (handed_on(steps, unrolled, i))
+            (void)gantry_tensor_retain(handed_on(steps, unrolled, i));
+    for (size_t i = 0; i <= steps->carried_count; ++i) {
+        gantry_tensor_release(unrolled->held[i]);
+        unrolled->held[i] = (gantry_tensor_t *)handed_on(steps, unrolled, i);
+    }
 }
 
 static void release_steps(const gantry__onnx_steps_t *steps, const unrolled_t *unrolled) {

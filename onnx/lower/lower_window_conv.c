@@ -69,7 +69,7 @@ static gantry_status_t read_conv(gantry__onnx_call_t *call, conv_parts_t *conv) 
     GANTRY__TRY(gantry__onnx_need_shape(call, w));
     GANTRY__TRY(gantry__onnx_read_kernel(call, x, filter->dims + 2, &conv->window));
     GANTRY__TRY(gantry__onnx_read_padding(call, x, &conv->window));
-    GANTRY__TRY(gantry__onnx_check_reach(call, &conv->window));
+    GANTRY__TRY(gantry__onnx_check_reach(call, &conv->window, false));
     if (images->dims[1] < 0) GANTRY__TRY(gantry__onnx_need_shape(call, x));
     if (groups < 1 || filter->dims[0] % groups != 0 || filter->dims[1] > images->dims[1] ||
         images->dims[1] != filter->dims[1] * groups)

@@ -19,9 +19,9 @@ static gantry_status_t read_pool_window(gantry__onnx_call_t *call, pool_t *pool)
     tensor *x = gantry__onnx_input(call, 0);
     GANTRY__TRY(gantry__onnx_read_kernel(call, x, NULL, &pool->window));
     GANTRY__TRY(gantry__onnx_read_padding(call, x, &pool->window));
-    GANTRY__TRY(gantry__onnx_check_reach(call, &pool->window));
     pool->options = gantry__onnx_plane_options(&pool->window);
     pool->options.ceil_mode = gantry__onnx_attr_int(call, "ceil_mode", 0) != 0;
+    GANTRY__TRY(gantry__onnx_check_reach(call, &pool->window, pool->options.ceil_mode));
     pool->options.count_include_pad = gantry__onnx_attr_int(call, "count_include_pad", 0) != 0;
     return pool->window.rank == 3 ? gantry__onnx_need_shape(call, x) : GANTRY_OK;
 }

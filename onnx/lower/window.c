@@ -10,11 +10,11 @@ int64_t gantry__onnx_window_reach(const gantry__onnx_window_t *window, int32_t i
 }
 
 int64_t gantry__onnx_window_count(const gantry__onnx_window_t *window, int32_t i, bool ceil_mode) {
-    const int64_t room =
-        window->size[i] + window->begin[i] + window->end[i] - gantry__onnx_window_reach(window, i);
     const int64_t stride = window->strides[i];
+    const int64_t room = window->size[i] + window->begin[i] + window->end[i] -
+                         gantry__onnx_window_reach(window, i) + (ceil_mode ? stride - 1 : 0);
     if (room < 0) return 0;
-    int64_t count = (ceil_mode ? room + stride - 1 : room) / stride + 1;
+    int64_t count = room / stride + 1;
     /* A window that begins in the padding after the image does not count. */
     if (ceil_mode && (count - 1) * stride >= window->size[i] + window->begin[i]) --count;
     return count;
@@ -111,10 +111,12 @@ gantry_status_t gantry__onnx_read_padding(gantry__onnx_call_t *call, const gantr
 }
 
 gantry_status_t gantry__onnx_check_reach(gantry__onnx_call_t *call,
-                                         const gantry__onnx_window_t *window) {
+                                         const gantry__onnx_window_t *window, bool ceil_mode) {
     for (int32_t i = GANTRY__ONNX_MOST_SPATIAL - window->rank; i < GANTRY__ONNX_MOST_SPATIAL; ++i) {
         const int64_t reach = gantry__onnx_window_reach(window, i);
-        if (window->size[i] >= 0 && window->size[i] + window->begin[i] + window->end[i] < reach)
+        const int64_t more = ceil_mode ? window->strides[i] - 1 : 0;
+        if (window->size[i] >= 0 &&
+            window->size[i] + window->begin[i] + window->end[i] < reach - more)
             return gantry__onnx_invalid(
                 call, "a window of %lld for a size of %lld with %lld of padding", (long long)reach,
                 (long long)window->size[i], (long long)(window->begin[i] + window->end[i]));

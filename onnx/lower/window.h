@@ -33,9 +33,10 @@ gantry_status_t gantry__onnx_read_kernel(gantry__onnx_call_t *call, const gantry
 /* Reads pads or auto_pad, after the kernel. */
 gantry_status_t gantry__onnx_read_padding(gantry__onnx_call_t *call, const gantry_tensor_t *x,
                                           gantry__onnx_window_t *window);
-/* Refuses a window that is larger than what is padded. */
+/* Refuses a window that is larger than what is padded. ceil_mode: one that is so by less than a
+ * stride is accepted, because the number of windows is rounded up. */
 gantry_status_t gantry__onnx_check_reach(gantry__onnx_call_t *call,
-                                         const gantry__onnx_window_t *window);
+                                         const gantry__onnx_window_t *window, bool ceil_mode);
 /* The rows and columns of a window as options of ops on images with channels first. */
 gantry_window_options_t gantry__onnx_plane_options(const gantry__onnx_window_t *window);
 

@@ -487,6 +487,37 @@ def fold_cases():
     chain("fold_not_an_output", (3, 4, 3, 3), [norm(3)], also=0)
 
 
+# ---- windows that only ceil_mode fits ----
+def ceil_cases():
+    for op, opset in (("MaxPool", 12), ("AveragePool", 12), ("LpPool", 18)):
+        name = op.lower()
+        case(f"{name}_ceil_small", op, opset, [floats(1, 2, 2, 7)], kernel_shape=[3, 3], strides=[2, 2], ceil_mode=1)
+        case(f"{name}_ceil_small_line", op, opset, [floats(1, 2, 1)], kernel_shape=[2], strides=[3], ceil_mode=1)
+
+
+# ---- steps that hand on what they got ----
+def loop(name, nodes, results):
+    """Three steps over a and b, which x and -x are at first; the names of the two values and the slices that a step hands on."""
+    def value(key, kind=TensorProto.FLOAT, shape=None):
+        return helper.make_tensor_value_info(key, kind, shape)
+    ins = [value("i", TensorProto.INT64, []), value("go", TensorProto.BOOL, []), value("a"), value("b")]
+    body = helper.make_graph(nodes, "body", ins, [value("go", TensorProto.BOOL, []), *(value(key) for key in results)])
+    outs = [f"y{i}" for i in range(len(results))]
+    steps = helper.make_node("Loop", ["m", "", "x", "minus"], outs, body=body, name="loop")
+    x = floats(2, 3)
+    graph = helper.make_graph([helper.make_node("Neg", ["x"], ["minus"]), steps], "graph", [value("x", shape=x.shape)],
+                              [value(key) for key in outs], [tensor_of("m", ints(3)[0])])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 15)], ir_version=IR[15])
+    add(name, model, [x], outputs_of(model, ["x"], [x], "ort"), 1e-5, 1e-6)
+
+
+def loop_cases():
+    twice, less = helper.make_node("Add", ["a", "a"], ["c"]), helper.make_node("Sub", ["a", "b"], ["c"])
+    loop("loop_slice_of_input", [twice], ["c", "b", "a"])
+    loop("loop_moves_on", [less], ["c", "a"])
+    loop("loop_moves_back", [less], ["b", "c"])
+
+
 def write_files(case_of):
     return make_onnx_cases.files_of(case_of)
 
@@ -519,7 +550,8 @@ def main():
     given = parser.parse_args()
     if not given.folder and not given.pack:
         parser.error("a folder or --pack is needed")
-    for make in (softmax_cases, clip_cases, arithmetic_cases, activation_cases, cast_cases, made_cases, reduce_cases, norm_cases, fold_cases):
+    for make in (softmax_cases, clip_cases, arithmetic_cases, activation_cases, cast_cases, made_cases, reduce_cases, norm_cases, fold_cases,
+                 ceil_cases, loop_cases):
         make()
     if given.folder:
         write_folder(given.folder)
