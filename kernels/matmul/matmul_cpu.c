@@ -461,7 +461,9 @@ static bool matmul_cpu_find_form(gantry_op_call_t *call, uint32_t input, int sid
     const int64_t lines = side == 0 ? gemm->m : gemm->n, others = side == 0 ? gemm->n : gemm->m,
                   panel = side == 0 ? loops->rows : loops->columns,
                   along = side == 0 ? gemm->a_column : gemm->b_row;
-    const uint64_t number = (uint64_t)lines << 2 | (uint64_t)side << 1 | (along == 1);
+    /* the size, too, because a Bitcast has its input's bytes */
+    const uint64_t number =
+        (uint64_t)lines << 6 | (uint64_t)size << 2 | (uint64_t)side << 1 | (along == 1);
     if (others > GANTRY_CPU_FORM_LINES) return false;
     gemm->form_of = side;
     gemm->form = gantry__cpu_form(call, input, number,

@@ -4,6 +4,8 @@
  * one.
  * Promise: Packed constants are the device's memory. gantry_function_trim and a device
  * that runs out of memory free them, later calls pack them again, and they end with the functions.
+ * Promise: A constant and a bitcast of it to elements of another size are packed apart, because they
+ * have the same bytes and other panels.
  * Promise: A packed constant that would leave less than half of the memory limit free is
  * not kept.
  * Promise: Several threads that call functions of one constant at a time pack it once.
@@ -168,6 +170,30 @@ TEST(a_constant_is_packed_once) {
         expect_ended_well(scope);
         runtime_fixture_close(&f);
     }
+}
+
+/* The constant's bytes are float32 [600, 64]. */
+static tensor *multiply_halves(gantry_scope_t *scope, tensor *x, tensor *w) {
+    tensor *halves = gantry_bitcast(scope, w, GANTRY_FLOAT32);
+    return gantry_matmul(scope, x, gantry_reshape(scope, halves, GANTRY_SHAPE(600, 64)), NULL);
+}
+
+TEST(a_bitcast_is_packed_apart) {
+    static const product_t whole = {
+        "whole", multiply, GANTRY_FLOAT64, {2, {0, 300}}, {2, {300, 64}}};
+    static const product_t halves = {
+        "halves", multiply_halves, GANTRY_FLOAT32, {2, {0, 600}}, {2, {600, 64}}};
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+    tensor *w = make(scope, GANTRY_FLOAT64, whole.w, 5);
+    body_t bodies[2] = {{&whole, w}, {&halves, w}};
+    gantry_function_t *functions[2] = {trace(&f, &bodies[0]), trace(&f, &bodies[1])};
+    for (int i = 0; i < 4; ++i) expect_bits(&f, functions[i % 2], &bodies[i % 2], 40);
+    assert_int_equal(made(&f), 2);
+    for (int i = 0; i < 2; ++i) gantry_function_release(functions[i]);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
 }
 
 TEST(a_trim_frees_what_is_packed) {
