@@ -4,8 +4,8 @@
  * one.
  * Promise: Packed constants are the device's memory. gantry_function_trim and a device
  * that runs out of memory free them, later calls pack them again, and they end with the functions.
- * Promise: A constant and a bitcast of it to elements of another size are packed apart, because they
- * have the same bytes and other panels.
+ * Promise: A constant and a bitcast of it to elements of another size are packed apart, because
+ * they have the same bytes and other panels.
  * Promise: A packed constant that would leave less than half of the memory limit free is
  * not kept.
  * Promise: Several threads that call functions of one constant at a time pack it once.

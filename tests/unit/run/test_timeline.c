@@ -252,10 +252,10 @@ TEST(programs_own_work_is_a_slice_around_its_ops) {
 static bool is_in_op(const cJSON *all, const char *name, double ns) {
     const cJSON *event;
     cJSON_ArrayForEach(event, all) {
+        if (strcmp(text_in(event, "cat"), "op") != 0 || strcmp(text_in(event, "name"), name) != 0)
+            continue;
         const double begin_us = number_in(event, "ts");
-        if (strcmp(text_in(event, "cat"), "op") == 0 && strcmp(text_in(event, "name"), name) == 0 &&
-            ns / 1e3 >= begin_us && ns / 1e3 <= begin_us + number_in(event, "dur"))
-            return true;
+        if (ns / 1e3 >= begin_us && ns / 1e3 <= begin_us + number_in(event, "dur")) return true;
     }
     return false;
 }
