@@ -35,6 +35,7 @@ typedef struct gantry__onnx_call_t {
     const gantry_tensor_t *const *inputs; /* NULL: left out. */
     const gantry_tensor_t **outputs;      /* To be set; those that are not wanted may stay NULL. */
     gantry__onnx_run_t *run;
+    const char *origin; /* What failures in scope say: the file and the node. */
     /* For the library's own use: the inputs that were taken in a prepared form, as bits, and the
      * last tensors that were made of numbers. */
     uint64_t prepared;
