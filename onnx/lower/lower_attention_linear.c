@@ -257,6 +257,17 @@ static const gantry_tensor_t *sum_shifted_taps(gantry__onnx_call_t *call,
     return sum;
 }
 
+/* What ONNX Runtime has for one kind of device only. */
+static gantry_status_t check_causal_attrs(gantry__onnx_call_t *call) {
+    static const char *const only_zero[] = {"channels_last",        "state_window",
+                                            "input_channels",       "state_length",
+                                            "input_channel_offset", "state_update_capacity"};
+    for (size_t i = 0; i < sizeof only_zero / sizeof *only_zero; ++i)
+        GANTRY__TRY(need_attr(call, only_zero[i], 0));
+    GANTRY__TRY(need_attr(call, "state_channels_last", -1));
+    return need_attr(call, "ndim", 1);
+}
+
 gantry_status_t gantry__onnx_lower_causal_conv(gantry__onnx_call_t *call) {
     gantry_scope_t *scope = call->scope;
     const gantry_tensor_t *x = gantry__onnx_input(call, 0), *filter = gantry__onnx_input(call, 1);
@@ -270,9 +281,7 @@ gantry_status_t gantry__onnx_lower_causal_conv(gantry__onnx_call_t *call) {
     if (dilation < 1 || dilation > INT32_MAX)
         return gantry__onnx_invalid(call, "dilation is %lld; 1 and more are accepted",
                                     (long long)dilation);
-    GANTRY__TRY(need_attr(call, "channels_last", 0));
-    GANTRY__TRY(need_attr(call, "state_window", 0));
-    GANTRY__TRY(need_attr(call, "ndim", 1));
+    GANTRY__TRY(check_causal_attrs(call));
     GANTRY__TRY(gantry__onnx_need_shape(call, x));
     GANTRY__TRY(gantry__onnx_need_shape(call, filter));
     const gantry_shape_t *shape = gantry_tensor_shape(x), *taps = gantry_tensor_shape(filter);

@@ -117,6 +117,8 @@ static gantry_status_t choose_experts(experts_t *node, tensor *aggregated) {
                                     "each token, and k from 1 to the experts are accepted",
                                     (long long)node->chosen, (long long)node->count,
                                     (long long)node->tokens);
+    if (gantry__onnx_attr_int(call, "swiglu_limit_after_activation", 0))
+        return gantry__onnx_unsupported(call, "swiglu_limit_after_activation");
     if (gantry__onnx_attr_int(call, "use_sparse_mixer", 0))
         return gantry__onnx_unsupported(call, "use_sparse_mixer");
     tensor *weights = gantry_softmax(scope, gantry__onnx_cast(call, scores, GANTRY_FLOAT32));
@@ -307,6 +309,10 @@ gantry_status_t gantry__onnx_lower_qmoe(gantry__onnx_call_t *call) {
     if (strcmp(kind, "int") != 0) return gantry__onnx_unsupported(call, "quant_type '%s'", kind);
     if (gantry__onnx_attr_int(call, "weights_prepacked", 0) > 0)
         return gantry__onnx_unsupported(call, "weights in the order of another library's kernels");
+    for (size_t i = 15; i < call->input_count; ++i) {
+        if (gantry__onnx_input(call, i))
+            return gantry__onnx_unsupported(call, "input %zu, of weights that are floats", i);
+    }
     GANTRY__TRY(begin_experts(&node));
     GANTRY__TRY(choose_experts(&node, gantry__onnx_input(call, 14)));
     for (size_t i = 0; i < 3; ++i) GANTRY__TRY(read_few_bits(&node, i));

@@ -37,7 +37,7 @@ def kind_of(attribute):
 def histories():
     """The schemas of each op, by domain and name, the newest first."""
     found = {}
-    contrib = [schema for schema in runtime.get_all_operator_schema() if schema.domain == doc.MICROSOFT]
+    contrib = [schema for schema in runtime.get_all_operator_schema() if schema.domain == "com.microsoft"]
     for schema in [*onnx.defs.get_all_schemas_with_history(), *contrib]:
         found.setdefault((schema.domain, schema.name), []).append(schema)
     for schemas in found.values():
