@@ -77,7 +77,7 @@ gantry_status_t gantry__onnx_get_ints(gantry__onnx_call_t *call, size_t i, const
 /* The same of a tensor of any rank. */
 gantry_status_t gantry__onnx_get_all_ints(gantry__onnx_call_t *call, size_t i, const char *name,
                                           const int64_t **out_values, size_t *out_count);
-/* Reads one integer, a scalar or a tensor of one element; fallback if the input is left out. */
+/* Reads one integer, a tensor of one element of any rank; fallback if the input is left out. */
 gantry_status_t gantry__onnx_get_int(gantry__onnx_call_t *call, size_t i, const char *name,
                                      int64_t fallback, int64_t *out_value);
 /* Reads all elements of a tensor of numbers as double, as the two above. */
