@@ -117,8 +117,6 @@ static gantry_status_t choose_experts(experts_t *node, tensor *aggregated) {
                                     "each token, and k from 1 to the experts are accepted",
                                     (long long)node->chosen, (long long)node->count,
                                     (long long)node->tokens);
-    if (gantry__onnx_attr_int(call, "swiglu_limit_after_activation", 0))
-        return gantry__onnx_unsupported(call, "swiglu_limit_after_activation");
     if (gantry__onnx_attr_int(call, "use_sparse_mixer", 0))
         return gantry__onnx_unsupported(call, "use_sparse_mixer");
     tensor *weights = gantry_softmax(scope, gantry__onnx_cast(call, scores, GANTRY_FLOAT32));
@@ -260,6 +258,7 @@ static gantry_status_t ask_all(const experts_t *node, tensor **out) {
 
 static gantry_status_t begin_experts(experts_t *node) {
     gantry__onnx_call_t *call = node->call;
+    GANTRY__TRY(gantry__onnx_need_attr(call, "swiglu_limit_after_activation", 0));
     tensor *x = gantry__onnx_input(call, 0);
     for (size_t i = 0; i < call->input_count; ++i)
         if (gantry__onnx_input(call, i))
@@ -307,12 +306,11 @@ gantry_status_t gantry__onnx_lower_qmoe(gantry__onnx_call_t *call) {
     experts_t node = {.call = call};
     const char *kind = gantry__onnx_attr_text(call, "quant_type", "int");
     if (strcmp(kind, "int") != 0) return gantry__onnx_unsupported(call, "quant_type '%s'", kind);
+    for (size_t i = 15; i < 21; ++i)
+        if (gantry__onnx_input(call, i))
+            return gantry__onnx_unsupported(call, "input %zu, a scale of another quant_type", i);
     if (gantry__onnx_attr_int(call, "weights_prepacked", 0) > 0)
         return gantry__onnx_unsupported(call, "weights in the order of another library's kernels");
-    for (size_t i = 15; i < call->input_count; ++i) {
-        if (gantry__onnx_input(call, i))
-            return gantry__onnx_unsupported(call, "input %zu, of weights that are floats", i);
-    }
     GANTRY__TRY(begin_experts(&node));
     GANTRY__TRY(choose_experts(&node, gantry__onnx_input(call, 14)));
     for (size_t i = 0; i < 3; ++i) GANTRY__TRY(read_few_bits(&node, i));
