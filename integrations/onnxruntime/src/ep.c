@@ -85,13 +85,22 @@ static ort_status_t *session_allocator(ort_ep_t *self, const ort_memory_info_t *
 
 /* A lost device is an error of each run: under soft placement the next one would go elsewhere. */
 static ort_status_t *session_begin_run(ort_ep_t *self, const ort_run_options_t *options) {
-    session_t *session = (session_t *)self;
-    gantry_native_t native = {.struct_size = sizeof native};
+    const session_t *session = (const session_t *)self;
     (void)options;
     ORT_TRY(claim_failure(session));
-    if (gantry_device_get_native(session->logical, &native) == GANTRY_UNAVAILABLE)
-        return ort_fail_as(session->provider, GANTRY_UNAVAILABLE, gantry_last_message());
-    return NULL;
+    return ort_check_device(session->provider, session->logical);
+}
+
+static ort_status_t *session_stream(ort_ep_t *self, const ort_memory_device_t *device,
+                                    ort_stream_impl_t **out_stream) {
+    const session_t *session = (const session_t *)self;
+    (void)device;
+    return ort_stream_create(session->provider, session->logical, true, out_stream);
+}
+
+static ort_status_t *session_wait(ort_ep_t *self) {
+    const session_t *session = (const session_t *)self;
+    return ort_wait_for_device(session->provider, session->logical);
 }
 
 /* ---- options ---- */
@@ -223,7 +232,9 @@ ort_status_t *ort_ep_create(ort_provider_t *provider, const char *device,
                                .ReleaseNodeComputeInfos = session_forget,
                                .OnRunStart = session_begin_run,
                                .CreateAllocator = session_allocator,
+                               .CreateSyncStreamForDevice = session_stream,
                                .IsConcurrentRunSupported = session_is_concurrent,
+                               .Sync = session_wait,
                                .CreateProfiler = session_profiler};
     session->provider = ort_provider_retain(provider);
     session->logger = logger;

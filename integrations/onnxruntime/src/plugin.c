@@ -56,6 +56,22 @@ ort_status_t *ort_find_device(const ort_provider_t *provider, const char *name,
     return status == GANTRY_OK ? NULL : ort_fail_as(provider, status, gantry_last_message());
 }
 
+ort_status_t *ort_find_gpu(const ort_provider_t *provider, const ort_memory_device_t *memory,
+                           const gantry_logical_device_t **out_device) {
+    char name[32];
+    (void)snprintf(name, sizeof name, "/GPU:%u",
+                   provider->ep_api->MemoryDevice_GetDeviceId(memory));
+    return ort_find_device(provider, name, out_device);
+}
+
+ort_status_t *ort_check_device(const ort_provider_t *provider,
+                               const gantry_logical_device_t *device) {
+    gantry_native_t native = {.struct_size = sizeof native};
+    const gantry_status_t status = gantry_device_get_native(device, &native);
+    return status == GANTRY_UNAVAILABLE ? ort_fail_as(provider, status, gantry_last_message())
+                                        : NULL;
+}
+
 ort_status_t *ort_provider_create(const ort_api_t *api, uint32_t version, bool offers_cpu,
                                   const char *const *settings, ort_provider_t **out_provider) {
     const gantry_runtime_options_t options = {.struct_size = sizeof options, .extra = settings};

@@ -13,6 +13,7 @@
  *     value.c       tensors of ONNX Runtime's values, and back
  *     memory.c      addresses for tensors of devices
  *     transfer.c    copies between the host and devices
+ *     stream.c      streams, which order nothing
  *     profile.c     the nodes of groups in ONNX Runtime's profile
  *
  * A group of nodes becomes the bytes of an ONNX file, which gantry_onnx_model_load_bytes takes: so
@@ -68,6 +69,12 @@ ort_status_t *ort_fail_as(const ort_provider_t *provider, gantry_status_t status
 /* Finds a device by Gantry's name. */
 ort_status_t *ort_find_device(const ort_provider_t *provider, const char *name,
                               const gantry_logical_device_t **out_device);
+/* Finds the GPU that has a memory. */
+ort_status_t *ort_find_gpu(const ort_provider_t *provider, const ort_memory_device_t *memory,
+                           const gantry_logical_device_t **out_device);
+/* Whether a device is there, not lost. */
+ort_status_t *ort_check_device(const ort_provider_t *provider,
+                               const gantry_logical_device_t *device);
 
 /* Hands a failure of ONNX Runtime on. */
 #define ORT_TRY(expression)                   \
@@ -234,6 +241,14 @@ ort_status_t *ort_store_tensor(ort_provider_t *provider, const ort_content_t *co
 
 /* ---- transfer.c ---- */
 ort_status_t *ort_transfer_create(ort_provider_t *provider, ort_transfer_t **out_transfer);
+
+/* ---- stream.c ---- */
+/* of_session: ONNX Runtime makes it for the runs of a session, whose ends do not wait. */
+ort_status_t *ort_stream_create(ort_provider_t *provider, const gantry_logical_device_t *device,
+                                bool of_session, ort_stream_impl_t **out_stream);
+/* Waits until a device has computed what was submitted before. A failure of that work is reported
+ * to who uses its results; that the device is lost is reported here, too. */
+ort_status_t *ort_wait_for_device(ort_provider_t *provider, const gantry_logical_device_t *device);
 
 /* ---- compute.c ---- */
 ort_status_t *ort_compute_create(ort_provider_t *provider, const char *device,
