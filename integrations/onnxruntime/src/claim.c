@@ -193,6 +193,91 @@ static ort_status_t *add_all_edges(claim_t *claim) {
 
 /* ---- groups ---- */
 
+/* Whether a node is one of a group of this graph; bodies number their nodes anew. */
+static ort_status_t *is_member(const claim_t *claim, const ort_node_t *node, int32_t group,
+                               bool *out_is) {
+    size_t id;
+    ORT_TRY(claim->provider->api->Node_GetId(node, &id));
+    const size_t i = id < claim->most_id ? claim->ids[id] : 0;
+    *out_is = i > 0 && claim->nodes[i - 1] == node && claim->groups[i - 1] == group;
+    return NULL;
+}
+
+static ort_status_t *find_reader(const claim_t *claim, const ort_value_info_t *value, int32_t group,
+                                 const ort_node_t **nodes, int64_t *inputs, size_t count,
+                                 bool *out_is) {
+    ORT_TRY(claim->provider->api->ValueInfo_GetValueConsumers(value, nodes, inputs, count));
+    for (size_t i = 0; i < count && !*out_is; ++i)
+        if (inputs[i] >= 0) ORT_TRY(is_member(claim, nodes[i], group, out_is)); /* -1: a body */
+    return NULL;
+}
+
+/* Whether a value reaches a group: a node of the group makes it or has it as an input, or it is a
+ * constant. */
+static ort_status_t *reaches_group(const claim_t *claim, const ort_value_info_t *value,
+                                   int32_t group, bool *out_is) {
+    const ort_api_t *api = claim->provider->api;
+    const ort_node_t *producer = NULL;
+    size_t count, output;
+    ORT_TRY(api->ValueInfo_IsConstantInitializer(value, out_is));
+    if (!*out_is) ORT_TRY(api->ValueInfo_GetValueProducer(value, &producer, &output));
+    if (producer) ORT_TRY(is_member(claim, producer, group, out_is));
+    if (*out_is) return NULL;
+    ORT_TRY(api->ValueInfo_GetValueNumConsumers(value, &count));
+    const ort_node_t **nodes = calloc(count + 1, sizeof *nodes);
+    int64_t *inputs = calloc(count + 1, sizeof *inputs);
+    ort_status_t *failed = nodes && inputs
+                               ? find_reader(claim, value, group, nodes, inputs, count, out_is)
+                               : ort_out_of_memory(claim->provider);
+    free(nodes);
+    free(inputs);
+    return failed;
+}
+
+static ort_status_t *leave_if_cut(claim_t *claim, size_t node, const ort_value_info_t *value) {
+    const ort_api_t *api = claim->provider->api;
+    char text[REASON_BYTES];
+    const char *name;
+    bool reaches = true;
+    if (value) ORT_TRY(reaches_group(claim, value, claim->groups[node], &reaches));
+    if (reaches) return NULL;
+    ORT_TRY(api->GetValueInfoName(value, &name));
+    (void)snprintf(text, sizeof text,
+                   "only bodies read '%.200s', which ONNX Runtime gives to providers from 1.%d on",
+                   name, ORT_BODY_INPUTS_VERSION);
+    claim->wanted[node] = false;
+    return note_left(claim, claim->nodes[node], text);
+}
+
+/* Leaves a node whose bodies read a value that does not reach its group. */
+static ort_status_t *leave_cut_node(claim_t *claim, size_t node) {
+    const ort_api_t *api = claim->provider->api;
+    size_t count;
+    ORT_TRY(api->Node_GetNumImplicitInputs(claim->nodes[node], &count));
+    if (count == 0) return NULL;
+    const ort_value_info_t **values = calloc(count, sizeof *values);
+    if (!values) return ort_out_of_memory(claim->provider);
+    ort_status_t *failed = api->Node_GetImplicitInputs(claim->nodes[node], values, count);
+    for (size_t i = 0; i < count && !failed && claim->wanted[node]; ++i)
+        failed = leave_if_cut(claim, node, values[i]);
+    free(values);
+    return failed;
+}
+
+/* Forms the groups, anew after each that leaves nodes, because without them others may be cut. */
+static ort_status_t *form_groups(claim_t *claim, int32_t *out_groups) {
+    size_t left;
+    do {
+        left = claim->left;
+        *out_groups = ort_partition(claim->count, claim->wanted, claim->first, claim->edges,
+                                    claim->groups, claim->levels);
+        if (claim->provider->release >= ORT_BODY_INPUTS_VERSION) return NULL;
+        for (size_t i = 0; i < claim->count; ++i)
+            if (claim->wanted[i]) ORT_TRY(leave_cut_node(claim, i));
+    } while (claim->left > left);
+    return NULL;
+}
+
 static const ort_fusion_options_t fusion = {.version = ORT_VERSION,
                                             .drop_constant_initializers = true};
 
@@ -206,8 +291,8 @@ static ort_status_t *fuse_group(claim_t *claim, int32_t group, const ort_node_t 
 }
 
 static ort_status_t *fuse_groups(claim_t *claim, ort_support_t *support) {
-    const int32_t groups = ort_partition(claim->count, claim->wanted, claim->first, claim->edges,
-                                         claim->groups, claim->levels);
+    int32_t groups = 0;
+    ORT_TRY(form_groups(claim, &groups));
     const ort_node_t **members = calloc(claim->count + 1, sizeof *members);
     ort_status_t *failed = members ? NULL : ort_out_of_memory(claim->provider);
     for (int32_t group = 0; group < groups && !failed; ++group)

@@ -174,7 +174,7 @@ static ort_status_t *take_own_runtime(session_t *session) {
         if (!settings[count++]) failed = ort_out_of_memory(session->provider);
     }
     if (count > 0 && !failed)
-        failed = ort_provider_create(session->provider->api, session->provider->version, false,
+        failed = ort_provider_create(session->provider->api, session->provider->release, false,
                                      (const char *const *)settings, &own);
     for (size_t i = 0; i < count; ++i) free(settings[i]);
     if (count == 0 || failed) return failed;
@@ -225,7 +225,8 @@ ort_status_t *ort_ep_create(ort_provider_t *provider, const char *device,
                             ort_ep_t **out_ep) {
     session_t *session = calloc(1, sizeof *session);
     if (!session) return ort_out_of_memory(provider);
-    session->base = (ort_ep_t){.version = provider->version,
+    const bool has_profiles = provider->release >= ORT_PROFILER_VERSION;
+    session->base = (ort_ep_t){.version = has_profiles ? ORT_PROFILER_VERSION : ORT_VERSION,
                                .GetName = session_name,
                                .GetCapability = session_claim,
                                .Compile = session_compile,

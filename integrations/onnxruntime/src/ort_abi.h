@@ -15,6 +15,8 @@
 
 #define ORT_VERSION 24
 #define ORT_PROFILER_VERSION 25
+/* The first release whose groups get what only bodies read (microsoft/onnxruntime#28608). */
+#define ORT_BODY_INPUTS_VERSION 27
 
 typedef struct ort_status_t ort_status_t;
 typedef struct ort_value_t ort_value_t;

@@ -44,7 +44,7 @@ typedef struct ort_provider_t {
     const ort_api_t *api;
     const ort_ep_api_t *ep_api;
     gantry_runtime_t *runtime;
-    uint32_t version; /* of the slots: ORT_VERSION or ORT_PROFILER_VERSION */
+    uint32_t release; /* N of ONNX Runtime 1.N: ORT_VERSION or later */
     bool offers_cpu;
     /* Bytes that inputs, outputs and transfers copied. */
     atomic_ullong bytes_to_device, bytes_to_host;
@@ -54,7 +54,7 @@ typedef struct ort_provider_t {
 } ort_provider_t;
 
 /* settings: texts "NAME=VALUE" for the runtime, as its option extra; NULL: none. */
-ort_status_t *ort_provider_create(const ort_api_t *api, uint32_t version, bool offers_cpu,
+ort_status_t *ort_provider_create(const ort_api_t *api, uint32_t release, bool offers_cpu,
                                   const char *const *settings, ort_provider_t **out_provider);
 ort_provider_t *ort_provider_retain(ort_provider_t *provider);
 void ort_provider_release(ort_provider_t *provider);

@@ -45,6 +45,31 @@ def test_branches():
     expect("takes 3 of 3 nodes" in gantry.explain(data, DEVICE)[-1], "If is taken with its branches")
 
 
+def test_values_of_bodies():
+    """A value that only branches read: before 1.27, ONNX Runtime does not give it to a provider, so the node is left."""
+    def branch(op, name):
+        return w.graph([w.node(op, ["v"], [name])], [], [w.value(name, w.part(1, w.number(1, 1)))], name=name)
+
+    choose = w.node("If", ["c"], ["r"], [w.attr_graph("then_branch", branch("Neg", "t")), w.attr_graph("else_branch", branch("Abs", "e"))], name="choice")
+    around = {"an input": ([], 0), "another group": ([w.node("Relu", ["x"], ["a"]), w.node("Cast", ["a"], ["s"], [w.attr_int("to", 8)]),
+                                                      w.node("Cast", ["s"], ["v"], [w.attr_int("to", 1)])], 2),
+              "this group": ([w.node("Relu", ["x"], ["v"])], 0)}
+    for name, (before, left) in around.items():
+        source = "x" if before else "v"
+        graph = w.graph([*before, choose, w.node("Neg", ["r"], ["y"])], [w.value("c", w.tensor_type(9, ())), w.value(source, w.tensor_type(1, ("n", 3)))],
+                        [w.value("y", w.part(1, w.number(1, 1)))])
+        data = w.model(graph, ir=10)
+        session = gantry.session(data, DEVICE)
+        value = np.maximum(X, 0) if before else X
+        for chosen in (True, False):
+            got = session.run(None, {"c": np.array(chosen), source: X})[0]
+            expect(np.array_equal(got, value if chosen else -np.abs(value)), f"a branch that reads a value of {name}")
+        lines = gantry.explain(data, DEVICE)
+        is_cut = VERSION < (1, 27) and name != "this group"
+        expect(any("node 'choice' (If) to ONNX Runtime: only bodies read 'v'" in line for line in lines) == is_cut, f"{name}: {lines}")
+        expect(f"takes {len(before) + 2 - left - is_cut} of {len(before) + 2} nodes" in lines[-1], f"{name}: {lines}")
+
+
 def test_reasons():
     data = model([w.node("Relu", ["x"], ["a"], name="first"), w.node("Bernoulli", ["a"], ["b"], name="draw"),
                   w.node("Det", ["b"], ["d"], name="det")], ["x"], ["d"], dims=(3, 3))
