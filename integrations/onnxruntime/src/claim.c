@@ -151,9 +151,17 @@ static bool add_edge(claim_t *claim, size_t from) {
     return true;
 }
 
+/* A node of the graph. */
+typedef struct claimed_t {
+    claim_t *claim;
+    size_t node;
+} claimed_t;
+
 /* A value from a graph around this one has a producer of another graph, whose number says nothing
  * here. */
-static ort_status_t *add_producer(claim_t *claim, const ort_value_info_t *value, size_t to) {
+static ort_status_t *add_producer(void *user, const ort_value_info_t *value) {
+    const claimed_t *to = user;
+    claim_t *claim = to->claim;
     const ort_api_t *api = claim->provider->api;
     const ort_node_t *producer = NULL;
     size_t id, output;
@@ -161,31 +169,18 @@ static ort_status_t *add_producer(claim_t *claim, const ort_value_info_t *value,
     ORT_TRY(api->ValueInfo_GetValueProducer(value, &producer, &output));
     if (!producer) return NULL;
     ORT_TRY(api->Node_GetId(producer, &id));
-    if (id >= claim->most_id || claim->ids[id] == 0 || claim->ids[id] > to) return NULL;
+    if (id >= claim->most_id || claim->ids[id] == 0 || claim->ids[id] > to->node) return NULL;
     return add_edge(claim, claim->ids[id] - 1) ? NULL : ort_out_of_memory(claim->provider);
-}
-
-static ort_status_t *add_edges_of(claim_t *claim, size_t i, bool implicit) {
-    const ort_api_t *api = claim->provider->api;
-    const ort_node_t *node = claim->nodes[i];
-    size_t count;
-    ORT_TRY(implicit ? api->Node_GetNumImplicitInputs(node, &count)
-                     : api->Node_GetNumInputs(node, &count));
-    const ort_value_info_t **values = calloc(count + 1, sizeof *values);
-    if (!values) return ort_out_of_memory(claim->provider);
-    ort_status_t *failed = implicit ? api->Node_GetImplicitInputs(node, values, count)
-                                    : api->Node_GetInputs(node, values, count);
-    for (size_t k = 0; k < count && !failed; ++k) failed = add_producer(claim, values[k], i);
-    free(values);
-    return failed;
 }
 
 static ort_status_t *add_all_edges(claim_t *claim) {
     ORT_TRY(number_nodes(claim));
     for (size_t i = 0; i < claim->count; ++i) {
         claim->first[i] = claim->edge_count;
-        ORT_TRY(add_edges_of(claim, i, false));
-        ORT_TRY(add_edges_of(claim, i, true));
+        claimed_t to = {claim, i};
+        ORT_TRY(ort_each_value(claim->provider, claim->nodes[i], ORT_INPUTS, add_producer, &to));
+        ORT_TRY(
+            ort_each_value(claim->provider, claim->nodes[i], ORT_BODY_INPUTS, add_producer, &to));
     }
     claim->first[claim->count] = claim->edge_count;
     return NULL;
@@ -234,34 +229,22 @@ static ort_status_t *reaches_group(const claim_t *claim, const ort_value_info_t 
     return failed;
 }
 
-static ort_status_t *leave_if_cut(claim_t *claim, size_t node, const ort_value_info_t *value) {
-    const ort_api_t *api = claim->provider->api;
+/* Leaves a node whose bodies read a value that does not reach its group. */
+static ort_status_t *leave_if_cut(void *user, const ort_value_info_t *value) {
+    const claimed_t *to = user;
+    claim_t *claim = to->claim;
     char text[REASON_BYTES];
     const char *name;
     bool reaches = true;
-    if (value) ORT_TRY(reaches_group(claim, value, claim->groups[node], &reaches));
+    if (!value || !claim->wanted[to->node]) return NULL;
+    ORT_TRY(reaches_group(claim, value, claim->groups[to->node], &reaches));
     if (reaches) return NULL;
-    ORT_TRY(api->GetValueInfoName(value, &name));
+    ORT_TRY(claim->provider->api->GetValueInfoName(value, &name));
     (void)snprintf(text, sizeof text,
                    "only bodies read '%.200s', which ONNX Runtime gives to providers from 1.%d on",
                    name, ORT_BODY_INPUTS_VERSION);
-    claim->wanted[node] = false;
-    return note_left(claim, claim->nodes[node], text);
-}
-
-/* Leaves a node whose bodies read a value that does not reach its group. */
-static ort_status_t *leave_cut_node(claim_t *claim, size_t node) {
-    const ort_api_t *api = claim->provider->api;
-    size_t count;
-    ORT_TRY(api->Node_GetNumImplicitInputs(claim->nodes[node], &count));
-    if (count == 0) return NULL;
-    const ort_value_info_t **values = calloc(count, sizeof *values);
-    if (!values) return ort_out_of_memory(claim->provider);
-    ort_status_t *failed = api->Node_GetImplicitInputs(claim->nodes[node], values, count);
-    for (size_t i = 0; i < count && !failed && claim->wanted[node]; ++i)
-        failed = leave_if_cut(claim, node, values[i]);
-    free(values);
-    return failed;
+    claim->wanted[to->node] = false;
+    return note_left(claim, claim->nodes[to->node], text);
 }
 
 /* Forms the groups, anew after each that leaves nodes, because without them others may be cut. */
@@ -273,7 +256,8 @@ static ort_status_t *form_groups(claim_t *claim, int32_t *out_groups) {
                                     claim->groups, claim->levels);
         if (claim->provider->release >= ORT_BODY_INPUTS_VERSION) return NULL;
         for (size_t i = 0; i < claim->count; ++i)
-            if (claim->wanted[i]) ORT_TRY(leave_cut_node(claim, i));
+            ORT_TRY(ort_each_value(claim->provider, claim->nodes[i], ORT_BODY_INPUTS, leave_if_cut,
+                                   &(claimed_t){claim, i}));
     } while (claim->left > left);
     return NULL;
 }

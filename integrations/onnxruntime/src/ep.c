@@ -180,7 +180,12 @@ static ort_status_t *take_own_runtime(session_t *session) {
     if (count == 0 || failed) return failed;
     ort_provider_release(session->provider);
     session->provider = own;
+    return NULL;
+}
+
+static ort_status_t *start_timeline(const session_t *session) {
     if (!session->timeline) return NULL;
+    const ort_provider_t *own = session->provider;
     const gantry_status_t status = gantry_trace_start(own->runtime, session->timeline);
     return status == GANTRY_OK ? NULL : ort_fail_as(own, status, gantry_last_message());
 }
@@ -202,6 +207,7 @@ ort_status_t *ort_ep_begin_timeline(ort_ep_t *ep, const char *path) {
     if (!path) return NULL;
     ORT_TRY(keep_text(session, &session->timeline, path));
     ORT_TRY(take_own_runtime(session));
+    ORT_TRY(start_timeline(session));
     return find_ort_device(session);
 }
 
@@ -242,6 +248,7 @@ ort_status_t *ort_ep_create(ort_provider_t *provider, const char *device,
     ort_status_t *failed = take_option(session, "device", device);
     if (!failed) failed = read_ep_options(session, options);
     if (!failed) failed = take_own_runtime(session);
+    if (!failed) failed = start_timeline(session);
     if (!failed) failed = find_ort_device(session);
     if (!failed && session->report) failed = ort_report_begin(session->provider, session->report);
     if (failed)

@@ -130,9 +130,15 @@ static void drop_put(const put_t *put) {
 
 /* The first tensor that ends after an offset. */
 static size_t first_after(const allocation_t *allocation, uint64_t offset) {
-    size_t i = 0;
-    while (i < allocation->put_count && allocation->puts[i].end <= offset) ++i;
-    return i;
+    size_t first = 0, last = allocation->put_count;
+    while (first < last) {
+        const size_t middle = first + (last - first) / 2;
+        if (allocation->puts[middle].end <= offset)
+            first = middle + 1;
+        else
+            last = middle;
+    }
+    return first;
 }
 
 /* Makes room for one more tensor from begin to end, where others are overwritten. */

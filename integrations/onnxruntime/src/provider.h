@@ -8,6 +8,7 @@
  *     check.c       whether Gantry has a node, with the reason
  *     kinds.c       nodes that are alike, so that one is checked for all
  *     partition.c   groups of nodes, none with a path out of it and back
+ *     lists.c       the values of a node
  *     bytes.c       a graph of ONNX Runtime as an ONNX file in memory
  *     compute.c     runs a group as a model of libgantry_onnx
  *     value.c       tensors of ONNX Runtime's values, and back
@@ -108,6 +109,18 @@ const char *ort_ep_timeline(const ort_ep_t *ep);
 ort_status_t *ort_ep_begin_timeline(ort_ep_t *ep, const char *path);
 /* Ends the timeline, whose file is then complete, after the runs that are in progress. */
 ort_status_t *ort_ep_end_timeline(ort_ep_t *ep);
+
+/* ---- lists.c ---- */
+/* Makes room for count addresses in *out_list, a pointer to addresses, which the caller frees. */
+ort_status_t *ort_new_addresses(const ort_provider_t *provider, size_t count, void *out_list);
+
+/* What a node has: inputs, outputs, and what its bodies read from outside. */
+typedef enum ort_values_t { ORT_INPUTS, ORT_OUTPUTS, ORT_BODY_INPUTS } ort_values_t;
+
+/* Calls visit for each value of a node, until one fails; value NULL: one that is left out. */
+typedef ort_status_t *(*ort_visit_fn)(void *user, const ort_value_info_t *value);
+ort_status_t *ort_each_value(const ort_provider_t *provider, const ort_node_t *node,
+                             ort_values_t values, ort_visit_fn visit, void *user);
 
 /* ---- bytes.c ---- */
 /* Bytes that grow. is_full: memory was out. */
@@ -210,6 +223,9 @@ void ort_held_release(ort_held_t *held);
  * takes none of these tensors. */
 gantry_dtype_t ort_dtype_of(int type);
 
+/* Whether the host reads a memory; NULL: it is the host's. */
+bool ort_host_reads(const ort_ep_api_t *api, const ort_memory_device_t *device);
+
 typedef enum ort_place_t {
     ORT_ON_HOST,
     ORT_HELD,   /* an address of memory.c */
@@ -235,9 +251,10 @@ ort_status_t *ort_tensor_of_value(ort_provider_t *provider, gantry_scope_t *scop
                                   const ort_content_t *content, const gantry_tensor_t **out_tensor);
 /* Reads the elements of a value that is held. */
 ort_status_t *ort_read_held(ort_provider_t *provider, const ort_content_t *content, void *out);
-/* Gives a value the elements of a tensor. */
+/* Gives a value the elements of a tensor. out_read: NULL, or it gets the read of a value on the
+ * host, which has only begun. */
 ort_status_t *ort_store_tensor(ort_provider_t *provider, const ort_content_t *content,
-                               const gantry_tensor_t *tensor);
+                               const gantry_tensor_t *tensor, gantry_read_t **out_read);
 
 /* ---- transfer.c ---- */
 ort_status_t *ort_transfer_create(ort_provider_t *provider, ort_transfer_t **out_transfer);

@@ -222,17 +222,19 @@ def test_failing_copies():
         return
     session = gantry.session(chain(), "/GPU:0")
     wanted, stream = session.run(None, {"x": X})[0], gantry.devices()[0].create_sync_stream()
+    several = gantry.session(model([w.node("Relu", ["x"], ["y"]), w.node("Neg", ["x"], ["z"])], ["x"], ["y", "z"]), "/GPU:0")
     host = ort.OrtValue.ortvalue_from_numpy(np.zeros_like(X))
     value, output = gantry.value(X, "/GPU:0"), bind(session, gantry.value(X, "/GPU:0"), "/GPU:0")
     session.run_with_iobinding(output)
     result = output.get_outputs()[0]
     with driver_answers() as answers:
-        for copy, failures in ((b"clEnqueueReadBuffer", 3), (b"clEnqueueWriteBuffer", 2)):
+        for copy, failures in ((b"clEnqueueReadBuffer", 4), (b"clEnqueueWriteBuffer", 3)):
             answers[copy] = -5  # CL_OUT_OF_RESOURCES
-            counted = count_failures([lambda: session.run(None, {"x": X}), lambda: gantry.value(X, "/GPU:0").numpy(), result.numpy])
-            expect(counted == failures, f"{counted} of 3 fail without {copy}")
+            counted = count_failures([lambda: session.run(None, {"x": X}), lambda: several.run(None, {"x": X}), lambda: gantry.value(X, "/GPU:0").numpy(), result.numpy])
+            expect(counted == failures, f"{counted} of 4 fail without {copy}")
             answers.clear()
             expect(np.array_equal(session.run(None, {"x": X})[0], wanted), "a run after copies that failed")
+            expect(np.array_equal(several.run(None, {"x": X}), [np.maximum(X, 0), -X]), "outputs that are read after failures")
             ort.copy_tensors([value], [host], stream)
             expect(np.array_equal(host.numpy(), X) and np.array_equal(result.numpy(), wanted), "reads after copies that failed")
 
