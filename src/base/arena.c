@@ -46,7 +46,8 @@ void *gantry__arena_alloc_slowly(gantry__arena_t *arena, size_t count, size_t it
                            item_bytes);
         return NULL;
     }
-    bytes = (bytes + GANTRY__ARENA_ALIGNMENT - 1) / GANTRY__ARENA_ALIGNMENT * GANTRY__ARENA_ALIGNMENT;
+    bytes =
+        (bytes + GANTRY__ARENA_ALIGNMENT - 1) / GANTRY__ARENA_ALIGNMENT * GANTRY__ARENA_ALIGNMENT;
     return add_block(arena, bytes) ? gantry__arena_alloc(arena, count, item_bytes) : NULL;
 }
 

@@ -31,7 +31,8 @@ static inline void *gantry__arena_alloc(gantry__arena_t *arena, size_t count, si
     if (__builtin_mul_overflow(count, item_bytes, &bytes) || bytes > arena->left || !arena->next)
         return gantry__arena_alloc_slowly(arena, count, item_bytes);
     /* a block has a whole number of aligned pieces */
-    bytes = (bytes + GANTRY__ARENA_ALIGNMENT - 1) / GANTRY__ARENA_ALIGNMENT * GANTRY__ARENA_ALIGNMENT;
+    bytes =
+        (bytes + GANTRY__ARENA_ALIGNMENT - 1) / GANTRY__ARENA_ALIGNMENT * GANTRY__ARENA_ALIGNMENT;
     void *result = arena->next;
     arena->next += bytes;
     arena->left -= bytes;

@@ -92,21 +92,21 @@ static gantry_status_t json_more(json_t *json, char close, bool is_first, bool *
     return GANTRY_OK;
 }
 
-static inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+static inline bool json_is_digit(char c) { return c >= '0' && c <= '9'; }
 
 static gantry_status_t json_number(json_t *json, uint64_t *out) {
     static const char wanted[] = "a whole number below 2^63";
     json_skip_blanks(json);
     const char *begin = json->at, *at = begin;
     uint64_t number = 0;
-    for (; at < json->end && is_digit(*at); ++at) {
+    for (; at < json->end && json_is_digit(*at); ++at) {
         const uint64_t digit = (uint64_t)(*at - '0');
         if (at - begin >= SAFE_DIGITS && number > ((uint64_t)INT64_MAX - digit) / 10) break;
         number = number * 10 + digit;
     }
     const bool leads_with_zero = at - begin > 1 && *begin == '0';
     const bool goes_on =
-        at < json->end && (is_digit(*at) || *at == '.' || *at == 'e' || *at == 'E');
+        at < json->end && (json_is_digit(*at) || *at == '.' || *at == 'e' || *at == 'E');
     if (at == begin || leads_with_zero || goes_on) return json_fail(json, wanted);
     *out = number;
     json->at = at;
@@ -289,10 +289,10 @@ static inline bool take_literal(json_t *json, const char *literal, size_t length
 static unsigned take_plain_field(json_t *json) {
 #define TAKE(key) take_literal(json, "\"" key "\"", sizeof key + 1)
     json_skip_blanks(json);
-    return TAKE("dtype")          ? DTYPE_FIELD
-           : TAKE("shape")        ? SHAPE_FIELD
-           : TAKE("data_offsets") ? OFFSETS_FIELD
-                                  : FIELD_COUNT;
+    return TAKE("dtype")
+    ? DTYPE_FIELD : TAKE("shape")
+    ? SHAPE_FIELD : TAKE("data_offsets")
+    ? OFFSETS_FIELD: FIELD_COUNT;
 #undef TAKE
 }
 

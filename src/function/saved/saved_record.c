@@ -30,7 +30,7 @@ typedef struct recorder_t {
     const gantry__wish_t *device_wish;
     size_t cleared;     /* nodes whose places are filled */
     uint32_t *last_use; /* by weight: the last node of the variable + 1 */
-    uint32_t *inputs; /* of the node; the lists of all nodes follow each other */
+    uint32_t *inputs;   /* of the node; the lists of all nodes follow each other */
     uint32_t input_count;
     gantry__infer_t call;
     const gantry_shape_t *shapes[GANTRY__MAX_INPUTS];
@@ -46,8 +46,8 @@ typedef struct recorder_t {
 
 /* ---- adding ---- */
 
-/* Takes the inputs of a node, whose list has room, and describes them to the inference. Numbers that
- * it would need and that are no constants make the results open. */
+/* Takes the inputs of a node, whose list has room, and describes them to the inference. Numbers
+ * that it would need and that are no constants make the results open. */
 static gantry_status_t saved_record_take_inputs(recorder_t *recorder) {
     gantry__saved_cursor_t *cursor = &recorder->cursor;
     gantry__infer_t *call = &recorder->call;

@@ -66,7 +66,7 @@ static bool graph_keep_node(gantry__arena_t *arena, gantry__node_t *node) {
 }
 
 static inline bool graph_add_value(gantry__graph_t *graph, uint32_t node, gantry_dtype_t dtype,
-                            const gantry_shape_t *shape) {
+                                   const gantry_shape_t *shape) {
     if (graph->value_count == graph->value_capacity &&
         !gantry__heap_grow(graph->heap, &graph->values, graph->value_count, &graph->value_capacity,
                            sizeof *graph->values))
