@@ -7,7 +7,8 @@
  *   tiny      a few multiplications: plain loops
  *   thin      at most six rows (or columns) of C: the time is that of reading B once. Threads share
  *             the columns of C, or, if the rows of B are short, the rows of B
- *   library   float32 and large: stripes of C, one call of the library for each
+ *   library   float32 and large, except where rows of B clash in the cache: stripes of C, one call
+ *             of the library for each
  *   blocked   packed panels. K is cut into blocks of about 256. For each block all threads pack A's
  *             and B's panels, and then compute C's tiles:
  *
@@ -416,7 +417,8 @@ static int library_for(const gantry_backend_device_t *device, const gantry__cpu_
                        int32_t dtype) {
     return dtype == GANTRY_FLOAT32 && device->blas && !gemm->keeps_rows &&
                    multiplications(gemm) >= LIBRARY_MULTIPLICATIONS
-               ? gantry__cpu_blas_choose(device->blas, gemm->m, gemm->n, gemm->k)
+               ? gantry__cpu_blas_choose_rows(device->blas, gemm->m, gemm->n, gemm->k,
+                                              gemm->b_column == 1 ? gemm->b_row : 0)
                : GANTRY_CPU_BLAS_OWN;
 }
 
