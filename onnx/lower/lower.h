@@ -146,6 +146,10 @@ gantry_status_t gantry__onnx_unsupported(gantry__onnx_call_t *call, const char *
 gantry_status_t gantry__onnx_invalid(gantry__onnx_call_t *call, const char *format, ...)
     GANTRY__PRINTF(2, 3);
 
+/* Returns Unimplemented if an integer attribute has another value than `wanted`, which is also its
+ * value where it is not given. */
+gantry_status_t gantry__onnx_need_attr(gantry__onnx_call_t *call, const char *name, int64_t wanted);
+
 /* ---- constants of the model, made once for all traces ---- */
 
 /* A tensor that is made of a constant input (of the same elements in all calls of the model), such
