@@ -46,7 +46,7 @@ typedef struct conv_t {
     const void *padded;
     bool is_padded; /* false: the images need none, and are used themselves */
     int64_t row_pitch, image_pitch;
-    int64_t unit_panels; /* panels of places of a unit */
+    int64_t unit_panels, unit_columns; /* a unit's panels of places, and columns of the filter */
 } conv_t;
 
 /* Packs panels [begin, end) of the filter. */
@@ -259,8 +259,9 @@ static void convolve_panels(void *context, int64_t begin, int64_t end) {
  *
  * The images are first copied with their padding, so each row of a window is a line, wherever it
  * is. The sum has the parts that it has without units, so the bits are the same. */
-#define UNIT_PANELS 12 /* of places, at most */
-#define UNIT_FILTER_PANELS 2
+#define UNIT_PANELS 12       /* of places, at most */
+#define UNIT_FILTER_PANELS 8 /* at most, if all threads have units then */
+#define UNITS_PER_THREAD 4
 #define UNIT_ROWS 16 /* of the window, at most: a piece for each */
 #define UNIT_FILTER_BYTES \
     (INT64_C(1) << 18)                      /* a filter of so many does not fit the nearest cache */
@@ -310,12 +311,12 @@ static int64_t find_unit_pieces(const conv_t *conv, const unit_panel_t *unit, in
                                 int64_t end, gantry__lines_piece_t *pieces) {
     const gantry__windows_t *w = conv->window;
     const int64_t length = w->columns * w->channels;
-    int64_t found = 0;
+    int64_t found = 0, row = k / length;
     for (; k < end; k += pieces[found++].count) {
-        const int64_t row = k / length,
-                      from = row * w->spread_y * conv->row_pitch + k - row * length;
-        for (int i = 0; i < GANTRY_PANEL_PLACES; ++i) pieces[found].line[i] = unit->begin[i] + from;
-        pieces[found].count = gantry__least((row + 1) * length, end) - k;
+        const int64_t from = row * (w->spread_y * conv->row_pitch - length) + k;
+        for (int64_t i = 0; i < conv->loops->rows; ++i)
+            pieces[found].line[i] = unit->begin[i] + from;
+        pieces[found].count = gantry__least(++row * length, end) - k;
     }
     return found;
 }
@@ -349,7 +350,7 @@ static int64_t unit_groups(const conv_t *conv) {
 static void convolve_units(void *context, int64_t begin, int64_t end) {
     const conv_t *conv = context;
     const int64_t groups = unit_groups(conv), panels = places_panels(conv),
-                  width = UNIT_FILTER_PANELS * conv->loops->columns;
+                  width = conv->unit_columns;
     unit_panel_t units[UNIT_PANELS];
     for (int64_t unit = begin; unit < end; ++unit) {
         const int64_t panel = unit % groups * conv->unit_panels, column = unit / groups * width,
@@ -425,12 +426,18 @@ static int32_t pad_images(gantry_op_call_t *call, conv_t *conv) {
 }
 
 static int32_t convolve_by_units(gantry_op_call_t *call, conv_t *conv) {
-    const int64_t width = UNIT_FILTER_PANELS * conv->loops->columns;
     gantry__lines_piece_t pieces[GANTRY_PANEL_PIECES];
+    const int64_t groups = unit_groups(conv), n = conv->gemm.n, columns = conv->loops->columns,
+                  threads = call->device->pool ? gantry__cpu_pool_threads(call->device->pool) : 1;
     GANTRY__TRY(pad_images(call, conv));
     conv->is_shared = gantry__find_inside_pieces(conv->window, conv->gemm.k, pieces) > 0;
-    gantry__cpu_parallel_for(call->device, unit_groups(conv) * ((conv->gemm.n + width - 1) / width),
-                             1, convolve_units, conv);
+    conv->unit_columns = UNIT_FILTER_PANELS * columns;
+    while (conv->unit_columns > columns &&
+           groups * n < UNITS_PER_THREAD * threads * conv->unit_columns)
+        conv->unit_columns /= 2;
+    gantry__cpu_parallel_for(call->device,
+                             groups * ((n + conv->unit_columns - 1) / conv->unit_columns), 1,
+                             convolve_units, conv);
     return GANTRY_OK;
 }
 
