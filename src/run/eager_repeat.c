@@ -88,12 +88,21 @@ static void use_repeat(gantry__eager_t *eager, const gantry__repeat_t *repeat) {
     eager->infer.out_shapes[0] = repeat->out_shape;
 }
 
+/* Whether the hash was seen of late; else it is from now on. Threads may make each other forget. */
+static bool was_seen(gantry__repeats_t *repeats, uint64_t hash) {
+    atomic_uint_fast64_t *seen = repeats->seen[repeat_slot(hash)];
+    const uint64_t last = atomic_load_explicit(&seen[0], memory_order_relaxed);
+    if (last == hash || atomic_load_explicit(&seen[1], memory_order_relaxed) == hash) return true;
+    atomic_store_explicit(&seen[1], last, memory_order_relaxed);
+    atomic_store_explicit(&seen[0], hash, memory_order_relaxed);
+    return false;
+}
+
 /* Begins a record for the call if it comes for the second time and there is room. */
 static GANTRY__COLD void begin_record(gantry__eager_t *eager, uint64_t hash, uint32_t settings) {
     gantry__repeats_t *repeats = &eager->runtime->repeats;
-    if (atomic_exchange_explicit(&repeats->seen[repeat_slot(hash)], hash, memory_order_relaxed) !=
-            hash ||
-        atomic_load_explicit(&repeats->made, memory_order_relaxed) >= GANTRY__MOST_REPEATS)
+    if (atomic_load_explicit(&repeats->made, memory_order_relaxed) >= GANTRY__MOST_REPEATS ||
+        !was_seen(repeats, hash))
         return;
     gantry__repeat_t *made = gantry__heap_zalloc(&eager->runtime->heap, sizeof *made);
     if (!made) return;

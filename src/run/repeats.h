@@ -39,8 +39,8 @@ typedef struct gantry__repeat_t {
 
 typedef struct gantry__repeats_t {
     _Atomic(gantry__repeat_t *) slots[GANTRY__REPEAT_SLOTS];
-    /* of the last call that was not found; it may be another thread's */
-    atomic_uint_fast64_t seen[GANTRY__REPEAT_SLOTS];
+    /* of the last two calls that were not found, so that two calls in turn are; by any thread */
+    atomic_uint_fast64_t seen[GANTRY__REPEAT_SLOTS][2];
     atomic_uint made;
 } gantry__repeats_t;
 
