@@ -553,12 +553,12 @@ static inline const struct DLPackExchangeAPI *given_exchange(void) {
 static inline const char *given_text(const null_call_t *c, const char *name) {
     static const struct {
         const char *name, *text;
-    } texts[] = {{"device", "CPU:0"},   {"type", "CPU"},    {"path", "/nowhere/no_such_file.npy"},
-                 {"equation", "i,i->"}, {"op", "MatMul"},   {"data_format", "NHWC"},
-                 {"what", "test.none"}, {"text", "text"},   {"values", "of=no"},
-                 {"tag", "tag"},        {"key", "AddN"},    {"monitor", "loss"},
-                 {"command", "test"},   {"detail", "text"}, {"weight", "kernel"},
-                 {"reduction", "ADD"}};
+    } texts[] = {{"device", "CPU:0"},   {"type", "CPU"},      {"path", "/nowhere/no_such_file.npy"},
+                 {"equation", "i,i->"}, {"op", "MatMul"},     {"data_format", "NHWC"},
+                 {"what", "test.none"}, {"text", "text"},     {"values", "of=no"},
+                 {"tag", "tag"},        {"origin", "origin"}, {"key", "AddN"},
+                 {"monitor", "loss"},   {"command", "test"},  {"detail", "text"},
+                 {"weight", "kernel"},  {"reduction", "ADD"}};
     if (strcmp(name, "name") == 0 && strcmp(c->function->name, "gantry_find_logical_device") == 0)
         return "CPU:0";
     if (strcmp(c->function->name, "gantry_variable_update") == 0) return "ResourceApplyMomentum";
