@@ -345,6 +345,11 @@ def test_errors():
     session = gantry.session(reshape, DEVICE)
     expect_error("Gantry: InvalidArgument", session.run, None, {"x": X})
     expect(session.get_providers()[0] == gantry.NAME, "the session stays on Gantry after an error")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "wrong.onnx")
+        with open(path, "wb") as file:
+            file.write(reshape)
+        expect_error(f"{path}: node 'bad' (Reshape, opset 17)", gantry.session(path, DEVICE).run, None, {"x": X})
     rankless = gantry.session(model([w.node("Relu", ["x"], ["y"])], ["x"], ["y"], dims=None), DEVICE)
     expect_error(" 0 has 9 dimensions; at most 8 are accepted", rankless.run, None, {"x": X.reshape((1,) * 7 + X.shape)})
 
