@@ -129,13 +129,6 @@ static gantry_status_t run_linear_steps(linear_t *node, const gantry_tensor_t **
     return gantry_scope_status(call->scope);
 }
 
-/* Refuses an attribute of com.microsoft's op with another value than the one that is computed. */
-static gantry_status_t need_attr(gantry__onnx_call_t *call, const char *name, int64_t wanted) {
-    const int64_t given = gantry__onnx_attr_int(call, name, wanted);
-    if (given == wanted) return GANTRY_OK;
-    return gantry__onnx_unsupported(call, "%s %lld", name, (long long)given);
-}
-
 /* The rule of the update, and its inputs decay and beta. */
 static gantry_status_t read_rule(linear_t *node) {
     static const char *const rules[4] = {"linear", "gated", "delta", "gated_delta"};
@@ -213,7 +206,7 @@ gantry_status_t gantry__onnx_lower_linear_attention(gantry__onnx_call_t *call) {
     static const int32_t order[5] = {1, 0, 2, 3, 4};
     gantry_scope_t *scope = call->scope;
     linear_t node = {.call = call};
-    GANTRY__TRY(need_attr(call, "state_window", 0));
+    GANTRY__TRY(gantry__onnx_need_attr(call, "state_window", 0));
     GANTRY__TRY(read_linear(&node));
     const gantry_dtype_t dtype = gantry_tensor_dtype(gantry__onnx_input(call, 0));
     const gantry_tensor_t *state = gantry__onnx_input(call, 3), *all = NULL;
@@ -257,6 +250,19 @@ static const gantry_tensor_t *sum_shifted_taps(gantry__onnx_call_t *call,
     return sum;
 }
 
+/* com.microsoft's op of one spatial axis and of the state that is ONNX's, too. */
+static gantry_status_t need_plain_conv(gantry__onnx_call_t *call) {
+    static const struct {
+        const char *name;
+        int64_t wanted;
+    } rows[] = {{"channels_last", 0},        {"state_window", 0},  {"ndim", 1},
+                {"state_channels_last", -1}, {"state_length", 0},  {"state_update_capacity", 0},
+                {"input_channel_offset", 0}, {"input_channels", 0}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i)
+        GANTRY__TRY(gantry__onnx_need_attr(call, rows[i].name, rows[i].wanted));
+    return GANTRY_OK;
+}
+
 gantry_status_t gantry__onnx_lower_causal_conv(gantry__onnx_call_t *call) {
     gantry_scope_t *scope = call->scope;
     const gantry_tensor_t *x = gantry__onnx_input(call, 0), *filter = gantry__onnx_input(call, 1);
@@ -270,9 +276,7 @@ gantry_status_t gantry__onnx_lower_causal_conv(gantry__onnx_call_t *call) {
     if (dilation < 1 || dilation > INT32_MAX)
         return gantry__onnx_invalid(call, "dilation is %lld; 1 and more are accepted",
                                     (long long)dilation);
-    GANTRY__TRY(need_attr(call, "channels_last", 0));
-    GANTRY__TRY(need_attr(call, "state_window", 0));
-    GANTRY__TRY(need_attr(call, "ndim", 1));
+    GANTRY__TRY(need_plain_conv(call));
     GANTRY__TRY(gantry__onnx_need_shape(call, x));
     GANTRY__TRY(gantry__onnx_need_shape(call, filter));
     const gantry_shape_t *shape = gantry_tensor_shape(x), *taps = gantry_tensor_shape(filter);

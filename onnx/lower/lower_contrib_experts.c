@@ -258,6 +258,7 @@ static gantry_status_t ask_all(const experts_t *node, tensor **out) {
 
 static gantry_status_t begin_experts(experts_t *node) {
     gantry__onnx_call_t *call = node->call;
+    GANTRY__TRY(gantry__onnx_need_attr(call, "swiglu_limit_after_activation", 0));
     tensor *x = gantry__onnx_input(call, 0);
     for (size_t i = 0; i < call->input_count; ++i)
         if (gantry__onnx_input(call, i))
@@ -305,6 +306,9 @@ gantry_status_t gantry__onnx_lower_qmoe(gantry__onnx_call_t *call) {
     experts_t node = {.call = call};
     const char *kind = gantry__onnx_attr_text(call, "quant_type", "int");
     if (strcmp(kind, "int") != 0) return gantry__onnx_unsupported(call, "quant_type '%s'", kind);
+    for (size_t i = 15; i < 21; ++i)
+        if (gantry__onnx_input(call, i))
+            return gantry__onnx_unsupported(call, "input %zu, a scale of another quant_type", i);
     if (gantry__onnx_attr_int(call, "weights_prepacked", 0) > 0)
         return gantry__onnx_unsupported(call, "weights in the order of another library's kernels");
     GANTRY__TRY(begin_experts(&node));

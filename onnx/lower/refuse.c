@@ -33,3 +33,10 @@ gantry_status_t gantry__onnx_invalid(gantry__onnx_call_t *call, const char *form
     va_end(arguments);
     return status;
 }
+
+gantry_status_t gantry__onnx_need_attr(gantry__onnx_call_t *call, const char *name,
+                                       int64_t wanted) {
+    const int64_t given = gantry__onnx_attr_int(call, name, wanted);
+    if (given == wanted) return GANTRY_OK;
+    return gantry__onnx_unsupported(call, "%s %lld", name, (long long)given);
+}

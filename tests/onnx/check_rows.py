@@ -24,6 +24,7 @@ loader.exec_module(doc)
 
 LETTERS = {"FLOAT": "f", "INT": "i", "STRING": "s", "TENSOR": "t", "GRAPH": "g", "FLOATS": "F", "INTS": "I", "STRINGS": "S", "TENSORS": "T",
            "GRAPHS": "G", "SPARSE_TENSOR": "x", "SPARSE_TENSORS": "X", "TYPE_PROTO": "p", "TYPE_PROTOS": "P"}
+MICROSOFT = "com.microsoft"
 MANY = (1 << 31) - 1  # of a schema
 
 # ONNX Runtime has them, for models that it has written, without a schema of that operator set.
@@ -37,7 +38,7 @@ def kind_of(attribute):
 def histories():
     """The schemas of each op, by domain and name, the newest first."""
     found = {}
-    contrib = [schema for schema in runtime.get_all_operator_schema() if schema.domain == doc.MICROSOFT]
+    contrib = [schema for schema in runtime.get_all_operator_schema() if schema.domain == MICROSOFT]
     for schema in [*onnx.defs.get_all_schemas_with_history(), *contrib]:
         found.setdefault((schema.domain, schema.name), []).append(schema)
     for schemas in found.values():
