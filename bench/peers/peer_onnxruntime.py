@@ -68,11 +68,15 @@ class Graph:
 
 
 def session_of(model, arrays, binds_anew=False):
-    """-> a function that runs it and gives its results. binds_anew: for files that declare other sizes of outputs than
-    they have, which a second run with the same binding refuses; it takes about 4 us."""
+    """-> a function that runs it and gives its results"""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-    session = onnxruntime.InferenceSession(model, options, ["CPUExecutionProvider"])
+    return binding_of(onnxruntime.InferenceSession(model, options, ["CPUExecutionProvider"]), arrays, binds_anew)
+
+
+def binding_of(session, arrays, binds_anew):
+    """-> a function that runs the session and gives its results. binds_anew: for files that declare other sizes of outputs
+    than they have, which a second run with the same binding refuses; it takes about 4 us."""
     binding = session.io_binding()
     for value, array in zip(session.get_inputs(), arrays):
         binding.bind_cpu_input(value.name, array)

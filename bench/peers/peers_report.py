@@ -8,6 +8,7 @@ import platform
 import statistics
 
 GANTRY = ("gantry_cpu", "gantry_gpu")
+OURS = (*GANTRY, "onnxruntime_gantry")
 WORST = 10
 FIRST_RUN = ("load", "first", "load_mib", "first_mib")
 
@@ -34,7 +35,7 @@ class Row:
         return statistics.median(self.rounds[peer])
 
     def fastest_peer(self):
-        return min((p for p in self.rounds if p not in GANTRY), key=self.median, default=None)
+        return min((p for p in self.rounds if p not in OURS), key=self.median, default=None)
 
     def ratio(self, peer):
         """How many times as fast as the fastest other peer: the middle of the rounds' quotients."""
@@ -172,17 +173,21 @@ def print_peaks(rows):
 
 
 def print_models(rows):
-    """Gantry's time and memory as parts of ONNX Runtime's"""
-    rows = [row for row in rows if len(row.first_runs) == 2]
-    if not rows:
-        return
+    """Gantry's time and memory as parts of ONNX Runtime's, by the library and by the provider"""
+    for peer in OURS:
+        found = [row for row in rows if {peer, "onnxruntime"} <= row.first_runs.keys()]
+        if found:
+            print_models_of(peer, found)
+
+
+def print_models_of(peer, rows):
     first = max(len(row.case["name"]) for row in rows)
     columns = ("run", "load", "first", "load MiB", "of", "first MiB", "of")
-    print(f"\nmodels, of ONNX Runtime's:\n{'':{first}}", *(f"{name:>9}" for name in columns))
+    print(f"\nmodels in {peer}, of ONNX Runtime's:\n{'':{first}}", *(f"{name:>9}" for name in columns))
     parts = {"run": [], "load": [], "first": []}
     for row in rows:
-        ours, theirs = ({w: row.first_run(p, w) for w in FIRST_RUN} for p in ("gantry_cpu", "onnxruntime"))
-        found = (1 / row.ratio("gantry_cpu"), ours["load"] / theirs["load"], ours["first"] / theirs["first"])
+        ours, theirs = ({w: row.first_run(p, w) for w in FIRST_RUN} for p in (peer, "onnxruntime"))
+        found = (1 / row.ratio(peer), ours["load"] / theirs["load"], ours["first"] / theirs["first"])
         for kept, part in zip(parts.values(), found):
             kept.append(part)
         mib = (side[what] for what in FIRST_RUN[2:] for side in (ours, theirs))

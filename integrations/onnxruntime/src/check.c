@@ -162,11 +162,13 @@ static bool has_all_ops(const gantry_onnx_model_t *model, char *text, size_t siz
 }
 
 /* What the provider cannot write, and what libgantry_onnx refuses, is a reason. */
-static ort_status_t *load_tried(const ort_provider_t *provider, const ort_bytes_t *bytes,
-                                char *text, size_t size, bool *out_has) {
+static ort_status_t *load_tried(const ort_provider_t *provider, const ort_graph_t *graph,
+                                const ort_bytes_t *bytes, char *text, size_t size, bool *out_has) {
     gantry_onnx_model_t *model = NULL;
+    const char *name;
+    ORT_TRY(ort_model_name(provider, graph, &name));
     const gantry_status_t status = gantry_onnx_model_load_bytes(
-        provider->runtime, "ONNX Runtime", bytes->data, bytes->size, NULL, &model);
+        provider->runtime, name, bytes->data, bytes->size, NULL, &model);
     if (status == GANTRY_RESOURCE_EXHAUSTED)
         return ort_fail_as(provider, status, gantry_last_message());
     *out_has = status == GANTRY_OK && has_all_ops(model, text, size);
@@ -181,7 +183,7 @@ static ort_status_t *try_nodes(const ort_provider_t *provider, const ort_graph_t
     ort_bytes_t bytes = {0};
     ort_status_t *failed = make_tried(provider, graph, nodes, count, &bytes);
     if (!failed) {
-        failed = load_tried(provider, &bytes, text, size, out_has);
+        failed = load_tried(provider, graph, &bytes, text, size, out_has);
     } else if (provider->api->GetErrorCode(failed) == ORT_NOT_IMPLEMENTED) {
         (void)snprintf(text, size, "%s", provider->api->GetErrorMessage(failed));
         provider->api->ReleaseStatus(failed);

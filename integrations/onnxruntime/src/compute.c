@@ -153,6 +153,7 @@ static ort_status_t *compile_fused(fused_t *fused, const ort_graph_t *graph,
                                    const ort_node_t *node) {
     const ort_api_t *api = fused->provider->api;
     const gantry_onnx_options_t options = {.struct_size = sizeof options};
+    const char *name;
     size_t node_count;
     ORT_TRY(api->Node_GetNumInputs(node, &fused->input_count));
     ORT_TRY(api->Node_GetNumOutputs(node, &fused->output_count));
@@ -166,8 +167,9 @@ static ort_status_t *compile_fused(fused_t *fused, const ort_graph_t *graph,
     free(values);
     free(nodes);
     if (failed) return failed;
+    ORT_TRY(ort_model_name(fused->provider, graph, &name));
     const gantry_status_t status =
-        gantry_onnx_model_load_bytes(fused->provider->runtime, "ONNX Runtime", fused->bytes.data,
+        gantry_onnx_model_load_bytes(fused->provider->runtime, name, fused->bytes.data,
                                      fused->bytes.size, &options, &fused->model);
     if (status == GANTRY_OK) return NULL;
     return ort_fail_as(fused->provider, status, gantry_last_message());

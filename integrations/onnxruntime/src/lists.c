@@ -11,6 +11,13 @@ ort_status_t *ort_new_addresses(const ort_provider_t *provider, size_t count, vo
     return list ? NULL : ort_out_of_memory(provider);
 }
 
+ort_status_t *ort_model_name(const ort_provider_t *provider, const ort_graph_t *graph,
+                             const char **out_name) {
+    ORT_TRY(provider->api->Graph_GetModelPath(graph, out_name));
+    if (!*out_name || !**out_name) *out_name = "ONNX Runtime";
+    return NULL;
+}
+
 ort_status_t *ort_each_value(const ort_provider_t *provider, const ort_node_t *node,
                              ort_values_t values, ort_visit_fn visit, void *user) {
     const ort_api_t *api = provider->api;

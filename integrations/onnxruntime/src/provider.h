@@ -111,6 +111,10 @@ ort_status_t *ort_ep_begin_timeline(ort_ep_t *ep, const char *path);
 ort_status_t *ort_ep_end_timeline(ort_ep_t *ep);
 
 /* ---- lists.c ---- */
+/* What messages call the model of a graph: its file, or "ONNX Runtime" if it has none. */
+ort_status_t *ort_model_name(const ort_provider_t *provider, const ort_graph_t *graph,
+                             const char **out_name);
+
 /* Makes room for count addresses in *out_list, a pointer to addresses, which the caller frees. */
 ort_status_t *ort_new_addresses(const ort_provider_t *provider, size_t count, void *out_list);
 

@@ -345,6 +345,15 @@ def test_errors():
     session = gantry.session(reshape, DEVICE)
     expect_error("Gantry: InvalidArgument", session.run, None, {"x": X})
     expect(session.get_providers()[0] == gantry.NAME, "the session stays on Gantry after an error")
+    table = w.tensor("t", [3], raw=bytes(12))
+    gather = w.model(w.graph([w.node("Gather", ["t", "x"], ["y"], name="bad")], [w.value("x", w.tensor_type(7, ("n",)))],
+                             [w.value("y", w.part(1, w.number(1, 1)))], [table]), ir=10)
+    with tempfile.TemporaryDirectory() as folder:
+        for op, data, x in (("Reshape", reshape, X), ("Gather", gather, np.array([0, 7]))):  # known before its kernel, and found by it
+            path = os.path.join(folder, f"{op}.onnx")
+            with open(path, "wb") as file:
+                file.write(data)
+            expect_error(f"{path}: node 'bad' ({op}, opset 17)", gantry.session(path, DEVICE).run, None, {"x": x})
     rankless = gantry.session(model([w.node("Relu", ["x"], ["y"])], ["x"], ["y"], dims=None), DEVICE)
     expect_error(" 0 has 9 dimensions; at most 8 are accepted", rankless.run, None, {"x": X.reshape((1,) * 7 + X.shape)})
 
