@@ -10,6 +10,8 @@
  * conformance, pass on PoCL over a context and queue of the program.
  * Promise (conformance.bits): The CPU backend and PoCL give the same bits: elementwise ops,
  * reductions, scans, sorts, scatters and random numbers.
+ * Promise (conformance.bits.optimized): The CPU backend and PoCL give the same bits in float32 with
+ * programs as PoCL builds them for users, in one op or a few of each family of kernels.
  * Promise (conformance.bits.types): The CPU backend and PoCL give the same bits in one more
  * floating and one more integer type of each op.
  * Promise (conformance.gpu_forms): The forms of kernels that a GPU's properties select give the

@@ -208,7 +208,7 @@ static gantry_status_t record_draw(recorder_t *recorder, gantry__node_t *node) {
     const gantry__saved_t *saved = recorder->saved;
     uint32_t number = 0, index;
     GANTRY__TRY(gantry__saved_pick(&recorder->cursor, saved->stream_count, "", &number));
-    GANTRY__TRY(gantry__saved_take_u64(&recorder->cursor, &node->blocks));
+    GANTRY__TRY(gantry__saved_take_u64(&recorder->cursor, &node->steps));
     node->kind = GANTRY__NODE_DRAW;
     node->op = &gantry__op_draw;
     node->output_count = 2;

@@ -2,11 +2,12 @@
 /* Promise: The BFC allocator chooses the chunks of a model that scans arrays, in long random
  * sequences and also where the driver refuses memory. */
 #include "bfc_pool.h"
+#include "sanitized.h"
 #include "test.h"
 
 #include <string.h>
 
-#define STEPS 100000
+#define STEPS FEWER_FOR_SANITIZERS(100000, 25000)
 #define CHECK_EVERY 1000
 #define MOST_REGIONS 64
 #define MOST_CHUNKS 4096

@@ -12,6 +12,7 @@
 #include <gantry_onnx/onnx.h>
 
 #include "onnx_wire.h"
+#include "sanitized.h"
 
 #define LIMIT_BYTES ((uint64_t)64 << 20)
 
@@ -249,7 +250,7 @@ TEST(loops_without_an_end_are_refused) {
     expect_run_fails(graph, GANTRY_OUT_OF_RANGE, "most_steps");
 }
 
-#define CHAIN_NODES 20000
+#define CHAIN_NODES FEWER_FOR_SANITIZERS(20000, 4000)
 
 /* The explanation takes 0.2 s, and more than 12 s with a search of all nodes for each. */
 TEST(chains_of_many_nodes_are_explained) {
