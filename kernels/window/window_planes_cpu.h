@@ -233,19 +233,45 @@ static inline void planes_copy(const float *from, const float *stop, float *to, 
     for (; i < count; ++i) to[i] = from[i];
 }
 
-/* Splits pairs of neighbouring elements. The last vectors overlap those before them. */
-static inline void planes_split(const float *from, float *even, float *odd, int64_t count) {
+/* Takes elements of two vectors by number. GCC before 12 has a name of its own for it. */
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 12
+typedef int32_t gantry__planes_numbers_t __attribute__((vector_size(4 * GANTRY_PLANES_SUMS)));
+#define GANTRY_PLANES_PICK(a, b, ...) \
+    __builtin_shuffle(a, b, (gantry__planes_numbers_t){__VA_ARGS__})
+#else
+#define GANTRY_PLANES_PICK(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#endif
+#if GANTRY_PLANES_SUMS == 16
+#define GANTRY_PLANES_EVERY_SECOND(a, b, n)                                                 \
+    GANTRY_PLANES_PICK(a, b, n, n + 2, n + 4, n + 6, n + 8, n + 10, n + 12, n + 14, n + 16, \
+                       n + 18, n + 20, n + 22, n + 24, n + 26, n + 28, n + 30)
+#elif GANTRY_PLANES_SUMS == 8
+#define GANTRY_PLANES_EVERY_SECOND(a, b, n) \
+    GANTRY_PLANES_PICK(a, b, n, n + 2, n + 4, n + 6, n + 8, n + 10, n + 12, n + 14)
+#else
+#define GANTRY_PLANES_EVERY_SECOND(a, b, n) GANTRY_PLANES_PICK(a, b, n, n + 2, n + 4, n + 6)
+#endif
+
+/* Splits a vector of pairs. */
+static inline void planes_split_vector(const float *from, float *even, float *odd) {
+    const gantry__planes_vector_t a = *(const gantry__planes_vector_t *)from,
+                                  b = *(const gantry__planes_vector_t *)(from + GANTRY_PLANES_SUMS);
+    *(gantry__planes_vector_t *)even = GANTRY_PLANES_EVERY_SECOND(a, b, 0);
+    *(gantry__planes_vector_t *)odd = GANTRY_PLANES_EVERY_SECOND(a, b, 1);
+}
+
+/* Splits pairs of neighbouring elements. The last vectors overlap those before them. Fewer than a
+ * vector may become a vector each, the odd ones last, if that does not read beyond `stop`. */
+static inline void planes_split(const float *from, const float *stop, float *even, float *odd,
+                                int64_t count) {
     int64_t i = 0;
+    if (count > 0 && count < GANTRY_PLANES_SUMS && stop - from >= 2 * GANTRY_PLANES_SUMS) {
+        planes_split_vector(from, even, odd);
+        return;
+    }
     for (; count >= GANTRY_PLANES_SUMS && i < count; i += GANTRY_PLANES_SUMS) {
         i = planes_least(i, count - GANTRY_PLANES_SUMS);
-        const float *pairs = from + 2 * i;
-        float some[2][GANTRY_PLANES_SUMS];
-        for (int e = 0; e < GANTRY_PLANES_SUMS; ++e) {
-            some[0][e] = pairs[2 * e];
-            some[1][e] = pairs[2 * e + 1];
-        }
-        memcpy(even + i, some[0], sizeof some[0]);
-        memcpy(odd + i, some[1], sizeof some[1]);
+        planes_split_vector(from + 2 * i, even + i, odd + i);
     }
     for (; i < count; ++i) {
         even[i] = from[2 * i];
@@ -253,24 +279,35 @@ static inline void planes_split(const float *from, float *even, float *odd, int6
     }
 }
 
-/* Copies the pixels of parts whose pixels are apart. */
-static void GANTRY_CPU_NAME(planes_parts)(const gantry__planes_t *planes, const float *from,
-                                          float *line) {
-    const int64_t step = planes->window->step_x, length = planes->length;
+/* Splits the pairs of two parts. Reports which they are. */
+static inline gantry__reach_t planes_pairs(const gantry__planes_t *planes, const float *from,
+                                           const float *stop, float *line) {
     const gantry__reach_t *inside = planes->inside;
-    gantry__reach_t pairs = {0, 0};
-    if (step == 2 && planes->parts == 2) {
-        pairs.first = planes_most(inside[0].first, inside[1].first);
-        pairs.end = planes_most(planes_least(inside[0].end, inside[1].end), pairs.first);
-        planes_split(from + 2 * pairs.first, line + pairs.first, line + length + pairs.first,
-                     pairs.end - pairs.first);
-    }
-    for (int64_t k = 0; k < planes->parts; ++k, ++from, line += length) {
+    gantry__reach_t pairs;
+    pairs.first = planes_most(inside[0].first, inside[1].first);
+    pairs.end = planes_most(planes_least(inside[0].end, inside[1].end), pairs.first);
+    planes_split(from + 2 * pairs.first, stop, line + pairs.first,
+                 line + planes->length + pairs.first, pairs.end - pairs.first);
+    return pairs;
+}
+
+/* Copies the pixels of parts whose pixels are apart, without the pairs. */
+static void GANTRY_CPU_NAME(planes_parts)(const gantry__planes_t *planes, const float *from,
+                                          gantry__reach_t pairs, float *line) {
+    const int64_t step = planes->window->step_x;
+    const gantry__reach_t *inside = planes->inside;
+    for (int64_t k = 0; k < planes->parts; ++k, ++from, line += planes->length) {
         for (int64_t i = inside[k].first; i < inside[k].end; ++i) {
             if (i == pairs.first && pairs.end > i) i = pairs.end;
             if (i < inside[k].end) line[i] = from[step * i];
         }
     }
+}
+
+/* Writes zeros between two parts, and nothing more. Volatile: a call would cost more than the few
+ * that there are. */
+static inline void planes_clear_between(float *line, int64_t begin, int64_t end) {
+    for (; begin < end; ++begin) *(volatile float *)(line + begin) = 0;
 }
 
 /* Makes the line of a row of the image, which ends before `stop`, and the zeros before the pixels
@@ -280,13 +317,19 @@ static void GANTRY_CPU_NAME(planes_line)(const gantry__planes_t *planes, const f
     const gantry__windows_t *p = planes->window;
     const gantry__reach_t *inside = planes->inside;
     const float *from = row + planes->first * p->step_x - p->left;
+    const bool splits = planes->parts == 2 && p->step_x == 2;
+    gantry__reach_t pairs = {0, 0};
     if (planes->parts == 1 && p->step_x == 1)
         planes_copy(from + inside->first, stop, line + inside->first, inside->end - inside->first);
-    for (int64_t k = 0; k < planes->parts; ++k) {
+    if (splits) {
+        pairs = planes_pairs(planes, from, stop, line);
+        planes_clear_between(line, inside[0].end, planes->length + inside[1].first);
+    }
+    for (int64_t k = splits ? 1 : 0; k < planes->parts; ++k) {
         const int64_t next = inside[k + 1 < planes->parts ? k + 1 : 0].first;
         planes_clear(line + k * planes->length, inside[k].end, planes->length + next);
     }
-    if (p->step_x != 1) GANTRY_CPU_NAME(planes_parts)(planes, from, line);
+    if (p->step_x != 1) GANTRY_CPU_NAME(planes_parts)(planes, from, pairs, line);
 }
 
 /* Makes `count` lines, from row `top` of the plane on. */
