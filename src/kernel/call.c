@@ -201,7 +201,7 @@ static GANTRY__COLD void keep_launch(gantry__call_t *call, gantry_backend_kernel
 static int32_t serve_launch(gantry_op_call_t *abi, gantry_backend_kernel_t *kernel,
                             const gantry_launch_t *launch) {
     gantry__call_t *call = from_abi(abi);
-    if (call->keeps) keep_launch(call, kernel, launch);
+    if (abi->flags & GANTRY__CALL_KEEPS_LAUNCH) keep_launch(call, kernel, launch);
     if (call->device->imitates_launches) {
         int32_t refused = check_launch(call, kernel, launch);
         if (refused != GANTRY_OK) return refused;
@@ -452,7 +452,6 @@ void gantry__call_init(gantry__call_t *call, gantry_logical_device_t *device,
     call->fault = NULL;
     call->capture = NULL;
     call->has_read = false;
-    call->keeps = NULL;
     call->make_output = NULL;
     call->caller = NULL;
     call->makes_form = false;

@@ -38,7 +38,7 @@ typedef struct gantry__call_t {
     struct gantry__fault_t *fault;
     gantry__capture_t *capture;   /* takes the work; NULL: the device's stream does */
     bool has_read;                /* the kernel waited for its device; the caller clears it */
-    gantry__kept_launch_t *keeps; /* takes a launch that repeats, or NULL: none is kept */
+    gantry__kept_launch_t *keeps; /* takes a launch that repeats, if abi's flags say so */
     /* Makes output `index`; set by the dispatcher for ops whose shapes depend on data. */
     int32_t (*make_output)(struct gantry__call_t *call, uint32_t index, int32_t rank,
                            const int64_t *dims);
