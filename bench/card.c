@@ -5,6 +5,8 @@
 
 #define ROUND_MS 30
 #define STAND_IN_ROUND_MS 1
+#define SETTLE_CALLS 2000
+#define SETTLE_MOST_NS UINT64_C(2000000000)
 
 void bench_each_card(bench_t *bench, const char *subject, bench_card_fn run) {
     bool is_any = false;
@@ -50,6 +52,20 @@ void bench_card_interleave(const bench_t *bench, bench_contender_t *contenders, 
     unsigned milliseconds = bench->is_stand_in ? STAND_IN_ROUND_MS : ROUND_MS;
     int calls = bench_calls_for(contenders, count, milliseconds, most_calls);
     bench_interleave(contenders, count, bench->is_stand_in ? 1 : bench->rounds, calls);
+}
+
+void bench_card_settle(const bench_t *bench, const bench_contender_t *contenders, size_t count) {
+    const uint64_t begin = bench_now_ns();
+    double before = 0;
+    while (!bench->is_stand_in && bench_now_ns() - begin < SETTLE_MOST_NS) {
+        const uint64_t start = bench_now_ns();
+        for (size_t i = 0; i < count; ++i) {
+            if (!contenders[i].run(contenders[i].subject, SETTLE_CALLS)) return;
+        }
+        const double took = (double)(bench_now_ns() - start);
+        if (took > 0.98 * before && took < 1.02 * before) return;
+        before = took;
+    }
 }
 
 bool bench_card_is_wrong(bench_t *bench, const char *subject, const char *work, const char *on) {

@@ -23,6 +23,10 @@ void bench_each_card(bench_t *bench, const char *subject, bench_card_fn run);
 /* Returns the card's OpenCL view, or NULL if the run does not have it. */
 const bench_device_t *bench_card_opencl_view(const bench_t *bench, const bench_device_t *device);
 
+/* Runs the contenders in turn until the times of two rounds in a row agree within 2 %, for two
+ * seconds at most: the clocks of a card that was idle rise for a while. */
+void bench_card_settle(const bench_t *bench, const bench_contender_t *contenders, size_t count);
+
 /* bench_interleave, with the number of calls that a round needs. */
 void bench_card_interleave(const bench_t *bench, bench_contender_t *contenders, size_t count,
                            int most_calls);

@@ -195,19 +195,31 @@ bool bench_card_read(const bench_card_t *card, void *target, bench_address_t sou
 
 /* ---- the small kernel ---- */
 
-/* This text is also OpenCL C, which the stand-in for NVIDIA's driver compiles. */
+/* This text is also OpenCL C, which the stand-in for NVIDIA's driver compiles. The arguments are
+ * those of Gantry's add: three regions, and a struct with the offsets of the tensors. */
 static const char small_add_text[] =
+    "typedef struct { long count, run, stream; unsigned long offsets[3], y; } numbers_t;\n"
     "#if defined(__OPENCL_VERSION__)\n"
-    "kernel void add(global const float *x, global const float *y, global float *out, int count) {\n"
+    "#define REGION(type) global type *\n"
+    "kernel void add(REGION(const char) x, REGION(const char) y, REGION(char) out, numbers_t n) {\n"
     "    int i = (int)get_global_id(0);\n"
     "#else\n"
-    "extern \"C\" __global__ void add(const float *x, const float *y, float *out, int count) {\n"
+    "#define REGION(type) type *\n"
+    "extern \"C\" __global__ void add(const char *x, const char *y, char *out, numbers_t n) {\n"
     "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
     "#endif\n"
-    "    if (i < count) out[i] = x[i] + y[i];\n"
+    "    if (i >= n.count) return;\n"
+    "    ((REGION(float))(out + n.offsets[2]))[i] = ((REGION(const float))(x + n.offsets[0]))[i] +\n"
+    "                                               ((REGION(const float))(y + n.offsets[1]))[i];\n"
     "}\n";
 
+typedef struct numbers_t {
+    int64_t count, run, stream;
+    uint64_t offsets[3], y;
+} numbers_t;
+
 enum { TENSOR = 4, TENSOR_BYTES = TENSOR * sizeof(float) };
+enum { GROUP = 64 }; /* work-items, as Gantry's add of so few elements has */
 
 enum { MOST_CAPABILITIES = 64 };
 
@@ -274,12 +286,14 @@ void bench_small_add_close(bench_small_add_t *add) {
 
 /* to = from + the first tensor; both by number */
 static bool launch(const bench_small_add_t *add, int from, int to) {
-    bench_address_t x = add->x, y = x + (bench_address_t)from * TENSOR_BYTES,
-                    out = x + (bench_address_t)to * TENSOR_BYTES;
-    int count = TENSOR;
-    void *arguments[] = {&x, &y, &out, &count};
-    return add->card->cuda.cuLaunchKernel(add->function, 1, 1, 1, TENSOR, 1, 1, 0,
-                                          add->card->stream, arguments, NULL) == 0;
+    bench_address_t region = add->x;
+    numbers_t numbers = {
+        .count = TENSOR,
+        .run = TENSOR,
+        .offsets = {0, (uint64_t)from * TENSOR_BYTES, (uint64_t)to * TENSOR_BYTES}};
+    void *arguments[] = {&region, &region, &region, &numbers};
+    return add->card->cuda.cuLaunchKernel(add->function, 1, 1, 1, GROUP, 1, 1, 0, add->card->stream,
+                                          arguments, NULL) == 0;
 }
 
 /* Whether the tensor is the second one and `times` the first. */

@@ -141,8 +141,9 @@ bool bench_card_write(const bench_card_t *card, bench_address_t target, const vo
 bool bench_card_read(const bench_card_t *card, void *target, bench_address_t source, size_t bytes);
 bool bench_card_wait(const bench_card_t *card);
 
-/* A kernel, compiled by NVRTC, that adds two tensors, and four tensors of 4 elements, one after
- * another: 1 to 4, 5 to 8, and two for results. */
+/* A kernel, compiled by NVRTC, that adds two tensors by arguments of the kinds, number and sizes
+ * that Gantry's add has, and four tensors of 4 elements, one after another: 1 to 4, 5 to 8, and two
+ * for results. */
 typedef struct bench_small_add_t {
     const bench_card_t *card;
     void *module, *function;

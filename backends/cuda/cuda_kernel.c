@@ -168,8 +168,22 @@ static uint64_t choose_group(const gantry_backend_kernel_t *kernel, uint64_t ite
     return group;
 }
 
+/* Most launches: whole groups of a given size in one dimension. False: shape_launch decides. */
+static bool shape_line(const gantry_launch_t *launch, unsigned int groups[3],
+                       unsigned int group[3]) {
+    const uint64_t items = launch->global_size[0], local = launch->local_size[0];
+    if (launch->dimensions != 1 || local == 0 || (items | local) > UINT32_MAX) return false;
+    const uint32_t count = (uint32_t)items / (uint32_t)local;
+    if (count == 0 || count * local != items || count > MOST_GROUPS_X) return false;
+    groups[0] = count;
+    group[0] = (unsigned int)local;
+    groups[1] = groups[2] = group[1] = group[2] = 1;
+    return true;
+}
+
 static int32_t shape_launch(const gantry_backend_kernel_t *kernel, const gantry_launch_t *launch,
                             unsigned int groups[3], unsigned int group[3]) {
+    if (shape_line(launch, groups, group)) return GANTRY_OK;
     uint64_t local[3] = {1, 1, 1};
     uint64_t count[3] = {1, 1, 1};
     uint32_t dimensions = launch->dimensions < 3 ? launch->dimensions : 3;
@@ -212,6 +226,7 @@ int32_t gantry__cuda_kernel_launch(gantry_backend_stream_t *stream, gantry_backe
         device->cu->cuLaunchKernel(kernel->function, groups[0], groups[1], groups[2], group[0],
                                    group[1], group[2], parameters.shared_bytes, stream->handle,
                                    parameters.list, NULL));
+    if (native == GANTRY__CU_SUCCESS) return GANTRY_OK;
     return gantry__driver_check(
         device->host, native,
         "launch of \"%.100s\" of \"%.100s\": %u x %u x %u groups of %u x %u x %u work-items, %u arguments",

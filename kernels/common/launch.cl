@@ -41,6 +41,7 @@ extern __shared__ ulong gantry__shared_memory[];
 #define GANTRY_GLOBAL_ID(d) (GANTRY_GROUP_ID(d) * GANTRY_LOCAL_SIZE(d) + GANTRY_LOCAL_ID(d))
 #define GANTRY_GLOBAL_SIZE(d) (GANTRY_GROUP_COUNT(d) * GANTRY_LOCAL_SIZE(d))
 #define GANTRY_BARRIER() __syncthreads()
+#define GANTRY_BARRIER_OF_ALL() __syncthreads()
 
 #else
 
@@ -63,6 +64,8 @@ extern __shared__ ulong gantry__shared_memory[];
 #define GANTRY_GLOBAL_ID(d) ((GANTRY_LONG)get_global_id(d))
 #define GANTRY_GLOBAL_SIZE(d) ((GANTRY_LONG)get_global_size(d))
 #define GANTRY_BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
+/* The same where items of a group have written global memory for each other. */
+#define GANTRY_BARRIER_OF_ALL() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 
 #endif
 

@@ -6,6 +6,7 @@
 
 #include "kernels/elementwise/number_bits.h"
 #include "kernels/elementwise/elementwise_device.h"
+#include "host/repeat.h"
 #include "kernels/common/device_kernel.h"
 
 typedef struct portable_op_t {
@@ -42,6 +43,11 @@ static int32_t add_fault(gantry_op_call_t *call, bool can_fail, gantry_launch_ar
     return GANTRY_OK;
 }
 
+/* States that the next launch repeats. */
+static void state_repeat(gantry_op_call_t *call, size_t offsets_at) {
+    if (call->flags & GANTRY__CALL_KEEPS_LAUNCH) call->reserved = (uint32_t)offsets_at + 1;
+}
+
 /* y must be the bits of a value that is not a tensor, or 0. */
 static int32_t elementwise_device_launch(gantry_op_call_t *call, const portable_op_t *op,
                                          const char *kernel_name,
@@ -63,6 +69,7 @@ static int32_t elementwise_device_launch(gantry_op_call_t *call, const portable_
     args[count++] = gantry__k_scalar(&dense, sizeof dense);
     GANTRY__TRY(add_fault(call, op->fault_code != 0, args, &count));
     GANTRY__TRY(call->services->kernel(call, op->source, options->text, kernel_name, &kernel));
+    state_repeat(call, offsetof(dense_t, offsets));
     return gantry__k_launch_items(
         call, kernel, &dense.work, each,
         op->costly ? GANTRY_K_ITEMS_PER_UNIT : GANTRY_K_CHEAP_ITEMS_PER_UNIT, args, count);
@@ -122,6 +129,7 @@ static int32_t launch_repeat(gantry_op_call_t *call, const gantry_program_source
                                        : repeat->is_y     ? "repeat_y"
                                                           : "repeat_x",
                                        &kernel));
+    state_repeat(call, offsetof(repeat_t, dense.offsets));
     return gantry__k_launch_wide(call, kernel, &repeat->dense.work, each, args, count);
 }
 

@@ -3,7 +3,8 @@
  * the keys by which updates are put in order for the ops that scatter and the segment ops. A key is
  * the number of the slice that an update goes to, or NO_SLICE: it goes nowhere. After a stable sort
  * by key (sort.cl) all updates of a slice are neighbours, in their order, so that one item per
- * element of a slice can walk them, without atomics, and with the same bits everywhere.
+ * element of a slice can walk them, without atomics, and with the same bits everywhere. GPUs count
+ * many updates in place of the sort (buckets.cl).
  *
  *     indices   2 0 2 1        keys, sorted   0 1 2 2        the item at the first 2 does slice 2
  *                              positions      1 3 0 2

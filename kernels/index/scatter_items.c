@@ -12,7 +12,7 @@
 #define MOST_SLICES INT64_C(0xffffffff) /* numbers that a key has, but for one, "no slice" */
 
 GANTRY_K_ITEM_TEXTS(scatter, GANTRY_SCATTER_ITEMS, gantry__text_indices, gantry__text_scatter,
-                    gantry__text_bins);
+                    gantry__text_bins, gantry__text_buckets);
 
 static int32_t scatter_run(gantry_op_call_t *call, gantry__k_item_launch_t *launch) {
     return gantry__k_run_items_of(call, &scatter_items, &gantry__cpu_scatter_items, launch);
@@ -213,6 +213,119 @@ static int32_t make_keys(gantry_op_call_t *call, gantry__k_item_launch_t *launch
     return scatter_run(call, launch);
 }
 
+/* ---- the order of many updates on GPUs, by buckets.cl ---- */
+
+/* In the order of the items whose keys they count. */
+static const char *const counted_names[] = {"slice_keys_counted", "segment_keys_counted",
+                                            "element_keys_counted"};
+static const gantry__k_items_t counted_items = {
+    .run = gantry__portable_run_items, .names = counted_names, .source = &scatter_source};
+
+/* What the launches share. */
+typedef struct buckets_t {
+    gantry_span_t keys, head, ends, crowded; /* head: two words, and the counts */
+    gantry__buckets_t parameters;
+} buckets_t;
+
+/* Whether the updates are counted, not sorted: where the sort would have some launches more, and
+ * the buckets are not many more than the updates. */
+static bool has_buckets(const gantry_op_call_t *call, const gantry__k_updates_t *updates) {
+    enum { LEAST_UPDATES = 1 << 14, MOST_UPDATES = 1 << 30, BUCKETS_OF_UPDATE = 4 };
+
+    return !gantry__k_is_serial(call) && updates->count >= LEAST_UPDATES &&
+           updates->count <= MOST_UPDATES && updates->slices < BUCKETS_OF_UPDATE * updates->count &&
+           call->device_info->local_memory_bytes >= GANTRY_BUCKETS_TILE * sizeof(uint32_t);
+}
+
+static int32_t take_buckets(gantry_op_call_t *call, gantry__k_updates_t *updates,
+                            buckets_t *buckets) {
+    const int64_t words = updates->count * 4, counts = (updates->slices + 1) * 4,
+                  lists = (updates->count / GANTRY_BUCKETS_FEW + 1) * 4,
+                  head = counts + GANTRY_BUCKETS_HEAD * 4;
+    const int64_t room_for_alignment = 6 * 16;
+    gantry_span_t rest;
+    GANTRY__TRY(call->services->scratch(
+        call, (uint64_t)(3 * words + head + counts + lists + room_for_alignment), &rest));
+    buckets->keys = gantry__k_cut(&rest, words);
+    buckets->head = gantry__k_cut(&rest, head);
+    buckets->ends = gantry__k_cut(&rest, counts);
+    buckets->crowded = gantry__k_cut(&rest, lists);
+    updates->keys = gantry__k_cut(&rest, words);
+    updates->positions = gantry__k_cut(&rest, words);
+    return call->services->fill(call, &buckets->head, "", 1);
+}
+
+/* Launches about so many work-items, but not more groups than fill the device. */
+static int32_t run_buckets(gantry_op_call_t *call, const char *name, int64_t items,
+                           const gantry_launch_arg_t *args, uint32_t arg_count) {
+    const gantry__k_options_t options = gantry__k_options_of_type(call, GANTRY_BOOL);
+    const int64_t units = call->device_info->compute_units,
+                  most = (units > 0 ? units : 1) * GANTRY_K_GROUPS_PER_UNIT;
+    gantry_backend_kernel_t *kernel;
+    GANTRY__TRY(call->services->kernel(call, &scatter_source, options.text, name, &kernel));
+    const uint32_t local = gantry__k_wide_local(call, kernel);
+    const int64_t groups = (items + local - 1) / local;
+
+    return gantry__k_launch_groups(call, kernel, (uint64_t)(groups < most ? groups : most), local,
+                                   args, arg_count);
+}
+
+static int32_t fill_buckets(gantry_op_call_t *call, buckets_t *buckets,
+                            const gantry__k_updates_t *updates) {
+    const gantry__k_options_t options = gantry__k_options_of_type(call, GANTRY_BOOL);
+    const gantry__k_work_t work = gantry__k_work(call, updates->count, sizeof(int32_t), false);
+    gantry_backend_kernel_t *kernel;
+    const gantry_launch_arg_t args[] = {
+        gantry__k_raw_span(buckets->keys), gantry__k_raw_span(buckets->ends),
+        gantry__k_raw_span(updates->keys), gantry__k_raw_span(updates->positions),
+        gantry__k_scalar(&buckets->parameters, sizeof buckets->parameters)};
+
+    memcpy(&buckets->parameters, &work, sizeof work);
+    GANTRY__TRY(
+        call->services->kernel(call, &scatter_source, options.text, "buckets_fill", &kernel));
+    return gantry__k_launch_work(call, kernel, &work, args, 5);
+}
+
+/* `launch` must be that of make_keys. */
+static int32_t order_by_buckets(gantry_op_call_t *call, gantry__k_item_launch_t *launch,
+                                gantry__k_updates_t *updates) {
+    buckets_t buckets = {.parameters = {.slices = updates->slices}};
+    GANTRY__TRY(take_buckets(call, updates, &buckets));
+    const gantry_launch_arg_t parameters =
+        gantry__k_scalar(&buckets.parameters, sizeof buckets.parameters);
+    const gantry_launch_arg_t head = gantry__k_raw_span(buckets.head),
+                              ends = gantry__k_raw_span(buckets.ends),
+                              crowded = gantry__k_raw_span(buckets.crowded),
+                              positions = gantry__k_raw_span(updates->positions);
+
+    launch->item = launch->item == ITEM_slice_keys ? 0 : launch->item == ITEM_segment_keys ? 1 : 2;
+    launch->t = GANTRY_BOOL;
+    launch->count = updates->count;
+    launch->item_bytes = 4;
+    launch->can_fail = true;
+    launch->spans[1] = buckets.keys;
+    launch->spans[2] = buckets.head;
+    launch->span_count = 3;
+    GANTRY__TRY(gantry__portable_run_items(call, &counted_items, launch));
+    GANTRY__TRY(run_buckets(call, "buckets_room", updates->slices / GANTRY_BUCKETS_AT_ONCE + 1,
+                            (gantry_launch_arg_t[]){head, ends, crowded, parameters}, 4));
+    GANTRY__TRY(fill_buckets(call, &buckets, updates));
+    return run_buckets(call, "buckets_order", updates->slices + updates->count,
+                       (gantry_launch_arg_t[]){head, ends, crowded, positions, parameters}, 5);
+}
+
+/* ---- keys of all ops that scatter ---- */
+
+/* Makes keys by the launch, and brings updates that do not stay in order. */
+static int32_t order_updates(gantry_op_call_t *call, gantry__k_item_launch_t *launch,
+                             gantry__k_updates_t *updates) {
+    if (!updates->stay && has_buckets(call, updates)) {
+        return order_by_buckets(call, launch, updates);
+    }
+    GANTRY__TRY(make_keys(call, launch, updates));
+    return updates->stay ? GANTRY_OK : sort_updates(call, updates);
+}
+
 int32_t gantry__scatter_by_slices(gantry_op_call_t *call, uint32_t input, const gantry_arg_t *shape,
                                   gantry__k_updates_t *updates) {
     int64_t slices;
@@ -228,9 +341,7 @@ int32_t gantry__scatter_by_slices(gantry_op_call_t *call, uint32_t input, const 
     updates->count = parameters.count = scatter_rows_of(call->inputs[input]);
     updates->inner = parameters.inner;
     updates->slices = slices;
-    GANTRY__TRY(make_keys(call, &launch, updates));
-    if (!updates->stay) return sort_updates(call, updates);
-    return GANTRY_OK;
+    return order_updates(call, &launch, updates);
 }
 
 int32_t gantry__scatter_by_elements(gantry_op_call_t *call, const gantry_arg_t *shape,
@@ -242,8 +353,7 @@ int32_t gantry__scatter_by_elements(gantry_op_call_t *call, const gantry_arg_t *
     updates->inner = 1;
     updates->slices = shape->element_count;
     launch.spans[0] = call->inputs[1]->span;
-    GANTRY__TRY(make_keys(call, &launch, updates));
-    return updates->stay ? GANTRY_OK : sort_updates(call, updates);
+    return order_updates(call, &launch, updates);
 }
 
 gantry_fault_words_t gantry__scatter_words(const gantry_op_call_t *call, int64_t input,
@@ -271,9 +381,9 @@ int32_t gantry__scatter_by_segments(gantry_op_call_t *call, gantry__segments_t *
     GANTRY__TRY(check_slices(call, updates->slices));
     parameters->is_wide = ids->dtype == GANTRY_INT64;
     parameters->count = updates->count;
+    if (!parameters->is_sorted) return order_updates(call, &launch, updates);
     GANTRY__TRY(make_keys(call, &launch, updates));
     updates->positions = updates->keys;
-    if (!parameters->is_sorted && !updates->stay) return sort_updates(call, updates);
     return GANTRY_OK;
 }
 

@@ -11,6 +11,7 @@
 #include "kernels/common/indices.cl"
 #include "kernels/index/scatter.cl"
 #include "kernels/index/bins.cl"
+#include "kernels/index/buckets.cl"
 
 #define GANTRY_SCATTER_ITEMS(ITEM) \
     ITEM(gather_nd)                \
@@ -24,14 +25,15 @@
     ITEM(gather_elements)          \
     ITEM(element_keys)
 
-/* Updates, either sorted by their slices or in their own order. */
+/* Updates, either slice by slice, in any order of slices, or in their own order. */
 typedef struct gantry__k_updates_t {
     /* The caller must set this: updates keep their order, and there are no positions. */
     bool stay;
     int64_t slices; /* slices of the output */
     int64_t count;  /* at least 1 */
     int64_t inner;  /* elements of a slice; at least 1 */
-    /* uint32 and int32. There are no positions where the updates themselves are in order. */
+    /* uint32 and int32: updates of one slice are neighbours. There are no positions where the
+     * updates themselves are in order. */
     gantry_span_t keys, positions;
 } gantry__k_updates_t;
 

@@ -213,7 +213,7 @@ static int32_t combine_directly(gantry_op_call_t *call, const way_t *way,
 
 /* The most updates that one launch does on a GPU. They may all go to one slice, which is then one
  * work-item's; that must not run for seconds, because desktop drivers take it for a crash. */
-#define MOST_UPDATES (INT64_C(1) << 18)
+#define MOST_UPDATES (INT64_C(1) << 20)
 
 /* Launches over all updates. On processors that is one launch, because nothing ends a long one. */
 static int32_t combine_by_ranges(gantry_op_call_t *call, gantry__combine_t *parameters,

@@ -5,7 +5,8 @@
  *     x filter [rows * columns * channels, outputs]
  *
  * without storing the patches (kernels/window/window_lines.cl). The filter is packed once in a
- * call, or once for all calls if it is a constant, and the threads share the panels of places.
+ * call, or once for all calls if it is a constant, and the threads share the panels of places, or
+ * units of them if the filter is large.
  * Every element is summed over k in a fixed order: one term after the other, or in several chains
  * if there are few outputs. */
 #include <string.h>
@@ -38,7 +39,14 @@ typedef struct conv_t {
     int64_t together;
     const gantry__windows_t *own;
     const void *own_filter;
-    void *planes; /* the result with its channels first; NULL: it is C */
+    void *planes;   /* the result with its channels first; NULL: it is C */
+    bool is_shared; /* all panels of inner places have the same pieces: one sum, not in parts */
+    /* of units: the images with their padding, and the elements from row to row and from image to
+     * image */
+    const void *padded;
+    bool is_padded; /* false: the images need none, and are used themselves */
+    int64_t row_pitch, image_pitch;
+    int64_t unit_panels, unit_columns; /* a unit's panels of places, and columns of the filter */
 } conv_t;
 
 /* Packs panels [begin, end) of the filter. */
@@ -158,15 +166,16 @@ static void convolve_pieces(const conv_t *conv, const gantry__panel_t *panel,
 GANTRY_DEFINE_SUM_AGAIN(float, , sum_again_float)
 GANTRY_DEFINE_SUM_AGAIN(double, , sum_again_double)
 
-static void leave_padding_out(const conv_t *conv, int64_t first) {
+static void leave_padding_out(const conv_t *conv, int64_t first, int64_t column, int64_t columns) {
     const gantry__cpu_gemm_t *gemm = &conv->gemm;
-    const int64_t each = conv->together, n = gemm->n / each, end = panel_end(conv, first);
+    const int64_t each = conv->together, n = gemm->n / each, end = panel_end(conv, first),
+                  at = column * conv->size;
+    const void *filter = (const char *)conv->own_filter + at;
+    void *c = (char *)gemm->c + at;
     if (conv->size == sizeof(float)) {
-        sum_again_float(conv->own, conv->images, conv->own_filter, gemm->c, n, n, first * each,
-                        end * each);
+        sum_again_float(conv->own, conv->images, filter, c, n, columns, first * each, end * each);
     } else {
-        sum_again_double(conv->own, conv->images, conv->own_filter, gemm->c, n, n, first * each,
-                         end * each);
+        sum_again_double(conv->own, conv->images, filter, c, n, columns, first * each, end * each);
     }
 }
 
@@ -177,19 +186,20 @@ static void leave_padding_out(const conv_t *conv, int64_t first) {
 #include "kernels/common/cpu_lanes.h"
 #include "kernels/common/cpu_square.h"
 
-/* Moves places [first, end) of C to the planes of their images. */
-static void give_planes(const conv_t *conv, int64_t first, int64_t end) {
+/* Moves `columns` of places [first, end) of C to the planes of their images. */
+static void give_planes(const conv_t *conv, int64_t first, int64_t end, int64_t column,
+                        int64_t columns) {
     const int64_t n = conv->gemm.n / conv->together,
                   area = conv->own->out_height * conv->own->out_width;
     for (int64_t next; first < end; first = next) {
-        const int64_t image = first / area, to = image * n * area + first % area;
+        const int64_t image = first / area, to = (image * n + column) * area + first % area;
         next = gantry__least(end, (image + 1) * area);
-        const char *from = (const char *)conv->gemm.c + first * n * conv->size;
+        const char *from = (const char *)conv->gemm.c + (first * n + column) * conv->size;
         char *planes = (char *)conv->planes + to * conv->size;
         if (conv->size == sizeof(uint32_t)) {
-            cpu_tile_4((const void *)from, n, (void *)planes, area, next - first, n);
+            cpu_tile_4((const void *)from, n, (void *)planes, area, next - first, columns);
         } else {
-            cpu_tile_8((const void *)from, n, (void *)planes, area, next - first, n);
+            cpu_tile_8((const void *)from, n, (void *)planes, area, next - first, columns);
         }
     }
 }
@@ -202,7 +212,7 @@ static void finish_places(const conv_t *conv, int64_t *done, int64_t end, bool i
     if ((!conv->gemm.epilogue && !conv->planes) || (!is_all && places * n < EPILOGUE_ELEMENTS))
         return;
     if (conv->gemm.epilogue) gantry__cpu_epilogue_run(conv->gemm.epilogue, first, places, 0, n);
-    if (conv->planes) give_planes(conv, first, end * each);
+    if (conv->planes) give_planes(conv, first, end * each, 0, n);
     *done = end;
 }
 
@@ -232,16 +242,209 @@ static void convolve_panels(void *context, int64_t begin, int64_t end) {
                                  stop - first, n);
         }
         if (conv->without_padding && (conv->together > 1 || !panel.is_inside))
-            leave_padding_out(conv, first);
+            leave_padding_out(conv, first, 0, n / conv->together);
         finish_places(conv, &done, stop, i + 1 == end);
     }
+}
+
+/* ---- units ---- */
+
+/* A filter that does not fit a cache would be read anew for each panel of places. So the work is
+ * cut into units of many panels of places and few of the filter, and a panel of the filter meets
+ * all panels of places while a cache has it:
+ *
+ *     for each panel of the filter
+ *         for each panel of places
+ *             for each part of the sum     the tile
+ *
+ * The images are first copied with their padding, so each row of a window is a line, wherever it
+ * is. The sum has the parts that it has without units, so the bits are the same. */
+#define UNIT_PANELS 12       /* of places, at most */
+#define UNIT_FILTER_PANELS 8 /* at most, if all threads have units then */
+#define UNITS_PER_THREAD 4
+#define UNIT_ROWS 16 /* of the window, at most: a piece for each */
+#define UNIT_FILTER_BYTES \
+    (INT64_C(1) << 18)                      /* a filter of so many does not fit the nearest cache */
+#define UNIT_IMAGE_BYTES (INT64_C(1) << 20) /* or as many as the filter has: what a copy may take */
+
+/* A panel of places: its geometry, and where the window of each place begins in the padded
+ * images. */
+typedef struct unit_panel_t {
+    gantry__panel_t panel;
+    int64_t first, stop; /* places */
+    int64_t begin[GANTRY_PANEL_PLACES];
+} unit_panel_t;
+
+static void find_unit_panel(const conv_t *conv, int64_t number, unit_panel_t *out) {
+    const gantry__windows_t *w = conv->window;
+    const int64_t rows = conv->loops->rows, first = first_place(conv, number),
+                  stop = panel_end(conv, first);
+    gantry__find_panel(w, first, stop, rows, &out->panel);
+    out->first = first;
+    out->stop = stop;
+    for (int64_t i = 0; i < rows; ++i) {
+        const int64_t place = gantry__least(first + i, stop - 1), row = place / w->out_width;
+        out->begin[i] = row / w->out_height * conv->image_pitch +
+                        row % w->out_height * w->step_y * conv->row_pitch +
+                        place % w->out_width * w->step_x * w->channels;
+    }
+}
+
+/* The end of the part of the panel's sum that begins at k, as convolve_panels cuts it. */
+static int64_t unit_part_end(const conv_t *conv, const gantry__panel_t *panel, int64_t k) {
+    const gantry__windows_t *w = conv->window;
+    const int64_t depth = conv->gemm.k, row = w->columns * w->channels,
+                  length = panel->is_whole ? row : w->channels;
+    if (panel->is_inside && conv->is_shared) return depth;
+    if (gantry__has_strips(w, panel))
+        return gantry__least(depth, k + gantry__strips_at_once(panel) * row);
+    const int64_t end = gantry__least(depth, k + GANTRY_PANEL_DEPTH);
+    for (int piece = 0; piece < GANTRY_PANEL_PIECES && k < end; ++piece) {
+        const int64_t count = gantry__least(length - k % length, end - k);
+        k += panel->is_inside ? count : gantry__least(count, GANTRY_PANEL_ZEROS);
+    }
+    return k;
+}
+
+/* Finds the pieces of elements [k, end) of the sum: one for each row of the window. */
+static int64_t find_unit_pieces(const conv_t *conv, const unit_panel_t *unit, int64_t k,
+                                int64_t end, gantry__lines_piece_t *pieces) {
+    const gantry__windows_t *w = conv->window;
+    const int64_t length = w->columns * w->channels;
+    int64_t found = 0, row = k / length;
+    for (; k < end; k += pieces[found++].count) {
+        const int64_t from = row * (w->spread_y * conv->row_pitch - length) + k;
+        for (int64_t i = 0; i < conv->loops->rows; ++i)
+            pieces[found].line[i] = unit->begin[i] + from;
+        pieces[found].count = gantry__least(++row * length, end) - k;
+    }
+    return found;
+}
+
+/* Sets the columns of one panel of the filter, from `column` on, for one panel of places. */
+static void multiply_unit_panel(const conv_t *conv, const unit_panel_t *unit, int64_t column) {
+    const gantry__cpu_gemm_t *gemm = &conv->gemm;
+    const int64_t columns = conv->loops->columns, size = conv->size;
+    const char *packed = conv->packed + column * gemm->k * size;
+    char *c = (char *)gemm->c + (unit->first * gemm->n + column) * size;
+    gantry__lines_piece_t pieces[UNIT_ROWS];
+    for (int64_t k = 0, end; k < gemm->k; k = end) {
+        end = unit_part_end(conv, &unit->panel, k);
+        const int64_t count = find_unit_pieces(conv, unit, k, end, pieces);
+        conv->loops->multiply_lines(conv->padded, pieces, count, packed + k * columns * size, 0, c,
+                                    gemm->n, unit->stop - unit->first,
+                                    gantry__least(gemm->n - column, columns), k > 0);
+    }
+}
+
+static int64_t places_panels(const conv_t *conv) {
+    const int64_t rows = conv->loops->rows;
+    return conv->gemm.m / conv->group * ((conv->group + rows - 1) / rows);
+}
+
+static int64_t unit_groups(const conv_t *conv) {
+    return (places_panels(conv) + conv->unit_panels - 1) / conv->unit_panels;
+}
+
+/* Computes units [begin, end). Units of the same columns are neighbours. */
+static void convolve_units(void *context, int64_t begin, int64_t end) {
+    const conv_t *conv = context;
+    const int64_t groups = unit_groups(conv), panels = places_panels(conv),
+                  width = conv->unit_columns;
+    unit_panel_t units[UNIT_PANELS];
+    for (int64_t unit = begin; unit < end; ++unit) {
+        const int64_t panel = unit % groups * conv->unit_panels, column = unit / groups * width,
+                      count = gantry__least(panels - panel, conv->unit_panels),
+                      columns = gantry__least(conv->gemm.n - column, width);
+        for (int64_t i = 0; i < count; ++i) find_unit_panel(conv, panel + i, &units[i]);
+        for (int64_t j = column; j < column + columns; j += conv->loops->columns) {
+            for (int64_t i = 0; i < count; ++i) multiply_unit_panel(conv, &units[i], j);
+        }
+        for (int64_t i = 0; i < count && conv->without_padding; ++i) {
+            if (!units[i].panel.is_inside) leave_padding_out(conv, units[i].first, column, columns);
+        }
+        const int64_t first = units[0].first, stop = units[count - 1].stop;
+        if (conv->gemm.epilogue)
+            gantry__cpu_epilogue_run(conv->gemm.epilogue, first, stop - first, column, columns);
+        if (conv->planes) give_planes(conv, first, stop, column, columns);
+    }
+}
+
+/* Copies rows [begin, end) of the padded images, counted over all images. */
+static void pad_rows(void *context, int64_t begin, int64_t end) {
+    const conv_t *conv = context;
+    const gantry__windows_t *w = conv->window;
+    const int64_t size = conv->size, rows = conv->image_pitch / conv->row_pitch,
+                  line = w->width * w->channels, left = w->left * w->channels,
+                  count = gantry__least(line, conv->row_pitch - left);
+    for (int64_t row = begin; row < end; ++row) {
+        const int64_t y = row % rows - w->top;
+        char *to = (char *)(uintptr_t)conv->padded + row * conv->row_pitch * size;
+        if (count <= 0 || !gantry__is_inside(y, w->height)) {
+            memset(to, 0, (size_t)(conv->row_pitch * size));
+            continue;
+        }
+        memset(to, 0, (size_t)(left * size));
+        memcpy(to + left * size,
+               (const char *)conv->images + (row / rows * w->height + y) * line * size,
+               (size_t)(count * size));
+        memset(to + (left + count) * size, 0, (size_t)((conv->row_pitch - left - count) * size));
+    }
+}
+
+/* Whether the convolution is cut into units; sets the pitches. */
+static bool has_units(conv_t *conv, int64_t filter_bytes) {
+    const gantry__windows_t *w = conv->window;
+    const int64_t panels = places_panels(conv), groups = (panels + UNIT_PANELS - 1) / UNIT_PANELS,
+                  width = (w->out_width - 1) * w->step_x + w->columns,
+                  height = (w->out_height - 1) * w->step_y + (w->rows - 1) * w->spread_y + 1,
+                  bytes = conv->gemm.m / (w->out_height * w->out_width) * width * height *
+                          w->channels * conv->size;
+    if (conv->is_few || conv->together > 1 || !conv->loops->narrow || w->spread_x != 1 ||
+        w->rows > UNIT_ROWS || panels == 1 || filter_bytes < UNIT_FILTER_BYTES)
+        return false;
+    conv->unit_panels = (panels + groups - 1) / groups;
+    conv->is_padded = w->top > 0 || w->left > 0 || width > w->width || height > w->height;
+    conv->row_pitch = (conv->is_padded ? width : w->width) * w->channels;
+    conv->image_pitch = (conv->is_padded ? height : w->height) * conv->row_pitch;
+    return !conv->is_padded || bytes <= filter_bytes || bytes <= UNIT_IMAGE_BYTES;
+}
+
+static int32_t pad_images(gantry_op_call_t *call, conv_t *conv) {
+    const gantry__windows_t *w = conv->window;
+    const int64_t rows =
+        conv->gemm.m / (w->out_height * w->out_width) * (conv->image_pitch / conv->row_pitch);
+    gantry_span_t span;
+    conv->padded = conv->images;
+    if (!conv->is_padded) return GANTRY_OK;
+    GANTRY__TRY(
+        call->services->scratch(call, (uint64_t)(rows * conv->row_pitch * conv->size), &span));
+    conv->padded = (const void *)(uintptr_t)(span.region + span.offset_bytes);
+    gantry__cpu_parallel_for(call->device, rows, WORTH_A_THREAD / (8 * conv->row_pitch) + 1,
+                             pad_rows, conv);
+    return GANTRY_OK;
+}
+
+static int32_t convolve_by_units(gantry_op_call_t *call, conv_t *conv) {
+    gantry__lines_piece_t pieces[GANTRY_PANEL_PIECES];
+    const int64_t groups = unit_groups(conv), n = conv->gemm.n, columns = conv->loops->columns,
+                  threads = call->device->pool ? gantry__cpu_pool_threads(call->device->pool) : 1;
+    GANTRY__TRY(pad_images(call, conv));
+    conv->is_shared = gantry__find_inside_pieces(conv->window, conv->gemm.k, pieces) > 0;
+    conv->unit_columns = UNIT_FILTER_PANELS * columns;
+    while (conv->unit_columns > columns &&
+           groups * n < UNITS_PER_THREAD * threads * conv->unit_columns)
+        conv->unit_columns /= 2;
+    gantry__cpu_parallel_for(call->device,
+                             groups * ((n + conv->unit_columns - 1) / conv->unit_columns), 1,
+                             convolve_units, conv);
+    return GANTRY_OK;
 }
 
 static int32_t conv_cpu_convolve(gantry_op_call_t *call, conv_t *conv) {
     const gantry__cpu_gemm_t *gemm = &conv->gemm;
     const int64_t columns = conv->loops->columns, rows = conv->loops->rows;
-    const int64_t panels = gemm->m / conv->group * ((conv->group + rows - 1) / rows),
-                  width = conv->is_few ? GANTRY_FEW_COLUMNS : columns;
+    const int64_t panels = places_panels(conv), width = conv->is_few ? GANTRY_FEW_COLUMNS : columns;
     const int64_t filter_panels = (gemm->n + width - 1) / width;
     const uint64_t bytes = (uint64_t)(filter_panels * width * gemm->k * conv->size);
     bool is_made = false;
@@ -263,6 +466,7 @@ static int32_t conv_cpu_convolve(gantry_op_call_t *call, conv_t *conv) {
         gantry__cpu_parallel_for(call->device, filter_panels,
                                  WORTH_A_THREAD / (8 * gemm->k * columns) + 1, pack_filter, conv);
     }
+    if (has_units(conv, (int64_t)bytes)) return convolve_by_units(call, conv);
     gantry__cpu_parallel_for(call->device, panels, WORTH_A_THREAD / (rows * gemm->k * gemm->n) + 1,
                              convolve_panels, conv);
     return GANTRY_OK;
@@ -395,7 +599,7 @@ static int32_t compute_with(gantry_op_call_t *call, const gantry__cpu_epilogue_t
     if (filter->element_count == 0) { /* without channels every sum is 0 */
         memset(out->data, 0, (size_t)(out->element_count * conv.size));
         if (epilogue) gantry__cpu_epilogue_run(epilogue, 0, places, 0, n);
-        if (planes) give_planes(&conv, 0, places);
+        if (planes) give_planes(&conv, 0, places, 0, n);
         return GANTRY_OK;
     }
     conv.gemm.m = places;

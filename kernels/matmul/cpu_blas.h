@@ -32,6 +32,10 @@ void gantry__cpu_blas_release(gantry__cpu_blas_t *blas);
 /* Opens the libraries that the option and the records name, once. Returns the GANTRY_CPU_BLAS_...
  * that serves a float32 product of this size. */
 int gantry__cpu_blas_choose(gantry__cpu_blas_t *blas, int64_t m, int64_t n, int64_t k);
+/* The same for a product whose rows of B are contiguous and b_row elements apart; 0: they are
+ * not. */
+int gantry__cpu_blas_choose_rows(gantry__cpu_blas_t *blas, int64_t m, int64_t n, int64_t k,
+                                 int64_t b_row);
 /* Whether the libraries are open. From then on the line below does not change. */
 bool gantry__cpu_blas_is_open(gantry__cpu_blas_t *blas);
 /* One line for listings: which library serves and why, or which will be tried. Opens no library,

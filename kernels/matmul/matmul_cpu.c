@@ -7,7 +7,8 @@
  *   tiny      a few multiplications: plain loops
  *   thin      at most six rows (or columns) of C: the time is that of reading B once. Threads share
  *             the columns of C, or, if the rows of B are short, the rows of B
- *   library   float32 and large: stripes of C, one call of the library for each
+ *   library   float32 and large, except where rows of B clash in the cache: stripes of C, one call
+ *             of the library for each
  *   blocked   packed panels. K is cut into blocks of about 256. For each block all threads pack A's
  *             and B's panels, and then compute C's tiles:
  *
@@ -15,8 +16,8 @@
  *                A  [1]  [tile 0,0 | tile 0,1 | ...]
  *                   [2]  [tile 1,0 | ...           ]
  *
- *             The packed A of a block has up to 2048 rows. A tile is 8 panels of A, which fit the
- *             L2 cache, times 512 columns. A constant is packed once for all calls.
+ *             The packed A of a block has up to 2048 rows. A tile is up to 8 panels of A, which
+ *             fit the L2 cache, times up to 512 columns. A constant is packed once for all calls.
  *
  * The order in which an element of C is summed over k depends only on the shapes and the number of
  * stripes, so results are the same from run to run. In a blocked product it depends on k only; so a
@@ -39,6 +40,7 @@
 #define SIDE_BLOCK 2048
 #define TILE_PANELS 8
 #define TILE_COLUMNS 512
+#define TILE_LEAST_COLUMNS 64 /* whole panels */
 /* The columns of a part of a thin product. Long runs of memory are best while each thread gets two;
  * one suffices if the product takes microseconds. */
 #define THIN_PIECE 512
@@ -69,7 +71,7 @@ typedef struct {
     int64_t row, rows; /* the block's part of C */
     int64_t column, columns;
     int64_t k, k_count;
-    int64_t tile_rows;
+    int64_t tile_rows, tile_columns;
     int64_t tiles_down, tiles_across;
     bool pack_a, pack_b; /* false: it is already packed */
 } block_t;
@@ -103,19 +105,19 @@ static void multiply_tiles(void *context, int64_t begin, int64_t end) {
     const gantry__cpu_gemm_t *gemm = block->gemm;
     for (int64_t tile = begin; tile < end; ++tile) {
         int64_t row = tile % block->tiles_down * block->tile_rows;
-        int64_t column = tile / block->tiles_down * TILE_COLUMNS;
+        int64_t column = tile / block->tiles_down * block->tile_columns;
         char *c = (char *)gemm->c +
                   ((block->row + row) * gemm->c_row + block->column + column) * block->size;
-        block->loops->multiply(block->packed_a + row * block->k_count * block->size,
-                               block->packed_b + column * block->k_count * block->size,
-                               block->k_count, c, gemm->c_row,
-                               gantry__least(block->rows - row, block->tile_rows),
-                               gantry__least(block->columns - column, TILE_COLUMNS), block->k > 0);
+        block->loops->multiply(
+            block->packed_a + row * block->k_count * block->size,
+            block->packed_b + column * block->k_count * block->size, block->k_count, c, gemm->c_row,
+            gantry__least(block->rows - row, block->tile_rows),
+            gantry__least(block->columns - column, block->tile_columns), block->k > 0);
         if (gemm->epilogue && block->k + block->k_count == gemm->k)
             gantry__cpu_epilogue_run(gemm->epilogue, block->row + row,
                                      gantry__least(block->rows - row, block->tile_rows),
                                      block->column + column,
-                                     gantry__least(block->columns - column, TILE_COLUMNS));
+                                     gantry__least(block->columns - column, block->tile_columns));
     }
 }
 
@@ -140,9 +142,9 @@ static int64_t k_block_of(int64_t k) {
     return blocks <= 1 ? k : matmul_cpu_round_up((k + blocks - 1) / blocks, 8);
 }
 
-/* Bytes of packed panels that a blocked product needs in addition to its form. */
-static uint64_t packed_bytes(const gantry__cpu_gemm_t *gemm, const gantry__cpu_gemm_loops_t *loops,
-                             int64_t size, int64_t *out_a_bytes) {
+uint64_t gantry__cpu_packed_bytes(const gantry__cpu_gemm_t *gemm,
+                                  const gantry__cpu_gemm_loops_t *loops, int64_t size,
+                                  int64_t *out_a_bytes) {
     const int64_t k = k_block_of(gemm->k), m = gemm->form && gemm->form_of == 0 ? 0 : gemm->m,
                   n = gemm->form && gemm->form_of == 1 ? 0 : gemm->n;
     const int64_t a_bytes = matmul_cpu_round_up(
@@ -169,6 +171,19 @@ static void place_in_form(block_t *block) {
     }
 }
 
+/* Tiles of equal height, and narrower ones where threads would have no work. */
+static void set_tiles(gantry_backend_device_t *device, block_t *block) {
+    const int64_t rows = block->loops->rows, panels = (block->rows + rows - 1) / rows,
+                  threads = threads_of(device), down = (panels + TILE_PANELS - 1) / TILE_PANELS;
+    block->tile_rows = (panels + down - 1) / down * rows;
+    block->tiles_down = (block->rows + block->tile_rows - 1) / block->tile_rows;
+    block->tile_columns = TILE_COLUMNS;
+    while (threads > 1 && block->tile_columns > TILE_LEAST_COLUMNS &&
+           block->tiles_down * block->columns < 2 * threads * block->tile_columns)
+        block->tile_columns /= 2;
+    block->tiles_across = (block->columns + block->tile_columns - 1) / block->tile_columns;
+}
+
 /* Packs the panels of one block and multiplies them. */
 static void run_block(gantry_backend_device_t *device, block_t *block) {
     const gantry__cpu_gemm_loops_t *loops = block->loops;
@@ -176,21 +191,19 @@ static void run_block(gantry_backend_device_t *device, block_t *block) {
     if (block->pack_b)
         panels += matmul_cpu_round_up(block->columns, loops->columns) / loops->columns;
     if (panels > 0) matmul_cpu_run(device, panels, 4, pack_panels, block);
-    block->tile_rows = TILE_PANELS * loops->rows;
-    block->tiles_down = (block->rows + block->tile_rows - 1) / block->tile_rows;
-    block->tiles_across = (block->columns + TILE_COLUMNS - 1) / TILE_COLUMNS;
+    set_tiles(device, block);
     matmul_cpu_run(device, block->tiles_down * block->tiles_across, 1, multiply_tiles, block);
 }
 
-/* Computes the product; if device is NULL, the calling thread does all of it. */
-static void multiply_blocked(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
-                             const gantry__cpu_gemm_loops_t *loops, int64_t size, char *packed) {
+void gantry__cpu_multiply_blocked(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
+                                  const gantry__cpu_gemm_loops_t *loops, int64_t size,
+                                  char *packed) {
     int64_t k_block = k_block_of(gemm->k);
     int64_t row_block = SIDE_BLOCK / loops->rows * loops->rows;
     block_t block = {
         .gemm = gemm, .loops = loops, .size = size, .packed_a = packed, .pack_a = true};
     int64_t a_bytes;
-    packed_bytes(gemm, loops, size, &a_bytes);
+    gantry__cpu_packed_bytes(gemm, loops, size, &a_bytes);
     block.packed_b = packed + a_bytes;
     for (block.column = 0; block.column < gemm->n; block.column += SIDE_BLOCK) {
         block.columns = gantry__least(gemm->n - block.column, SIDE_BLOCK);
@@ -416,7 +429,8 @@ static int library_for(const gantry_backend_device_t *device, const gantry__cpu_
                        int32_t dtype) {
     return dtype == GANTRY_FLOAT32 && device->blas && !gemm->keeps_rows &&
                    multiplications(gemm) >= LIBRARY_MULTIPLICATIONS
-               ? gantry__cpu_blas_choose(device->blas, gemm->m, gemm->n, gemm->k)
+               ? gantry__cpu_blas_choose_rows(device->blas, gemm->m, gemm->n, gemm->k,
+                                              gemm->b_column == 1 ? gemm->b_row : 0)
                : GANTRY_CPU_BLAS_OWN;
 }
 
@@ -426,7 +440,7 @@ static __attribute__((noinline)) void multiply_on_stack(gantry_backend_device_t 
                                                         const gantry__cpu_gemm_loops_t *loops,
                                                         int64_t size) {
     _Alignas(64) char packed[STACK_BYTES];
-    multiply_blocked(device, gemm, loops, size, packed);
+    gantry__cpu_multiply_blocked(device, gemm, loops, size, packed);
 }
 
 /* Computes the product by the first algorithm that fits and packs nothing. Returns false if none
@@ -449,7 +463,7 @@ static bool try_unpacked(gantry_backend_device_t *device, const gantry__cpu_gemm
 static bool try_on_stack(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
                          const gantry__cpu_gemm_loops_t *loops, int64_t size) {
     int64_t a_bytes;
-    if (packed_bytes(gemm, loops, size, &a_bytes) > STACK_BYTES) return false;
+    if (gantry__cpu_packed_bytes(gemm, loops, size, &a_bytes) > STACK_BYTES) return false;
     multiply_on_stack(device, gemm, loops, size);
     return true;
 }
@@ -488,11 +502,11 @@ static int32_t matmul_cpu_multiply(gantry_op_call_t *call, const gantry__cpu_gem
     if (try_on_stack(device, &gemm, loops, size)) return GANTRY_OK;
     if (!*packed) {
         gantry_span_t span;
-        GANTRY__TRY(
-            call->services->scratch(call, packed_bytes(&gemm, loops, size, &a_bytes), &span));
+        GANTRY__TRY(call->services->scratch(
+            call, gantry__cpu_packed_bytes(&gemm, loops, size, &a_bytes), &span));
         *packed = (char *)(uintptr_t)(span.region + span.offset_bytes);
     }
-    multiply_blocked(device, &gemm, loops, size, *packed);
+    gantry__cpu_multiply_blocked(device, &gemm, loops, size, *packed);
     return GANTRY_OK;
 }
 
@@ -538,8 +552,9 @@ static void run_products(void *context, int64_t begin, int64_t end) {
             gantry__cpu_gemm_t gemm = matmul_cpu_product_of(batch, i);
             if (!try_unpacked(batch->call->device, &gemm, batch->loops, batch->dtype, ONE_THREAD) &&
                 !try_on_stack(NULL, &gemm, batch->loops, gantry__k_size(batch->dtype))) {
-                multiply_blocked(NULL, &gemm, batch->loops, gantry__k_size(batch->dtype),
-                                 batch->packed + (uint64_t)begin * batch->unit_bytes);
+                gantry__cpu_multiply_blocked(NULL, &gemm, batch->loops,
+                                             gantry__k_size(batch->dtype),
+                                             batch->packed + (uint64_t)begin * batch->unit_bytes);
             }
         }
     }
@@ -561,7 +576,8 @@ static int32_t multiply_batch(batch_t *batch) {
     units = (batch->shape.batches + batch->each - 1) / batch->each;
     int64_t a_bytes;
     batch->unit_bytes = (uint64_t)matmul_cpu_round_up(
-        (int64_t)packed_bytes(&batch->gemm, batch->loops, gantry__k_size(batch->dtype), &a_bytes),
+        (int64_t)gantry__cpu_packed_bytes(&batch->gemm, batch->loops, gantry__k_size(batch->dtype),
+                                          &a_bytes),
         64);
     if (batch->unit_bytes > STACK_BYTES) {
         gantry_span_t span;
@@ -633,18 +649,6 @@ bool gantry__cpu_is_blocked(const gantry_backend_device_t *device, const gantry_
                             int32_t dtype) {
     return (gemm->keeps_rows || multiplications(gemm) > TINY_MULTIPLICATIONS) && !is_thin(gemm) &&
            library_for(device, gemm, dtype) == GANTRY_CPU_BLAS_OWN;
-}
-
-uint64_t gantry__cpu_packed_bytes(const gantry__cpu_gemm_t *gemm,
-                                  const gantry__cpu_gemm_loops_t *loops, int64_t size) {
-    int64_t a_bytes;
-    return packed_bytes(gemm, loops, size, &a_bytes);
-}
-
-void gantry__cpu_multiply_blocked(const gantry__cpu_gemm_t *gemm,
-                                  const gantry__cpu_gemm_loops_t *loops, int64_t size,
-                                  char *packed) {
-    multiply_blocked(NULL, gemm, loops, size, packed);
 }
 
 int32_t gantry__cpu_multiply_groups(gantry_op_call_t *call, const gantry__cpu_groups_t *groups) {

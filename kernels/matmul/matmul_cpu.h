@@ -112,12 +112,14 @@ int32_t gantry__cpu_multiply_groups(gantry_op_call_t *call, const gantry__cpu_gr
  * however many rows are taken at a time. */
 bool gantry__cpu_is_blocked(const gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
                             int32_t dtype);
-/* Such a product on the calling thread. packed must have gantry__cpu_packed_bytes. */
-void gantry__cpu_multiply_blocked(const gantry__cpu_gemm_t *gemm,
+/* Such a product; device NULL: on the calling thread. packed must have gantry__cpu_packed_bytes. */
+void gantry__cpu_multiply_blocked(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
                                   const gantry__cpu_gemm_loops_t *loops, int64_t size,
                                   char *packed);
+/* Bytes of packed panels that it needs in addition to its form; *out_a_bytes: those of A. */
 uint64_t gantry__cpu_packed_bytes(const gantry__cpu_gemm_t *gemm,
-                                  const gantry__cpu_gemm_loops_t *loops, int64_t size);
+                                  const gantry__cpu_gemm_loops_t *loops, int64_t size,
+                                  int64_t *out_a_bytes);
 
 extern const gantry_kernel_def_t gantry__cpu_grouped_kernel, gantry__cpu_fused_grouped_kernel;
 

@@ -33,8 +33,9 @@ typedef MM_T MM_NAME(quad_t) __attribute__((vector_size(16), aligned(sizeof(MM_T
 #define MM_MOST_LINES GANTRY_PANEL_PLACES /* lines of a tile */
 _Static_assert(MM_ROWS <= MM_MOST_LINES, "a panel of places has a line for each row");
 /* steps of a line; then one row of C is prefetched, because prefetching all rows at once would
- * stall the loads. */
-#define MM_STEPS 48
+ * stall the loads. With shorter vectors, computing is not faster than memory: nothing is
+ * prefetched, and no line is cut, because each cut costs a tenth of its steps. */
+#define MM_STEPS (MM_VECTOR_BYTES >= GANTRY__CPU_LINE_BYTES ? 48 : INT64_MAX)
 
 /* A tile: `lines` x `vectors` vectors of C in registers. Callers must pass constants for both. In
  * the functions of tiles, `add` is an int, because with a bool gcc spills more registers and is 3 %

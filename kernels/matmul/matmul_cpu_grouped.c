@@ -59,7 +59,7 @@ static void run_row_block(const grouped_t *grouped, int64_t row, int64_t rows, c
     gemm.a = (const char *)gemm.a + row * gemm.a_row * size;
     gemm.c = grouped->is_interleaved ? tile : (char *)gemm.c + row * gemm.c_row * size;
     for (int64_t i = 0; i < groups->count; ++i) {
-        gantry__cpu_multiply_blocked(&gemm, groups->loops, size, memory);
+        gantry__cpu_multiply_blocked(NULL, &gemm, groups->loops, size, memory);
         gemm.a = (const char *)gemm.a + groups->a_step * size;
         gemm.b = (const char *)gemm.b + groups->b_step * size;
         gemm.c = (char *)gemm.c + groups->c_step * size;
@@ -84,6 +84,7 @@ static int32_t multiply_by_rows(grouped_t *grouped) {
                   share = (rows + threads - 1) / threads, most = gantry__least(share, BLOCK_ROWS);
     gantry__cpu_gemm_t gemm = groups->gemm;
     gantry_span_t span;
+    int64_t a_bytes;
     gemm.m = grouped->block = (most + panel - 1) / panel * panel;
     const int64_t blocks = (rows + grouped->block - 1) / grouped->block,
                   most_units = THREAD_UNITS * threads,
@@ -92,7 +93,7 @@ static int32_t multiply_by_rows(grouped_t *grouped) {
                   work = per_unit * gemm.m * gemm.k * grouped->width;
     grouped->each = per_unit * grouped->block;
     grouped->packed_bytes =
-        (gantry__cpu_packed_bytes(&gemm, groups->loops, grouped->size) + 63) / 64 * 64;
+        (gantry__cpu_packed_bytes(&gemm, groups->loops, grouped->size, &a_bytes) + 63) / 64 * 64;
     grouped->unit_bytes = grouped->packed_bytes;
     if (grouped->is_interleaved)
         grouped->unit_bytes += (uint64_t)(gemm.m * grouped->width * grouped->size + 63) / 64 * 64;

@@ -25,7 +25,6 @@ static inline __attribute__((always_inline)) void MM_NAME(lines_tile)(
                 /* Without this, gcc counts in bytes and needs one more register for an end. */
                 __asm__("" : "+r"(from[i]));
             }
-            /* With shorter vectors, computing is not faster than memory. */
             if (MM_VECTOR_BYTES >= GANTRY__CPU_LINE_BYTES)
                 gantry__cpu_prefetch_for_write(out, (uint64_t)vectors * MM_VECTOR_BYTES);
             out += (uintptr_t)c_stride * sizeof(MM_T);

@@ -9,7 +9,8 @@
  *     kept: all columns of B, packed        streamed: rows of A, a block of words at a time
  *
  * A constant is packed once for all calls, on either side: kept panels stay as they are, and
- * streamed ones are read where they stay.
+ * streamed ones are read where they stay. Those of a B of bytes are short, because the time of few
+ * rows is that of reading them.
  *
  * Zero points leave that product as it is. With a' and b', the elements as they are packed, and z
  * and y, their zero points,
@@ -18,7 +19,7 @@
  *
  * and all of it is modulo 2^32, so the result is exact. An operand of four bytes whose type has not
  * the sign that the processor multiplies is packed with its highest bits inverted: that adds or
- * subtracts 128, and so it does to its zero points.
+ * subtracts 128, and so it does to its zero points. So are unsigned bytes of a short panel.
  *
  * Cost: m n k operations, the kept operand packed once in scratch, and one pass over C if there is
  * anything to correct. */
@@ -28,6 +29,7 @@
 
 #include "host/try.h"
 #include "kernels/common/cpu_form.h"
+#include "kernels/common/cpu_prefetch.h"
 #include "kernels/elementwise/elementwise_cpu.h"
 #include "kernels/matmul/matmul_integer_shape.h"
 
@@ -59,9 +61,12 @@ typedef struct integer_side_t {
     int32_t offset; /* what inverting adds */
     /* All panels and the sums of their lines: of the kept side, and of a constant. NULL: a side
      * that is packed as it streams. */
-    uint32_t *panels;
+    char *panels;
     int32_t *sums;
-    bool is_packed; /* an earlier call has packed them */
+    bool is_packed;     /* an earlier call has packed them */
+    bool is_short;      /* panels are short ones */
+    bool is_plain;      /* panels are plain ones */
+    int64_t word_bytes; /* of a word of a panel */
     void (*sum)(const uint32_t *panel, int64_t words, int32_t *sums);
 } integer_side_t;
 
@@ -69,6 +74,7 @@ typedef struct integer_job_t {
     const gantry__integer_product_t *product;
     const gantry__integer_loops_t *loops;
     const gantry__integer_panels_t *panel; /* of the loops */
+    gantry__integer_multiply_fn multiply;  /* of the panels */
     integer_side_t side[2];                /* A, B */
     int kept;                              /* the side that is packed first: 0 or 1 */
     bool corrects;
@@ -134,13 +140,36 @@ static void pack_lines(const integer_job_t *job, const integer_side_t *side, int
             .across = side->across,
             .along = side->along,
             .dtype = side->dtype};
-        job->loops->pack(&lines, integer_least(count - done, side->width), side->width, k,
-                         side->inverts, panel);
+        job->loops->pack(&lines, integer_least(count - done, side->width), side->width,
+                         side->is_plain, k, side->inverts, panel);
         if (job->corrects) side->sum(panel, words, sums + done);
     }
 }
 
 /* ---- a whole side ---- */
+
+/* The place of a word in the panel of a line of the side, which is the first one of a panel. */
+static char *panel_at(const integer_job_t *job, const integer_side_t *side, int64_t line,
+                      int64_t word) {
+    return side->panels +
+           (line * job->words + word * (side->is_plain ? 1 : side->width)) * side->word_bytes;
+}
+
+/* Packs a short panel: words of numbers of 16 bits lose their high bytes. */
+static void pack_short(const integer_job_t *job, const integer_side_t *side, int64_t matrix,
+                       int64_t first, int64_t count, uint16_t *target, int32_t *sums) {
+    const uint32_t flip = side->offset ? 0x8080 : 0;
+    uint32_t buffer[BUFFER_WORDS];
+    for (int64_t word = 0, words; word < job->words; word += words) {
+        words = integer_least(job->words - word, BLOCK_WORDS);
+        pack_lines(job, side, matrix, first, count, word, words, buffer, sums);
+        for (int64_t i = 0; i < words * side->width; ++i)
+            *target++ = (uint16_t)(((buffer[i] & 0xff) | (buffer[i] >> 8 & 0xff00)) ^ flip);
+    }
+    for (int64_t i = 0; i < count; ++i)
+        sums[i] =
+            (int32_t)((uint32_t)sums[i] + (uint32_t)side->offset * (uint32_t)job->product->shape.k);
+}
 
 /* Packs panels [begin, end), which are numbered through the matrices. */
 static void pack_side(void *context, int64_t begin, int64_t end) {
@@ -151,9 +180,12 @@ static void pack_side(void *context, int64_t begin, int64_t end) {
         const int64_t matrix = i / panels, first = i % panels * side->width;
         const int64_t count = integer_least(side->count - first, side->width);
         const int64_t line = i * side->width;
+        void *panel = panel_at(job, side, line, 0);
         int32_t sums[UNIT_LINES] = {0};
-        pack_lines(job, side, job->first + matrix, first, count, 0, job->words,
-                   side->panels + line * job->words, sums);
+        if (side->is_short)
+            pack_short(job, side, job->first + matrix, first, count, panel, sums);
+        else
+            pack_lines(job, side, job->first + matrix, first, count, 0, job->words, panel, sums);
         if (job->corrects) memcpy(side->sums + line, sums, (size_t)side->width * sizeof *sums);
     }
 }
@@ -174,31 +206,48 @@ typedef struct integer_unit_t {
     int64_t matrix; /* of the present part of the batch */
     int64_t first, count;
     int64_t word, words;
-    const uint32_t *panels; /* from the word on */
-    int64_t line_words;     /* from a line of them to the next */
-    int32_t *c;             /* of the matrix */
+    const char *panels; /* from the word on */
+    int64_t line_words; /* from a line of them to the next */
+    int32_t *c;         /* of the matrix */
 } integer_unit_t;
+
+/* While a block of a streamed constant meets the kept panels, each of them fetches a piece of what
+ * follows it: the next block, or after the last one the next panel. */
+static void prefetch_after(const integer_job_t *job, const integer_unit_t *unit, const char *panel,
+                           int64_t kept_line) {
+    const integer_side_t *kept = &job->side[job->kept], *streamed = &job->side[!job->kept];
+    const int64_t pieces = integer_panels(kept);
+    if (!streamed->panels || streamed->is_plain || pieces == 1) return;
+    const int64_t bytes = unit->words * streamed->width * streamed->word_bytes;
+    const int64_t piece = (bytes / pieces + GANTRY__CPU_LINE_BYTES) & -GANTRY__CPU_LINE_BYTES;
+    gantry__cpu_prefetch((uintptr_t)panel + (uintptr_t)(bytes + kept_line / kept->width * piece),
+                         (uint64_t)piece);
+}
 
 static void multiply_unit(const integer_job_t *job, const integer_unit_t *unit) {
     const integer_side_t *kept = &job->side[job->kept], *streamed = &job->side[!job->kept];
     const int64_t n = job->product->shape.n;
     for (int64_t k = 0; k < kept->count; k += kept->width) {
-        const uint32_t *kept_panel = kept->panels +
-                                     (unit->matrix * job->kept_lines + k) * job->words +
-                                     unit->word * kept->width;
+        const void *kept_panel =
+            panel_at(job, kept, unit->matrix * job->kept_lines + k, unit->word);
         const int64_t kept_count = integer_least(kept->count - k, kept->width);
         for (int64_t s = 0; s < unit->count; s += streamed->width) {
-            const uint32_t *panel = unit->panels + s * unit->line_words;
+            const char *panel = unit->panels + s * unit->line_words * streamed->word_bytes;
             const int64_t count = integer_least(unit->count - s, streamed->width);
-            const bool add = unit->word > 0;
-            if (job->kept == 1) {
-                job->panel->multiply(panel, kept_panel, unit->words,
-                                     unit->c + (unit->first + s) * n + k, n, count, kept_count,
-                                     add);
-            } else {
-                job->panel->multiply(kept_panel, panel, unit->words,
-                                     unit->c + k * n + unit->first + s, n, kept_count, count, add);
-            }
+            const bool by_rows = job->kept == 1;
+            prefetch_after(job, unit, panel, k);
+            const int64_t row = by_rows ? unit->first + s : k,
+                          column = by_rows ? k : unit->first + s;
+            const gantry__integer_part_t part = {.c = unit->c + row * n + column,
+                                                 .c_row = n,
+                                                 .rows = by_rows ? count : kept_count,
+                                                 .columns = by_rows ? kept_count : count,
+                                                 .add = unit->word > 0};
+            if (by_rows)
+                job->multiply((const void *)panel, unit->line_words, kept_panel, unit->words,
+                              &part);
+            else
+                job->multiply(kept_panel, job->words, panel, unit->words, &part);
         }
     }
 }
@@ -230,19 +279,17 @@ static void compute_units(void *context, int64_t begin, int64_t end) {
     _Alignas(64) uint32_t buffer[BUFFER_WORDS];
     for (int64_t i = begin; i < end; ++i) {
         int32_t sums[UNIT_LINES] = {0}, zeros[UNIT_LINES];
-        integer_unit_t unit = {
-            .matrix = i / job->units, .first = i % job->units * job->unit_lines, .panels = buffer};
+        integer_unit_t unit = {.matrix = i / job->units, .first = i % job->units * job->unit_lines};
         unit.count = integer_least(side->count - unit.first, job->unit_lines);
         unit.c = job->c + (job->first + unit.matrix) * shape->m * shape->n;
         for (; unit.word < job->words; unit.word += job->block) {
-            unit.words = unit.line_words = integer_least(job->words - unit.word, job->block);
-            if (side->panels) {
-                unit.line_words = job->words;
-                unit.panels = side->panels + unit.first * job->words + unit.word * side->width;
-            } else {
+            unit.words = integer_least(job->words - unit.word, job->block);
+            unit.line_words = side->panels ? job->words : unit.words;
+            unit.panels =
+                side->panels ? panel_at(job, side, unit.first, unit.word) : (char *)buffer;
+            if (!side->panels)
                 pack_lines(job, side, job->first + unit.matrix, unit.first, unit.count, unit.word,
                            unit.words, buffer, sums);
-            }
             multiply_unit(job, &unit);
         }
         if (!job->corrects) continue;
@@ -265,7 +312,8 @@ static integer_side_t integer_side_of(const gantry_op_call_t *call, const intege
                            .across = is_a ? shape->a_row : shape->b_column,
                            .along = is_a ? shape->a_column : shape->b_row,
                            .batch = is_a ? shape->a_batch : shape->b_batch,
-                           .zero = &job->product->zero[place]};
+                           .zero = &job->product->zero[place],
+                           .word_bytes = sizeof(uint32_t)};
     side.inverts = loops->group == 4 && arg->dtype == (wants_unsigned ? GANTRY_INT8 : GANTRY_UINT8);
     side.offset = !side.inverts ? 0 : wants_unsigned ? 128 : -128;
     return side;
@@ -277,9 +325,12 @@ static void choose_panels(integer_job_t *job, bool may_be_lines) {
     const integer_side_t *kept = &job->side[job->kept], *streamed = &job->side[!job->kept];
     const bool by_lines = may_be_lines && kept->count <= FEW_LINES && streamed->along == 1;
     job->panel = by_lines ? &job->loops->lines : &job->loops->panels;
+    job->multiply = job->side[1].is_short ? job->panel->multiply_short : job->panel->multiply;
+    job->corrects = false;
     for (int i = 0; i < 2; ++i) {
         integer_side_t *side = &job->side[i];
         side->width = i == 0 ? job->panel->rows : job->panel->columns;
+        side->is_plain = i == 0 && job->panel->a_is_plain;
         side->sum = i == 0 ? job->panel->sum_a : job->panel->sum_b;
         job->corrects = job->corrects || side->offset != 0 || side->zero->arg != NULL;
     }
@@ -304,7 +355,17 @@ static void cut_units(const gantry_op_call_t *call, integer_job_t *job) {
 /* A place of so many words for panels, with their sums after it. */
 static void place_panels(integer_side_t *side, void *memory, int64_t words) {
     side->panels = memory;
-    side->sums = (int32_t *)side->panels + words;
+    side->sums = (int32_t *)(void *)(side->panels + words * side->word_bytes);
+}
+
+/* Makes the panels of B short, or not, if they can be. */
+static void set_short(integer_job_t *job, bool is_short) {
+    integer_side_t *side = &job->side[1];
+    if (!job->loops->panels.multiply_short || gantry__k_size(side->dtype) != 1) return;
+    side->is_short = is_short;
+    side->word_bytes = is_short ? sizeof(uint16_t) : sizeof(uint32_t);
+    side->offset = is_short && side->dtype == GANTRY_UINT8 ? -128 : 0;
+    choose_panels(job, false);
 }
 
 /* Finds the form of a constant. */
@@ -317,7 +378,8 @@ static void find_integer_form(gantry_op_call_t *call, integer_job_t *job, int pl
     char *memory;
     if (job->product->shape.batches > 1 || job->side[!place].count > GANTRY_CPU_FORM_LINES) return;
     memory = gantry__cpu_form(call, (uint32_t)place, number,
-                              (uint64_t)(words + (job->corrects ? lines : 0)) * sizeof(uint32_t),
+                              (uint64_t)(words * side->word_bytes) +
+                                  (uint64_t)(job->corrects ? lines : 0) * sizeof(int32_t),
                               &side->is_packed);
     if (!memory) return;
     place_panels(side, memory, words);
@@ -386,8 +448,12 @@ static int32_t matmul_integer_cpu_compute(gantry_op_call_t *call) {
             call->inputs[0]->dtype, gantry__cpu_has_dots(call->device))};
     for (int i = 0; i < 2; ++i) job.side[i] = integer_side_of(call, &job, i);
     choose_panels(&job, false);
+    set_short(&job, true);
     find_integer_form(call, &job, 1);
-    if (!job.side[1].panels) find_integer_form(call, &job, 0);
+    if (!job.side[1].panels) {
+        set_short(&job, false);
+        find_integer_form(call, &job, 0);
+    }
     if (!job.side[0].panels && !job.side[1].panels) choose_panels(&job, true);
     cut_units(call, &job);
     GANTRY__TRY(place_results(call, &job.c));

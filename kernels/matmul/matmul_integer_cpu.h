@@ -4,7 +4,8 @@
  *
  * Elements are packed in words of 32 bits: four bytes, or two numbers of 16 bits, that follow each
  * other along k. A panel has `rows` rows of A (or `columns` columns of B) side by side, and words
- * as the slowest index.
+ * as the slowest index. A plain panel of A has its rows one after the other. A short panel of B has
+ * words of two signed bytes, which the product widens.
  *
  * Owner: the entry point owns packed memory; operands are the call's. Threads: several threads may
  * read a panel at once; each must write a part of C of its own. */
@@ -23,16 +24,28 @@ typedef struct gantry__integer_lines_t {
     int32_t dtype;
 } gantry__integer_lines_t;
 
+/* The part of C that a panel of A and one of B give. */
+typedef struct gantry__integer_part_t {
+    int32_t *c;
+    int64_t c_row; /* numbers from a row to the next */
+    int64_t rows, columns;
+    bool add; /* the product is added */
+} gantry__integer_part_t;
+
+/* a_row: words from a row of a plain panel to the next. */
+typedef void (*gantry__integer_multiply_fn)(const uint32_t *a, int64_t a_row, const void *b,
+                                            int64_t words, const gantry__integer_part_t *part);
+
 /* The loops over panels of one width. */
 typedef struct gantry__integer_panels_t {
     int64_t rows;    /* lines of an A panel */
     int64_t columns; /* lines of a B panel */
+    bool a_is_plain;
     /* Adds to sums the elements of each line of a panel of at least a word. */
     void (*sum_a)(const uint32_t *panel, int64_t words, int32_t *sums);
     void (*sum_b)(const uint32_t *panel, int64_t words, int32_t *sums);
-    /* Sets C's rows x columns to the product of a panel each, or adds that if add. */
-    void (*multiply)(const uint32_t *a, const uint32_t *b, int64_t words, int32_t *c, int64_t c_row,
-                     int64_t rows, int64_t columns, bool add);
+    gantry__integer_multiply_fn multiply;
+    gantry__integer_multiply_fn multiply_short; /* of a short panel of B; NULL: there are none */
 } gantry__integer_panels_t;
 
 /* The loops for pairs of 8-bit types, or of 16-bit types. */
@@ -43,10 +56,10 @@ typedef struct gantry__integer_loops_t {
     bool a_is_unsigned;
     gantry__integer_panels_t panels;
     gantry__integer_panels_t lines; /* panels of one line */
-    /* Packs k elements of `count` lines, which may be fewer than the panel's width. Elements that
-     * do not exist are 0. */
-    void (*pack)(const gantry__integer_lines_t *lines, int64_t count, int64_t width, int64_t k,
-                 bool inverts, uint32_t *target);
+    /* Packs k elements of `count` lines, which may be fewer than the panel's width, as a panel or
+     * a plain one. Elements that do not exist are 0. */
+    void (*pack)(const gantry__integer_lines_t *lines, int64_t count, int64_t width, bool is_plain,
+                 int64_t k, bool inverts, uint32_t *target);
     /* c[j] -= x * a[j] + y * b[j] */
     void (*correct)(int32_t *c, int64_t count, int32_t x, const int32_t *a, int32_t y,
                     const int32_t *b);

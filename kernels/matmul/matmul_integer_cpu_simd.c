@@ -17,6 +17,7 @@
 #include <immintrin.h>
 #define MI_BYTES 32
 #define MI_ROWS 6
+#define MI_PAIRS_ARE_TUNED true /* most of its processors have no products of bytes */
 #elif defined(__SSE2__)
 #include <emmintrin.h>
 #define MI_BYTES 16
@@ -31,6 +32,10 @@
 #endif
 
 #define MI_LANES ((int)(MI_BYTES / sizeof(int32_t)))
+
+#if !defined(MI_PAIRS_ARE_TUNED)
+#define MI_PAIRS_ARE_TUNED false
+#endif
 
 typedef int32_t mi_vec_t __attribute__((vector_size(MI_BYTES)));
 typedef int32_t mi_loose_t __attribute__((vector_size(MI_BYTES), aligned(1), may_alias));
@@ -66,63 +71,91 @@ static void mi_correct(int32_t *c, int64_t count, int32_t x, const int32_t *a, i
 #define MI_WIDE_int16_t MI_WIDE_uint8_t
 #endif
 
+/* MI_LANES words of contiguous elements. */
+#define MI_WIDENED(type, p) MI_WIDENED_##type(p)
+#if defined(__AVX512BW__)
+#define MI_WIDENED_uint8_t(p) \
+    ((mi_vec_t)_mm512_cvtepu8_epi16(_mm256_loadu_si256((const void *)(p))))
+#define MI_WIDENED_int8_t(p) ((mi_vec_t)_mm512_cvtepi8_epi16(_mm256_loadu_si256((const void *)(p))))
+#elif defined(__AVX2__)
+#define MI_WIDENED_uint8_t(p) ((mi_vec_t)_mm256_cvtepu8_epi16(_mm_loadu_si128((const void *)(p))))
+#define MI_WIDENED_int8_t(p) ((mi_vec_t)_mm256_cvtepi8_epi16(_mm_loadu_si128((const void *)(p))))
+#else
+typedef uint8_t mi_uint8_t __attribute__((vector_size(MI_BYTES / 2), aligned(1), may_alias));
+typedef int8_t mi_int8_t __attribute__((vector_size(MI_BYTES / 2), aligned(1), may_alias));
+typedef int16_t mi_halves_t __attribute__((vector_size(MI_BYTES)));
+#define MI_WIDENED_OF(type, p) \
+    ((mi_vec_t) __builtin_convertvector(*(const type *)(const void *)(p), mi_halves_t))
+#define MI_WIDENED_uint8_t(p) MI_WIDENED_OF(mi_uint8_t, p)
+#define MI_WIDENED_int8_t(p) MI_WIDENED_OF(mi_int8_t, p)
+#endif
+#define MI_COPIED(type, p) (*(const mi_loose_t *)(const void *)(p))
+
 #define MI_PAIR(p, along) ((uint32_t)(uint16_t)(p)[0] | (uint32_t)(uint16_t)(p)[along] << 16)
 #define MI_PAIRS(type, p, along) ((MI_WIDE(type, p) & 0xffff) | MI_WIDE(type, (p) + (along)) << 16)
 
-/* Packs the lines' whole words, and then the shorter one at the end. WORD(p, along) is the word of
- * the elements at p, p + along, ...; where along is the constant 1, that is one load. WORDS is the
- * same for MI_LANES neighbouring lines. */
-#define MI_DEFINE_PACK(name, type, GROUP, WORD, WORDS)                                             \
-    static void name(const void *elements, int64_t across, int64_t along, int64_t count,           \
-                     int64_t width, int64_t k, uint32_t flip, uint32_t *restrict target) {         \
-        const type *source = elements;                                                             \
-        const int64_t words = k / (GROUP);                                                         \
-        int64_t whole = 0; /* words that the memory already has */                                 \
-        if (along == 1 && width == 1 && sizeof(type) * (GROUP) == sizeof(uint32_t)) {              \
-            for (; whole + MI_LANES <= words; whole += MI_LANES)                                   \
-                *(mi_loose_t *)(target + whole) =                                                  \
-                    *(const mi_loose_t *)(const void *)(source + whole * (GROUP)) ^ (int32_t)flip; \
-        }                                                                                          \
-        for (int64_t i = 0; along == 1 && i < count; ++i) {                                        \
-            for (int64_t w = whole; w < words; ++w)                                                \
-                target[w * width + i] = WORD(source + i * across + w * (GROUP), 1) ^ flip;         \
-        }                                                                                          \
-        for (int64_t w = 0; along != 1 && w < words; ++w) {                                        \
-            const type *line = source + w * (GROUP)*along;                                         \
-            uint32_t *restrict to = target + w * width;                                            \
-            int64_t i = 0;                                                                         \
-            for (; across == 1 && i + MI_LANES <= count; i += MI_LANES)                            \
-                *(mi_loose_t *)(to + i) = WORDS(type, line + i, along) ^ (int32_t)flip;            \
-            for (; i < count; ++i) to[i] = WORD(line + i * across, along) ^ flip;                  \
-        }                                                                                          \
-        for (int64_t i = 0; i < count && k % (GROUP) != 0; ++i) {                                  \
-            const uint32_t mask = UINT32_MAX >> (32 - 32 / (GROUP));                               \
-            uint32_t word = 0;                                                                     \
-            for (int64_t e = words * (GROUP); e < k; ++e) {                                        \
-                const uint32_t element = (uint32_t)source[i * across + e * along] ^ flip;          \
-                word |= (element & mask) << (uint32_t)(e % (GROUP)) * (32 / (GROUP));              \
-            }                                                                                      \
-            target[words * width + i] = word;                                                      \
-        }                                                                                          \
+/* Packs the lines' whole words, and then the shorter one at the end. A line and a word are so many
+ * words from the next one. WORD(p, along) is the word of the elements at p, p + along, ...; where
+ * along is the constant 1, that is one load. WORDS is the same for MI_LANES neighbouring lines, and
+ * LINE for MI_LANES words of a line. */
+#define MI_DEFINE_PACK(name, type, GROUP, WORD, WORDS, LINE)                                   \
+    static void name(const gantry__integer_lines_t *lines, int64_t count, int64_t line_step,   \
+                     int64_t word_step, int64_t k, uint32_t flip, uint32_t *restrict target) { \
+        const type *source = lines->elements;                                                  \
+        const int64_t across = lines->across, along = lines->along, words = k / (GROUP);       \
+        for (int64_t i = 0; along == 1 && i < count; ++i) {                                    \
+            const type *line = source + i * across;                                            \
+            uint32_t *restrict to = target + i * line_step;                                    \
+            int64_t w = 0;                                                                     \
+            for (; word_step == 1 && w + MI_LANES <= words; w += MI_LANES)                     \
+                *(mi_loose_t *)(to + w) = LINE(type, line + w * (GROUP)) ^ (int32_t)flip;      \
+            for (; w < words; ++w) to[w * word_step] = WORD(line + w * (GROUP), 1) ^ flip;     \
+        }                                                                                      \
+        for (int64_t w = 0; along != 1 && w < words; ++w) {                                    \
+            const type *line = source + w * (GROUP)*along;                                     \
+            uint32_t *restrict to = target + w * word_step;                                    \
+            int64_t i = 0;                                                                     \
+            for (; across == 1 && line_step == 1 && i + MI_LANES <= count; i += MI_LANES)      \
+                *(mi_loose_t *)(to + i) = WORDS(type, line + i, along) ^ (int32_t)flip;        \
+            for (; i < count; ++i) to[i * line_step] = WORD(line + i * across, along) ^ flip;  \
+        }                                                                                      \
+        for (int64_t i = 0; i < count && k % (GROUP) != 0; ++i) {                              \
+            const uint32_t mask = UINT32_MAX >> (32 - 32 / (GROUP));                           \
+            uint32_t word = 0;                                                                 \
+            for (int64_t e = words * (GROUP); e < k; ++e) {                                    \
+                const uint32_t element = (uint32_t)source[i * across + e * along] ^ flip;      \
+                word |= (element & mask) << (uint32_t)(e % (GROUP)) * (32 / (GROUP));          \
+            }                                                                                  \
+            target[words * word_step + i * line_step] = word;                                  \
+        }                                                                                      \
     }
 
-MI_DEFINE_PACK(mi_pack_u8, uint8_t, 2, MI_PAIR, MI_PAIRS)
-MI_DEFINE_PACK(mi_pack_i8, int8_t, 2, MI_PAIR, MI_PAIRS)
-MI_DEFINE_PACK(mi_pack_i16, int16_t, 2, MI_PAIR, MI_PAIRS)
+MI_DEFINE_PACK(mi_pack_u8, uint8_t, 2, MI_PAIR, MI_PAIRS, MI_WIDENED)
+MI_DEFINE_PACK(mi_pack_i8, int8_t, 2, MI_PAIR, MI_PAIRS, MI_WIDENED)
+MI_DEFINE_PACK(mi_pack_i16, int16_t, 2, MI_PAIR, MI_PAIRS, MI_COPIED)
 
-static void mi_clear_edge(int64_t count, int64_t width, int64_t words, uint32_t *target) {
-    for (int64_t w = 0; count < width && w < words; ++w)
-        memset(target + w * width + count, 0, (size_t)(width - count) * sizeof *target);
+/* Where lines and words of a panel are. */
+typedef struct mi_steps_t {
+    int64_t line, word;
+} mi_steps_t;
+
+/* Clears the lines of a panel that do not exist. */
+static mi_steps_t mi_begin_panel(int64_t count, int64_t width, bool is_plain, int64_t words,
+                                 uint32_t *target) {
+    const size_t left = (size_t)(width - count) * sizeof *target;
+    for (int64_t w = 0; left && !is_plain && w < words; ++w)
+        memset(target + w * width + count, 0, left);
+    if (is_plain) memset(target + count * words, 0, left * (size_t)words);
+    return is_plain ? (mi_steps_t){words, 1} : (mi_steps_t){1, width};
 }
 
 static void mi_pack_pairs(const gantry__integer_lines_t *lines, int64_t count, int64_t width,
-                          int64_t k, bool inverts, uint32_t *target) {
+                          bool is_plain, int64_t k, bool inverts, uint32_t *target) {
+    const mi_steps_t step = mi_begin_panel(count, width, is_plain, (k + 1) / 2, target);
     (void)inverts;
-    mi_clear_edge(count, width, (k + 1) / 2, target);
-    (lines->dtype == GANTRY_INT16 ? mi_pack_i16
-     : lines->dtype == GANTRY_INT8
-         ? mi_pack_i8
-         : mi_pack_u8)(lines->elements, lines->across, lines->along, count, width, k, 0, target);
+    (lines->dtype == GANTRY_INT16  ? mi_pack_i16
+     : lines->dtype == GANTRY_INT8 ? mi_pack_i8
+                                   : mi_pack_u8)(lines, count, step.line, step.word, k, 0, target);
 }
 
 /* ---- two numbers of 16 bits ---- */
@@ -133,6 +166,7 @@ static void mi_pack_pairs(const gantry__integer_lines_t *lines, int64_t count, i
 #define MI_ONES 0x00010001u
 #define MI_A_IS_UNSIGNED false
 #define MI_PACK mi_pack_pairs
+#define MI_IS_TUNED MI_PAIRS_ARE_TUNED
 #if defined(__AVX512BW__)
 #define MI_DOT(acc, a, b) ((acc) + (mi_vec_t)_mm512_madd_epi16((__m512i)(a), (__m512i)(b)))
 #elif defined(__AVX2__)
@@ -180,19 +214,19 @@ static inline uint32_t mi_bytes(const uint8_t *p, int64_t along) {
 #define MI_FOURS_OF(type, p, along)                         \
     (MI_WIDE(type, p) | MI_WIDE(type, (p) + (along)) << 8 | \
      MI_WIDE(type, (p) + 2 * (along)) << 16 | MI_WIDE(type, (p) + 3 * (along)) << 24)
-MI_DEFINE_PACK(mi_pack_bytes, uint8_t, 4, mi_bytes, MI_FOURS_OF)
+MI_DEFINE_PACK(mi_pack_bytes, uint8_t, 4, mi_bytes, MI_FOURS_OF, MI_COPIED)
 
 static void mi_pack_fours(const gantry__integer_lines_t *lines, int64_t count, int64_t width,
-                          int64_t k, bool inverts, uint32_t *target) {
-    mi_clear_edge(count, width, (k + 3) / 4, target);
-    mi_pack_bytes(lines->elements, lines->across, lines->along, count, width, k,
-                  inverts ? 0x80808080u : 0, target);
+                          bool is_plain, int64_t k, bool inverts, uint32_t *target) {
+    const mi_steps_t step = mi_begin_panel(count, width, is_plain, (k + 3) / 4, target);
+    mi_pack_bytes(lines, count, step.line, step.word, k, inverts ? 0x80808080u : 0, target);
 }
 
 #define MI_NAME(x) mi_fours_##x
 #define MI_GROUP 4
 #define MI_ONES 0x01010101u
 #define MI_PACK mi_pack_fours
+#define MI_IS_TUNED false
 #include "kernels/matmul/matmul_integer_cpu_body.h"
 #define MI_FOURS &mi_fours_loops
 #else

@@ -8,6 +8,9 @@
 
 #include "onnx/base/limits.h"
 #include "shared/memory.h"
+#include "shared/printable.h"
+
+#define MOST_SHOWN 160 /* bytes of a node's name in a message */
 
 static gantry_status_t check_model(const gantry__onnx_reader_t *reader,
                                    const gantry__onnx_wire_model_t *message) {
@@ -149,11 +152,23 @@ gantry_status_t gantry__onnx_build_model(gantry__onnx_reader_t *reader,
     return status;
 }
 
+size_t gantry__onnx_cut(const char *text, size_t most) {
+    size_t used = 0;
+    while (text[used]) {
+        const size_t bytes = gantry__utf8_bytes(text + used);
+        if (used + (bytes ? bytes : 1) > most) break;
+        used += bytes ? bytes : 1;
+    }
+    return used;
+}
+
 void gantry__onnx_describe_node(const gantry__onnx_node_t *node, char *text, size_t size) {
+    const char *dot = *node->domain ? "." : "";
     if (*node->name)
-        (void)snprintf(text, size, "node '%s' (%s, opset %" PRId64 ")", node->name, node->op,
-                       node->version);
-    else
-        (void)snprintf(text, size, "node %u of the graph (%s, opset %" PRId64 ")", node->index,
+        (void)snprintf(text, size, "node '%.*s' (%s%s%s, opset %" PRId64 ")",
+                       (int)gantry__onnx_cut(node->name, MOST_SHOWN), node->name, node->domain, dot,
                        node->op, node->version);
+    else
+        (void)snprintf(text, size, "node %u of the graph (%s%s%s, opset %" PRId64 ")", node->index,
+                       node->domain, dot, node->op, node->version);
 }

@@ -185,7 +185,11 @@ gantry_dtype_t gantry__onnx_dtype(int32_t type, const char **out_name);
  * and for integers of 2 and 4 bits, which Gantry does not have, int8 and uint8.
  * GANTRY_DTYPE_NONE: there is none (texts, some types of 8 bits and less). */
 gantry_dtype_t gantry__onnx_stored_dtype(int32_t type);
-/* Writes "node 'Conv_12' (Conv, opset 12)", or "node 12 of the graph (...)" without a name. */
+/* The bytes of a text's beginning that has at most so many of them and ends with a whole
+ * character. */
+size_t gantry__onnx_cut(const char *text, size_t most);
+/* Writes "node 'Conv_12' (Conv, opset 12)", or "node 12 of the graph (...)" without a name. An op
+ * of another domain than ai.onnx has it in front: "com.microsoft.FusedConv". */
 void gantry__onnx_describe_node(const gantry__onnx_node_t *node, char *text, size_t size);
 
 #endif

@@ -64,7 +64,7 @@ tensor *gantry__onnx_op2(gantry__onnx_call_t *call, const char *op, tensor *x, t
 
 gantry_status_t gantry__onnx_lower_plain(gantry__onnx_call_t *call) {
     return gantry__onnx_give(
-        call, gantry__onnx_op(call, call->row->plain, call->inputs, call->input_count, NULL, 0));
+        call, gantry__onnx_op(call, call->row->text, call->inputs, call->input_count, NULL, 0));
 }
 
 /* ---- memory ---- */

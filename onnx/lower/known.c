@@ -96,7 +96,7 @@ gantry_status_t gantry__onnx_get_int(gantry__onnx_call_t *call, size_t i, const 
     size_t count;
     *out_value = fallback;
     if (!gantry__onnx_input(call, i)) return GANTRY_OK;
-    GANTRY__TRY(gantry__onnx_get_ints(call, i, name, &values, &count));
+    GANTRY__TRY(gantry__onnx_get_all_ints(call, i, name, &values, &count));
     GANTRY__TRY(known_check_single(call, name, count));
     *out_value = values[0];
     return GANTRY_OK;

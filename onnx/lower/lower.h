@@ -35,6 +35,7 @@ typedef struct gantry__onnx_call_t {
     const gantry_tensor_t *const *inputs; /* NULL: left out. */
     const gantry_tensor_t **outputs;      /* To be set; those that are not wanted may stay NULL. */
     gantry__onnx_run_t *run;
+    const char *origin; /* What failures in scope say: the file and the node. */
     /* For the library's own use: the inputs that were taken in a prepared form, as bits, and the
      * last tensors that were made of numbers. */
     uint64_t prepared;
@@ -76,7 +77,7 @@ gantry_status_t gantry__onnx_get_ints(gantry__onnx_call_t *call, size_t i, const
 /* The same of a tensor of any rank. */
 gantry_status_t gantry__onnx_get_all_ints(gantry__onnx_call_t *call, size_t i, const char *name,
                                           const int64_t **out_values, size_t *out_count);
-/* Reads one integer, a scalar or a tensor of one element; fallback if the input is left out. */
+/* Reads one integer, a tensor of one element of any rank; fallback if the input is left out. */
 gantry_status_t gantry__onnx_get_int(gantry__onnx_call_t *call, size_t i, const char *name,
                                      int64_t fallback, int64_t *out_value);
 /* Reads all elements of a tensor of numbers as double, as the two above. */

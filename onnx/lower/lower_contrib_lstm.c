@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DynamicQuantizeLSTM: an LSTM whose weights are quantised. The weights become numbers once for a
- * model; values are not rounded to bytes in between, as another library does. */
+/* DynamicQuantizeLSTM: an LSTM whose weights are bytes. Each product rounds its left side, which is
+ * all inputs or the states of a step, to bytes by its extremes, as DynamicQuantizeLinear does, and
+ * is exact in integers. */
 #include <gantry/ops.h>
 
 #include "onnx/lower/lower_quantize.h"
@@ -9,36 +10,16 @@
 /* Where the inputs of scales and zero points begin: of W, then of R. */
 #define FIRST_SCALE 8
 
-/* The weights [inputs, gates * units] of a direction. which: 0 for W, 1 for R. */
-static const gantry_tensor_t *dequantize_weights(gantry__onnx_call_t *call, gantry_scope_t *scope,
-                                                 const gantry_tensor_t *weights, size_t which,
-                                                 int64_t direction) {
-    const gantry_tensor_t *scale = gantry__onnx_input(call, FIRST_SCALE + 2 * which);
-    const gantry_tensor_t *zero = gantry__onnx_input(call, FIRST_SCALE + 2 * which + 1);
-    return gantry__onnx_dequantize(call, scope, gantry__onnx_row_of(scope, weights, direction),
-                                   gantry__onnx_row_of(scope, scale, direction),
-                                   zero ? gantry__onnx_row_of(scope, zero, direction) : NULL,
-                                   GANTRY_FLOAT32);
+static const gantry_tensor_t *first_bytes(gantry__onnx_call_t *call, gantry_scope_t *scope,
+                                          const gantry_tensor_t *input) {
+    (void)call;
+    return gantry__onnx_row_of(scope, input, 0);
 }
 
-static const gantry_tensor_t *first_input_weights(gantry__onnx_call_t *call, gantry_scope_t *scope,
-                                                  const gantry_tensor_t *input) {
-    return dequantize_weights(call, scope, input, 0, 0);
-}
-
-static const gantry_tensor_t *second_input_weights(gantry__onnx_call_t *call, gantry_scope_t *scope,
-                                                   const gantry_tensor_t *input) {
-    return dequantize_weights(call, scope, input, 0, 1);
-}
-
-static const gantry_tensor_t *first_state_weights(gantry__onnx_call_t *call, gantry_scope_t *scope,
-                                                  const gantry_tensor_t *input) {
-    return dequantize_weights(call, scope, input, 1, 0);
-}
-
-static const gantry_tensor_t *second_state_weights(gantry__onnx_call_t *call, gantry_scope_t *scope,
-                                                   const gantry_tensor_t *input) {
-    return dequantize_weights(call, scope, input, 1, 1);
+static const gantry_tensor_t *second_bytes(gantry__onnx_call_t *call, gantry_scope_t *scope,
+                                           const gantry_tensor_t *input) {
+    (void)call;
+    return gantry__onnx_row_of(scope, input, 1);
 }
 
 /* Checks W and R, [directions, ..., 4 * units], and sets units. */
@@ -59,10 +40,24 @@ static gantry_status_t check_quantized_weights(gantry__onnx_recurrent_t *node) {
     return GANTRY_OK;
 }
 
+/* The weights of a direction. which: 0 for W, 1 for R. */
+static gantry__onnx_weights_t take_byte_weights(gantry__onnx_call_t *call, size_t which,
+                                                size_t direction) {
+    const gantry_tensor_t *scale = gantry__onnx_input(call, FIRST_SCALE + 2 * which);
+    const gantry_tensor_t *zero = gantry__onnx_input(call, FIRST_SCALE + 2 * which + 1);
+    const int64_t row = (int64_t)direction;
+    return (gantry__onnx_weights_t){
+        .values = gantry__onnx_prepared(call, 1 + which, (uint32_t)direction,
+                                        direction ? second_bytes : first_bytes),
+        .scale = gantry__onnx_row_of(call->host, scale, row),
+        .zero = zero ? gantry__onnx_row_of(call->host, zero, row) : NULL};
+}
+
 gantry_status_t gantry__onnx_lower_dynamic_quantize_lstm(gantry__onnx_call_t *call) {
-    static const gantry__onnx_make_fn make[2][2] = {{first_input_weights, second_input_weights},
-                                                    {first_state_weights, second_state_weights}};
     gantry__onnx_recurrent_t node;
+    for (size_t i = FIRST_SCALE; i < FIRST_SCALE + 4; i += 2)
+        if (!gantry__onnx_input(call, i))
+            return gantry__onnx_invalid(call, "input %zu, a scale of weights, is missing", i);
     for (size_t i = FIRST_SCALE; i < FIRST_SCALE + 4; ++i)
         if (gantry__onnx_input(call, i) &&
             !gantry__onnx_is_known(call, gantry__onnx_input(call, i)))
@@ -71,9 +66,10 @@ gantry_status_t gantry__onnx_lower_dynamic_quantize_lstm(gantry__onnx_call_t *ca
     GANTRY__TRY(check_quantized_weights(&node));
     GANTRY__TRY(gantry__onnx_take_states(&node, 5));
     for (size_t i = 0; i < node.direction_count; ++i) {
-        node.directions[i].weights = gantry__onnx_prepared(call, 1, (uint32_t)i, make[0][i]);
-        node.directions[i].recurrent = gantry__onnx_prepared(call, 2, (uint32_t)i, make[1][i]);
+        node.directions[i].weights = take_byte_weights(call, 0, i);
+        node.directions[i].recurrent = take_byte_weights(call, 1, i);
     }
+    GANTRY__TRY(gantry_scope_status(call->host));
     GANTRY__TRY(
         gantry__onnx_take_biases(&node, gantry__onnx_input(call, 3), gantry__onnx_input(call, 7)));
     return gantry__onnx_run_recurrent(&node);

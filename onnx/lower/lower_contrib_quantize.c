@@ -200,7 +200,7 @@ gantry_status_t gantry__onnx_lower_matmul_integer_to_float(gantry__onnx_call_t *
 
 gantry_status_t gantry__onnx_lower_dynamic_quantize_matmul(gantry__onnx_call_t *call) {
     const gantry_tensor_t *parts[3];
-    gantry__onnx_quantize_dynamic(call, gantry__onnx_input(call, 0), parts);
+    gantry__onnx_quantize_dynamic(call, call->scope, gantry__onnx_input(call, 0), parts);
     const gantry_tensor_t *sum = gantry__onnx_integer_product(
         call, parts[0], gantry__onnx_input(call, 1), parts[2], gantry__onnx_input(call, 3));
     return give_product(call, sum, parts[1], gantry__onnx_input(call, 2),

@@ -8,17 +8,11 @@
 #include "onnx/lower/chains.h"
 #include "onnx/lower/parts.h"
 
-/* Below operator set 7 the dimensions of the second operand are some of the first one's: from
- * `axis` on, or the last ones. The op is that of operator set 7 then. */
-gantry_status_t gantry__onnx_lower_aligned(gantry__onnx_call_t *call) {
+/* The op of operator set 7, whose second operand has the first one's dimensions from axis on; -1:
+ * the last ones. */
+static gantry_status_t lower_aligned_at(gantry__onnx_call_t *call, int64_t axis) {
     const gantry_tensor_t *x = gantry__onnx_input(call, 0), *y = gantry__onnx_input(call, 1);
-    GANTRY__TRY(gantry__onnx_need_shape(call, y));
     const gantry_shape_t *shape = gantry_tensor_shape(x), *own = gantry_tensor_shape(y);
-    const bool is_slope = gantry__onnx_is_op(call->node, "PRelu");
-    int64_t axis = gantry__onnx_attr_int(call, "axis", is_slope && own->rank == 1 ? 1 : -1);
-    if (!is_slope && !gantry__onnx_attr_int(call, "broadcast", 0) &&
-        gantry_tensor_elements(x) >= 0 && !gantry_shape_equal(shape, own))
-        return gantry__onnx_invalid(call, "operands of two shapes, and broadcast is 0");
     if (axis == -1) axis = shape->rank - own->rank;
     if (gantry_tensor_elements(y) == 1) axis = shape->rank;
     if (axis < 0 || (own->rank > shape->rank - axis && gantry_tensor_elements(y) != 1))
@@ -35,6 +29,24 @@ gantry_status_t gantry__onnx_lower_aligned(gantry__onnx_call_t *call) {
     const gantry_status_t status = inner.row->lower(&inner);
     call->prepared = inner.prepared;
     return status;
+}
+
+/* Below operator set 7 the dimensions of the second operand are some of the first one's: from
+ * `axis` on, or the last ones. */
+gantry_status_t gantry__onnx_lower_aligned(gantry__onnx_call_t *call) {
+    const gantry_tensor_t *x = gantry__onnx_input(call, 0), *y = gantry__onnx_input(call, 1);
+    GANTRY__TRY(gantry__onnx_need_shape(call, y));
+    if (!gantry__onnx_attr_int(call, "broadcast", 0) && gantry_tensor_elements(x) >= 0 &&
+        !gantry_shape_equal(gantry_tensor_shape(x), gantry_tensor_shape(y)))
+        return gantry__onnx_invalid(call, "operands of two shapes, and broadcast is 0");
+    return lower_aligned_at(call, gantry__onnx_attr_int(call, "axis", -1));
+}
+
+/* The slope of PRelu broadcasts always; a vector of it is one for each channel. */
+gantry_status_t gantry__onnx_lower_aligned_slope(gantry__onnx_call_t *call) {
+    const gantry_tensor_t *slope = gantry__onnx_input(call, 1);
+    GANTRY__TRY(gantry__onnx_need_shape(call, slope));
+    return lower_aligned_at(call, gantry_tensor_shape(slope)->rank == 1 ? 1 : -1);
 }
 
 /* Integers that are divided by 0, which ONNX leaves undefined, fail in Gantry. */

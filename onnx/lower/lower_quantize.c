@@ -157,7 +157,7 @@ const gantry_tensor_t *gantry__onnx_round_to(gantry__onnx_call_t *call, gantry_s
     const gantry_dtype_t dtype = gantry_tensor_dtype(y);
     if (!type->is_float) y = gantry_rint(scope, y);
     if (zero_point) {
-        gantry_scope_t *own = gantry__onnx_scope_of(call, &zero_point, 1);
+        gantry_scope_t *own = gantry__onnx_is_known(call, zero_point) ? call->host : scope;
         y = gantry_add(scope, y, quantize_cast(own, zero_point, dtype));
     }
     const gantry__onnx_small_float_t *small = gantry__onnx_small_float(type->number);
@@ -222,10 +222,9 @@ gantry_status_t gantry__onnx_lower_dequantize_linear(gantry__onnx_call_t *call) 
         call, gantry__onnx_dequantize(call, call->scope, x, scale, zero_point, dtype));
 }
 
-void gantry__onnx_quantize_dynamic(gantry__onnx_call_t *call, const gantry_tensor_t *x,
-                                   const gantry_tensor_t *out[3]) {
+void gantry__onnx_quantize_dynamic(gantry__onnx_call_t *call, gantry_scope_t *scope,
+                                   const gantry_tensor_t *x, const gantry_tensor_t *out[3]) {
     static const gantry__onnx_quantized_t type = {2, GANTRY_UINT8, 0, 255, false};
-    gantry_scope_t *scope = call->scope;
     const gantry_tensor_t *zero = gantry__onnx_make_scalar(call, GANTRY_FLOAT32, 0);
     const gantry_tensor_t *most = gantry__onnx_make_scalar(call, GANTRY_FLOAT32, 255);
     const gantry_tensor_t *high = gantry_maximum(scope, gantry_max(scope, x, NULL), zero);
@@ -240,7 +239,7 @@ void gantry__onnx_quantize_dynamic(gantry__onnx_call_t *call, const gantry_tenso
 
 gantry_status_t gantry__onnx_lower_dynamic_quantize_linear(gantry__onnx_call_t *call) {
     const gantry_tensor_t *parts[3];
-    gantry__onnx_quantize_dynamic(call, gantry__onnx_input(call, 0), parts);
+    gantry__onnx_quantize_dynamic(call, call->scope, gantry__onnx_input(call, 0), parts);
     for (size_t i = 0; i < 3; ++i) GANTRY__TRY(gantry__onnx_set(call, i, parts[i]));
     return GANTRY_OK;
 }

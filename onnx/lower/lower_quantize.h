@@ -50,8 +50,8 @@ const gantry_tensor_t *gantry__onnx_quantize(gantry__onnx_call_t *call, gantry_s
                                              const gantry__onnx_quantized_t *type);
 /* DynamicQuantizeLinear: bytes for float32 x, with the scale and the zero point that its extremes
  * give. x without other values than 0 has the scale 0. */
-void gantry__onnx_quantize_dynamic(gantry__onnx_call_t *call, const gantry_tensor_t *x,
-                                   const gantry_tensor_t *out[3]);
+void gantry__onnx_quantize_dynamic(gantry__onnx_call_t *call, gantry_scope_t *scope,
+                                   const gantry_tensor_t *x, const gantry_tensor_t *out[3]);
 /* The product of integers of inputs a and b less those of a_zero and b_zero, in int32, by numpy's
  * rules of ranks. */
 const gantry_tensor_t *gantry__onnx_integer_product(gantry__onnx_call_t *call,

@@ -357,7 +357,7 @@ static const gantry_tensor_t *multiply_inputs(const gantry__onnx_recurrent_t *no
     const int64_t gates = gantry__onnx_gate_count(node->kind) * node->units;
     const gantry_tensor_t *rows =
         gantry_reshape(scope, node->x, GANTRY_SHAPE(node->steps * node->batch, inputs));
-    rows = gantry_matmul(scope, rows, direction->weights, NULL);
+    rows = gantry__onnx_multiply_weights(node->call, scope, rows, &direction->weights);
     if (direction->bias) rows = gantry_bias_add(scope, rows, direction->bias);
     return gantry_reshape(scope, rows, GANTRY_SHAPE(node->steps, node->batch, gates));
 }

@@ -2,6 +2,8 @@
 /* LSTM, GRU and RNN: what the rows read of a node, and the cells that the steps call. The product
  * of all steps' inputs with the weights is computed at once; a step adds that of the state.
  *
+ * Weights are numbers, or bytes with scales: then each product rounds its left side to bytes, too.
+ *
  * Owner: scopes of the call have all tensors. Threads: a call belongs to one thread. */
 #ifndef GANTRY_ONNX_LOWER_RECURRENT_H
 #define GANTRY_ONNX_LOWER_RECURRENT_H
@@ -23,11 +25,18 @@ typedef struct gantry__onnx_activation_t {
     double alpha, beta;
 } gantry__onnx_activation_t;
 
+/* The right side of a product, [lines, gates * units]. */
+typedef struct gantry__onnx_weights_t {
+    const gantry_tensor_t *values;
+    const gantry_tensor_t *scale; /* Of bytes: one, or [gates * units]; NULL: values are numbers. */
+    const gantry_tensor_t *zero;  /* Of bytes, as scale; NULL: 0. */
+} gantry__onnx_weights_t;
+
 /* A direction. */
 typedef struct gantry__onnx_direction_t {
     bool reversed;
-    const gantry_tensor_t *weights;      /* [inputs, gates * units] */
-    const gantry_tensor_t *recurrent;    /* [units, gates * units] */
+    gantry__onnx_weights_t weights;      /* Of the inputs. */
+    gantry__onnx_weights_t recurrent;    /* Of the state. */
     const gantry_tensor_t *bias;         /* [gates * units]; NULL: 0. */
     const gantry_tensor_t *reset_bias;   /* GRU, linear before the reset: [units]; NULL: 0. */
     const gantry_tensor_t *peepholes;    /* LSTM: [3 * units], input, output, forget; NULL: none. */
@@ -65,6 +74,11 @@ gantry_status_t gantry__onnx_take_biases(gantry__onnx_recurrent_t *node,
 gantry_status_t gantry__onnx_run_recurrent(gantry__onnx_recurrent_t *node);
 /* The number of gates of a cell. */
 int64_t gantry__onnx_gate_count(gantry__onnx_cell_kind_t kind);
+/* The product of rows with weights, in the node's type. */
+const gantry_tensor_t *gantry__onnx_multiply_weights(gantry__onnx_call_t *call,
+                                                     gantry_scope_t *scope,
+                                                     const gantry_tensor_t *rows,
+                                                     const gantry__onnx_weights_t *weights);
 /* Row `row` of a tensor without its first dimension. */
 const gantry_tensor_t *gantry__onnx_row_of(gantry_scope_t *scope, const gantry_tensor_t *x,
                                            int64_t row);

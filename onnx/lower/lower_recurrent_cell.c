@@ -5,6 +5,8 @@
 
 #include <gantry/ops.h>
 
+#include "onnx/lower/lower_quantize.h"
+
 #include <string.h>
 
 /* ---- activations ---- */
@@ -173,9 +175,24 @@ static const gantry_tensor_t *cell_mul(gantry_scope_t *scope, const gantry_tenso
     return x && y ? gantry_mul(scope, x, y) : NULL;
 }
 
-static const gantry_tensor_t *cell_product(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                           const gantry_tensor_t *y) {
-    return x ? gantry_matmul(scope, x, y, NULL) : NULL;
+const gantry_tensor_t *gantry__onnx_multiply_weights(gantry__onnx_call_t *call,
+                                                     gantry_scope_t *scope,
+                                                     const gantry_tensor_t *rows,
+                                                     const gantry__onnx_weights_t *weights) {
+    if (!weights->scale) return gantry_matmul(scope, rows, weights->values, NULL);
+    const gantry_tensor_t *parts[3];
+    gantry__onnx_quantize_dynamic(call, scope, rows, parts);
+    const gantry_tensor_t *sum =
+        gantry_matmul_integer(scope, parts[0], weights->values, parts[2], weights->zero, NULL);
+    return gantry_mul(scope, gantry_cast(scope, sum, GANTRY_FLOAT32),
+                      gantry_mul(scope, parts[1], weights->scale));
+}
+
+/* The product of a state with the recurrent weights. */
+static const gantry_tensor_t *cell_product(const cell_t *cell, const gantry_tensor_t *state) {
+    return state ? gantry__onnx_multiply_weights(cell->node->call, cell->scope, state,
+                                                 &cell->direction->recurrent)
+                 : NULL;
 }
 
 /* 1 - x */
@@ -195,8 +212,7 @@ static const gantry_tensor_t *lstm_gate(const cell_t *cell, const gantry_tensor_
 static void run_lstm(const cell_t *cell, const gantry_tensor_t *product,
                      const gantry_tensor_t **state, const gantry_tensor_t **memory) {
     gantry_scope_t *scope = cell->scope;
-    const gantry_tensor_t *gates =
-        cell_add(scope, product, cell_product(scope, *state, cell->direction->recurrent));
+    const gantry_tensor_t *gates = cell_add(scope, product, cell_product(cell, *state));
     const gantry_tensor_t *in = lstm_gate(cell, gates, 0, *memory);
     const gantry_tensor_t *forget = NULL;
     if (*memory)
@@ -215,7 +231,7 @@ static void run_lstm(const cell_t *cell, const gantry_tensor_t *product,
 static const gantry_tensor_t *gru_weights(const cell_t *cell, int64_t first, int64_t count) {
     const int64_t units = cell->node->units;
     const int64_t begin[2] = {0, first * units}, size[2] = {units, count * units};
-    return gantry_slice(cell->scope, cell->direction->recurrent, begin, size);
+    return gantry_slice(cell->scope, cell->direction->recurrent.values, begin, size);
 }
 
 /* The hidden gate of a GRU. all is the product of the state with all weights, if the linear part is
@@ -239,7 +255,7 @@ static void run_gru(const cell_t *cell, const gantry_tensor_t *product,
     gantry_scope_t *scope = cell->scope;
     const gantry_tensor_t *gates = take_gates(cell, product, 0, 2), *all = NULL;
     if (cell->node->linear_before_reset) {
-        all = cell_product(scope, *state, cell->direction->recurrent);
+        all = cell_product(cell, *state);
         gates = cell_add(scope, gates, take_gates(cell, all, 0, 2));
     } else if (*state) {
         gates =
@@ -263,8 +279,7 @@ void gantry__onnx_run_cell(const gantry__onnx_recurrent_t *node,
     } else if (node->kind == GANTRY__ONNX_GRU) {
         run_gru(&what, product, state);
     } else {
-        const gantry_tensor_t *sum =
-            cell_add(scope, product, cell_product(scope, *state, direction->recurrent));
+        const gantry_tensor_t *sum = cell_add(scope, product, cell_product(&what, *state));
         *state = activate_gate(&what, 0, sum);
     }
 }

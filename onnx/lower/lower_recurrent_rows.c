@@ -54,8 +54,8 @@ static gantry_status_t lower_recurrent(gantry__onnx_call_t *call, gantry__onnx_c
     GANTRY__TRY(gantry__onnx_take_states(&node, 5));
     for (size_t i = 0; i < node.direction_count; ++i) {
         const gantry__onnx_make_fn make = i ? second_weights : first_weights;
-        node.directions[i].weights = gantry__onnx_prepared(call, 1, (uint32_t)i, make);
-        node.directions[i].recurrent = gantry__onnx_prepared(call, 2, (uint32_t)i, make);
+        node.directions[i].weights.values = gantry__onnx_prepared(call, 1, (uint32_t)i, make);
+        node.directions[i].recurrent.values = gantry__onnx_prepared(call, 2, (uint32_t)i, make);
     }
     GANTRY__TRY(
         gantry__onnx_take_biases(&node, gantry__onnx_input(call, 3),

@@ -86,7 +86,7 @@ static void need_nodes(gantry__onnx_plan_t *plan, const gantry__onnx_graph_t *gr
 /* Finds attributes that the row demands. */
 static gantry_status_t check_demanded(const gantry__onnx_row_t *row,
                                       const gantry__onnx_node_t *node) {
-    for (const char *at = row->attributes; (at = strchr(at, '!')) != NULL;) {
+    for (const char *at = gantry__onnx_row_attributes(row); (at = strchr(at, '!')) != NULL;) {
         char name[64];
         ++at;
         (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(at, " "), at);
@@ -102,12 +102,13 @@ static gantry_status_t check_attributes(const gantry__onnx_row_t *row,
         "of no kind", "a float",         "an integer",     "a text", "a tensor",
         "a graph",    "floats",          "integers",       "texts",  "tensors",
         "graphs",     "a sparse tensor", "sparse tensors", "a type", "types"};
+    const char *all = gantry__onnx_row_attributes(row);
     for (size_t i = 0; i < node->attr_count; ++i) {
         const gantry__onnx_attr_t *attr = &node->attrs[i];
         const char letter = gantry__onnx_row_attr(row, attr->name);
         if (!letter)
             return gantry__refuse("attribute '%.200s' is none of %s; it has: %s", attr->name,
-                                  node->op, *row->attributes ? row->attributes : "none");
+                                  node->op, *all ? all : "none");
         const char *at = strchr(gantry__onnx_attr_letters, letter);
         const size_t wanted = at ? (size_t)(at - gantry__onnx_attr_letters) : 0;
         if (wanted != (size_t)attr->kind)
@@ -119,19 +120,23 @@ static gantry_status_t check_attributes(const gantry__onnx_row_t *row,
 
 static gantry_status_t plan_check_counts(const gantry__onnx_row_t *row,
                                          const gantry__onnx_node_t *node) {
-    size_t given = node->input_count;
-    if (given < row->least_inputs || given > row->most_inputs)
-        return gantry__refuse("it has %zu inputs; %" PRIu32 " to %" PRIu32 " are accepted", given,
-                              row->least_inputs, row->most_inputs);
+    const size_t given = node->input_count;
+    const bool is_any = row->most_inputs == GANTRY__ONNX_MANY;
+    if (given < row->least_inputs && is_any)
+        return gantry__refuse("it has %zu inputs; %d or more are accepted", given,
+                              row->least_inputs);
+    if (given < row->least_inputs || (!is_any && given > row->most_inputs))
+        return gantry__refuse("it has %zu inputs; %d to %d are accepted", given, row->least_inputs,
+                              row->most_inputs);
     /* A list of inputs has no gaps, unless it may be empty. */
-    const bool is_list = row->most_inputs == GANTRY__ONNX_MANY && row->least_inputs > 0;
+    const bool is_list = is_any && row->least_inputs > 0;
     for (size_t i = 0; i < (is_list ? given : row->least_inputs); ++i) {
         if (node->inputs[i] == GANTRY__ONNX_NO_VALUE)
             return gantry__refuse("input %zu is left out; it must be given", i);
     }
-    if (node->output_count > row->most_outputs)
-        return gantry__refuse("it has %zu outputs; up to %" PRIu32 " are accepted",
-                              node->output_count, row->most_outputs);
+    if (row->most_outputs != GANTRY__ONNX_MANY && node->output_count > row->most_outputs)
+        return gantry__refuse("it has %zu outputs; up to %d are accepted", node->output_count,
+                              row->most_outputs);
     return GANTRY_OK;
 }
 

@@ -217,12 +217,28 @@ static void settle_constants(gantry__onnx_run_t *run, const gantry__onnx_call_t 
     }
 }
 
+/* Ops of the host fail while the node is lowered, which names it. */
+static gantry_status_t run_lower(gantry__onnx_call_t *call) {
+    char origin[768];
+    if (call->scope == call->host) return call->row->lower(call);
+    const char *path = call->run->constants->plan.model->path;
+    const int used =
+        snprintf(origin, sizeof origin, "%.*s: ", (int)gantry__onnx_cut(path, 200), path);
+    gantry__onnx_describe_node(call->node, origin + used, sizeof origin - (size_t)used);
+    call->origin = origin;
+    GANTRY__TRY(gantry_scope_set_origin(call->scope, origin));
+    const gantry_status_t status = call->row->lower(call);
+    call->origin = NULL;
+    if (status == GANTRY_OK) (void)gantry_scope_set_origin(call->scope, NULL);
+    return status;
+}
+
 static gantry_status_t call_row(gantry__onnx_run_t *run, gantry__onnx_call_t *call) {
     struct onnx_scratch_t *since = run->scratch;
     const bool is_known = belongs_to_host(run, call);
     if (is_known) call->scope = call->host;
     gantry_status_t status = run->is_constant_node ? gantry__onnx_check_folding(call) : GANTRY_OK;
-    if (status == GANTRY_OK) status = call->row->lower(call);
+    if (status == GANTRY_OK) status = run_lower(call);
     if (run->is_out_of_memory) /* what the function made of it hides the cause */
         status = gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "out of host memory");
     if (status == GANTRY_OK) status = gantry_scope_status(call->scope);
@@ -236,12 +252,7 @@ static gantry_status_t call_row(gantry__onnx_run_t *run, gantry__onnx_call_t *ca
 /* Names the next op after the node, with as many characters as a name may have. */
 static void run_name_next(gantry_scope_t *scope, const char *name) {
     char cut[64]; /* the most that gantry_scope_name_next takes */
-    size_t used = 0;
-    while (name[used]) {
-        const size_t bytes = gantry__utf8_bytes(name + used);
-        if (used + (bytes ? bytes : 1) >= sizeof cut) break;
-        used += bytes ? bytes : 1;
-    }
+    const size_t used = gantry__onnx_cut(name, sizeof cut - 1);
     memcpy(cut, name, used);
     cut[used] = '\0';
     if (used > 0) (void)gantry_scope_name_next(scope, cut);
@@ -458,6 +469,7 @@ gantry_status_t gantry__onnx_lower_subgraph(gantry__onnx_call_t *call, gantry_sc
     const gantry_status_t status = gantry__onnx_run_graph(run, scope, graph);
     --run->inner_graphs;
     GANTRY__TRY(status);
+    GANTRY__TRY(gantry_scope_set_origin(call->scope, call->origin));
     for (size_t i = 0; i < graph->output_count; ++i) {
         outputs[i] = gantry__onnx_run_get(run, graph->outputs[i]);
         if (!outputs[i]) return run->status;

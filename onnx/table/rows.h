@@ -35,12 +35,13 @@
 #define GANTRY_ONNX_ROWS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <gantry/status.h>
 
 #include "onnx/base/limits.h"
 
-#define GANTRY__ONNX_MANY UINT32_MAX
+#define GANTRY__ONNX_MANY UINT8_MAX
 
 struct gantry__onnx_call_t;
 /* Lowers a node. Returns OK, or the status of what failed, with the thread's last message. */
@@ -67,17 +68,17 @@ typedef enum gantry__onnx_lists_t {
     GANTRY__ONNX_LISTS_BOTH = 3
 } gantry__onnx_lists_t;
 
-/* A row. */
+/* A row. It is small, and has few addresses, each of which costs 24 bytes more in the library. */
 typedef struct gantry__onnx_row_t {
-    const char *domain, *op;
-    int32_t from, to;
-    uint32_t least_inputs, most_inputs, most_outputs;
-    gantry__onnx_lower_fn lower; /* NULL: refused, with reason. */
-    const char *attributes;
-    gantry__onnx_extent_t extent;
-    gantry__onnx_lists_t lists;
-    const char *plain;  /* Of PLAIN: Gantry's op. */
-    const char *reason; /* Of NO_ROW. */
+    const char *op;
+    gantry__onnx_lower_fn lower; /* NULL: refused. */
+    /* The attributes; Gantry's op, of PLAIN; the reason, of NO_ROW. */
+    const char *text;
+    uint8_t domain_bytes; /* Of the domain's text with its end, by which it is known. */
+    uint8_t least_inputs, most_inputs, most_outputs;
+    int16_t from, to;
+    uint8_t extent; /* gantry__onnx_extent_t */
+    uint8_t lists;  /* gantry__onnx_lists_t */
 } gantry__onnx_row_t;
 
 /* The row of a node; NULL with a failure that says why: an op that no row names, a version that no
@@ -86,6 +87,8 @@ const gantry__onnx_row_t *gantry__onnx_find_row(const char *domain, const char *
                                                 int64_t version);
 /* All rows, for lists. */
 const gantry__onnx_row_t *gantry__onnx_rows(size_t *out_count);
+/* All attributes of a row, as it has them: "" for none. */
+const char *gantry__onnx_row_attributes(const gantry__onnx_row_t *row);
 /* The letter of the attribute's kind; 0: the row does not have it. */
 char gantry__onnx_row_attr(const gantry__onnx_row_t *row, const char *name);
 /* The letters by gantry__onnx_attr_kind_t: "?fistgFISTGxXpP". */

@@ -7,7 +7,6 @@
 #include "base/failure.h"
 
 #define BLOCK_BYTES (32u * 1024)
-#define ALIGNMENT _Alignof(max_align_t)
 
 typedef struct gantry__arena_block_t {
     struct gantry__arena_block_t *next;
@@ -27,6 +26,7 @@ void gantry__arena_deinit(gantry__arena_t *arena) {
     }
 }
 
+/* bytes: a multiple of the alignment, as of all blocks. */
 static bool add_block(gantry__arena_t *arena, size_t bytes) {
     const size_t capacity = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
     arena_block_t *block = gantry__heap_alloc(arena->heap, sizeof *block + capacity);
@@ -34,37 +34,32 @@ static bool add_block(gantry__arena_t *arena, size_t bytes) {
     block->capacity = capacity;
     block->next = arena->blocks;
     arena->blocks = block;
-    arena->used = 0;
+    arena->next = block->bytes;
+    arena->left = capacity;
     return true;
 }
 
-/* Sets *out_bytes to what the objects have. */
-static inline void *arena_take(gantry__arena_t *arena, size_t count, size_t item_bytes,
-                               size_t *out_bytes) {
-    if (__builtin_mul_overflow(count, item_bytes, out_bytes) || *out_bytes > SIZE_MAX / 2) {
+void *gantry__arena_alloc_slowly(gantry__arena_t *arena, size_t count, size_t item_bytes) {
+    size_t bytes;
+    if (__builtin_mul_overflow(count, item_bytes, &bytes) || bytes > SIZE_MAX / 2) {
         (void)gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "%zu objects of %zu bytes do not fit", count,
                            item_bytes);
         return NULL;
     }
-    const size_t bytes = (*out_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    const arena_block_t *block = arena->blocks;
-    if ((!block || block->capacity - arena->used < bytes) && !add_block(arena, bytes)) return NULL;
-    void *result = arena->blocks->bytes + arena->used;
-    arena->used += bytes;
-    return result;
+    bytes =
+        (bytes + GANTRY__ARENA_ALIGNMENT - 1) / GANTRY__ARENA_ALIGNMENT * GANTRY__ARENA_ALIGNMENT;
+    return add_block(arena, bytes) ? gantry__arena_alloc(arena, count, item_bytes) : NULL;
 }
 
 void *gantry__arena_zalloc(gantry__arena_t *arena, size_t count, size_t item_bytes) {
-    size_t used;
-    void *result = arena_take(arena, count, item_bytes, &used);
-    return result ? memset(result, 0, used) : NULL;
+    void *result = gantry__arena_alloc(arena, count, item_bytes);
+    return result ? memset(result, 0, count * item_bytes) : NULL;
 }
 
 void *gantry__arena_copy(gantry__arena_t *arena, const void *bytes, size_t count,
                          size_t item_bytes) {
-    size_t used;
-    void *copy = arena_take(arena, count, item_bytes, &used);
-    return copy && used > 0 ? memcpy(copy, bytes, used) : copy;
+    void *copy = gantry__arena_alloc(arena, count, item_bytes);
+    return copy && count > 0 ? memcpy(copy, bytes, count * item_bytes) : copy;
 }
 
 char *gantry__arena_strdup(gantry__arena_t *arena, const char *text) {

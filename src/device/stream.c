@@ -393,6 +393,13 @@ static bool follows_already(gantry__stream_t *stream, gantry__point_t point) {
                point.count;
 }
 
+bool gantry__stream_is_after(gantry__stream_t *stream, gantry__point_t point) {
+    if (!point.stream || point.stream->synchronous) return true;
+    if (atomic_load_explicit(&point.stream->has_failed, memory_order_acquire)) return false;
+    return is_completed(point) ||
+           (!is_lost(point.stream) && (point.stream == stream || follows_already(stream, point)));
+}
+
 /* Makes one stream wait for an event of another, on the device if possible. */
 static gantry_status_t wait_on_device(gantry__stream_t *stream, gantry__point_t point,
                                       gantry__event_t *event) {

@@ -136,6 +136,10 @@ void gantry__event_release(gantry__event_t *event);
  * before it, which is over then. */
 gantry_status_t gantry__event_poll(const gantry__event_t *event, bool *out_is_past);
 
+/* Whether later work of the stream is after the point as it is, and no work before it ever failed,
+ * as far as is known without a driver call. */
+bool gantry__stream_is_after(gantry__stream_t *stream, gantry__point_t point);
+
 /* Makes stream's later work wait for the points; between backends the calling thread waits instead.
  * It must not be called between begin and end. */
 gantry_status_t gantry__stream_wait_for(gantry__stream_t *stream, const gantry__point_t *points,

@@ -16,6 +16,7 @@
 #include "device/fault.h"
 #include "device/loss.h"
 #include "device/transfer.h"
+#include "host/repeat.h"
 
 static gantry__call_t *from_abi(gantry_op_call_t *abi) { return abi->core; }
 
@@ -159,9 +160,48 @@ static void count_launch(gantry__call_t *call) {
     if (call->frame) gantry__profile_count_launch(call->frame);
 }
 
+/* ---- a launch that repeats ---- */
+
+/* The tensor whose base must be argument i: the inputs, and then output 0. */
+static const gantry_arg_t *launched_tensor(const gantry_op_call_t *abi, uint32_t i) {
+    return i < abi->input_count ? abi->inputs[i] : abi->outputs[0];
+}
+
+static bool has_kept_form(const gantry_op_call_t *abi, const gantry_launch_t *launch,
+                          uint32_t offsets_at) {
+    const uint32_t tensors = abi->input_count + 1;
+    if (launch->arg_count != tensors + 1 || tensors > GANTRY__KEPT_INPUTS + 1) return false;
+    for (uint32_t i = 0; i < tensors; ++i) {
+        if (launch->args[i].kind != GANTRY_LAUNCH_BASE ||
+            memcmp(&launch->args[i].as.span, &launched_tensor(abi, i)->span,
+                   sizeof(gantry_span_t)) != 0)
+            return false;
+    }
+    const gantry_launch_arg_t *scalar = &launch->args[tensors];
+    return scalar->kind == GANTRY_LAUNCH_SCALAR &&
+           scalar->size_bytes <= GANTRY__KEPT_SCALAR_BYTES &&
+           offsets_at + tensors * sizeof(uint64_t) <= scalar->size_bytes;
+}
+
+static GANTRY__COLD void keep_launch(gantry__call_t *call, gantry_backend_kernel_t *kernel,
+                                     const gantry_launch_t *launch) {
+    gantry__kept_launch_t *kept = call->keeps;
+    if (call->abi.reserved == 0) return;
+    kept->offsets_at = call->abi.reserved - 1;
+    call->abi.reserved = 0;
+    if (!has_kept_form(&call->abi, launch, kept->offsets_at)) return;
+    const gantry_launch_arg_t *scalar = &launch->args[launch->arg_count - 1];
+    kept->launch = *launch;
+    kept->launch.args = NULL;
+    kept->scalar_bytes = scalar->size_bytes;
+    memcpy(kept->scalar, scalar->as.value, scalar->size_bytes);
+    kept->kernel = kernel;
+}
+
 static int32_t serve_launch(gantry_op_call_t *abi, gantry_backend_kernel_t *kernel,
                             const gantry_launch_t *launch) {
     gantry__call_t *call = from_abi(abi);
+    if (call->keeps) keep_launch(call, kernel, launch);
     if (call->device->imitates_launches) {
         int32_t refused = check_launch(call, kernel, launch);
         if (refused != GANTRY_OK) return refused;
@@ -172,6 +212,33 @@ static int32_t serve_launch(gantry_op_call_t *abi, gantry_backend_kernel_t *kern
     GANTRY__CALL_SLOT(code, call->device->backend->program->launch(abi->stream, kernel, launch));
     end_submission(call);
     return call_note(call, (int32_t)code);
+}
+
+void gantry__call_keep_launch(gantry__call_t *call, gantry__kept_launch_t *kept) {
+    call->keeps = kept;
+    call->abi.flags |= GANTRY__CALL_KEEPS_LAUNCH;
+}
+
+int32_t gantry__call_repeat(gantry__call_t *call, const gantry__kept_launch_t *kept) {
+    gantry_launch_arg_t args[GANTRY__KEPT_INPUTS + 2];
+    uint64_t scalar[GANTRY__KEPT_SCALAR_BYTES / sizeof(uint64_t)];
+    const uint32_t tensors = call->abi.input_count + 1;
+    memcpy(scalar, kept->scalar, sizeof scalar);
+    unsigned char *offset = (unsigned char *)scalar + kept->offsets_at;
+    for (uint32_t i = 0; i < tensors; ++i, offset += sizeof(uint64_t)) {
+        const gantry_span_t *span = &launched_tensor(&call->abi, i)->span;
+        args[i].kind = GANTRY_LAUNCH_BASE;
+        args[i].size_bytes = 0;
+        args[i].as.span = *span;
+        memcpy(offset, &span->offset_bytes, sizeof span->offset_bytes);
+    }
+    args[tensors] = (gantry_launch_arg_t){
+        .kind = GANTRY_LAUNCH_SCALAR, .size_bytes = kept->scalar_bytes, .as = {.value = scalar}};
+    gantry_launch_t launch = kept->launch;
+    launch.args = args;
+    /* the kernel was found without a search */
+    atomic_fetch_add_explicit(&call->programs->counters->reused, 1, memory_order_relaxed);
+    return serve_launch(&call->abi, kept->kernel, &launch);
 }
 
 /* ---- transfers: what no backend needs to do ---- */
@@ -385,6 +452,7 @@ void gantry__call_init(gantry__call_t *call, gantry_logical_device_t *device,
     call->fault = NULL;
     call->capture = NULL;
     call->has_read = false;
+    call->keeps = NULL;
     call->make_output = NULL;
     call->caller = NULL;
     call->makes_form = false;

@@ -13,6 +13,7 @@
 #include "device/form.h"
 #include "host/form.h"
 #include "kernel/capture.h"
+#include "kernel/kept_launch.h"
 #include "kernel/program_cache.h"
 
 #define GANTRY__MAX_SCRATCH 8
@@ -35,8 +36,9 @@ typedef struct gantry__call_t {
     uint32_t temporary_count;
     /* made at the kernel's request; belongs to the call until taken */
     struct gantry__fault_t *fault;
-    gantry__capture_t *capture; /* takes the work; NULL: the device's stream does */
-    bool has_read;              /* the kernel waited for its device; the caller clears it */
+    gantry__capture_t *capture;   /* takes the work; NULL: the device's stream does */
+    bool has_read;                /* the kernel waited for its device; the caller clears it */
+    gantry__kept_launch_t *keeps; /* takes a launch that repeats, or NULL: none is kept */
     /* Makes output `index`; set by the dispatcher for ops whose shapes depend on data. */
     int32_t (*make_output)(struct gantry__call_t *call, uint32_t index, int32_t rank,
                            const int64_t *dims);
@@ -55,6 +57,11 @@ void gantry__call_init(gantry__call_t *call, gantry_logical_device_t *device,
 /* Lets the kernel keep forms of those inputs, as bits, which must be constants. abi's inputs are
  * set. Only on a synchronous device. */
 void gantry__call_offer_forms(gantry__call_t *call, uint32_t constants);
+/* Lets the kernel keep a launch that repeats. abi's flags are set. */
+void gantry__call_keep_launch(gantry__call_t *call, gantry__kept_launch_t *kept);
+/* Launches what a call of equal types, shapes and attributes kept, with this call's tensors in
+ * place of its own. Takes the place of compute. */
+int32_t gantry__call_repeat(gantry__call_t *call, const gantry__kept_launch_t *kept);
 /* Must be called after compute, also if it failed. *out_point covers all submitted work. Scratch is
  * freed, in use up to that point. The fault, if any, is bound to that point and handed over. */
 struct gantry__fault_t *gantry__call_finish(gantry__call_t *call, gantry__point_t *out_point);

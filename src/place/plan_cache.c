@@ -93,11 +93,9 @@ static inline void plan_key_of(const gantry__place_request_t *request, gantry__p
     const gantry_attr_t *attr = request->attrs, *const end = attr + request->op->attr_count;
     for (; attr < end && attr->kind == GANTRY_ATTR_TYPE; ++attr)
         key->types = key->types << 8 | (uint64_t)attr->i;
-    /* an earlier plan may use a card that is lost since */
-    key->settings = (uint32_t)request->soft | (uint32_t)request->require << 1 |
-                    (uint32_t)request->batch_invariant << 15 |
-                    (uint32_t)atomic_load_explicit(&request->devices->losses, memory_order_acquire)
-                        << 16;
+    key->settings = gantry__plan_settings(
+        request->soft, request->require, request->batch_invariant,
+        atomic_load_explicit(&request->devices->losses, memory_order_acquire));
     if (request->exhausted || request->call || request->allowed || request->passed_over ||
         request->integer_variable || request->pin_reason)
         add_rest_to_key(request, key);

@@ -3,7 +3,8 @@
  *
  *   infer     types and shapes of the results; host inputs are read here when a shape depends on
  *             them
- *   plan      device and kernels, from the plan cache or the placer: eager_plan.c
+ *   plan      device and kernels, from the plan cache or the placer: eager_plan.c. A call that
+ *             repeats takes both from an earlier one: eager_repeat.c
  *   gather    inputs: host pointers, or memory on that device (copied there from elsewhere):
  *             eager_memory.c
  *   allocate  results whose shape is known: in new memory, or in that of a donated input
@@ -32,6 +33,9 @@
 
 /* Sets the counters only: the arrays are filled as far as they are used. */
 static void eager_begin(gantry__eager_t *eager) {
+    eager->repeat = NULL;
+    eager->record = NULL;
+    eager->attrs = eager->infer.attrs;
     eager->kept = NULL;
     eager->device = NULL;
     eager->exhausted = NULL;
@@ -47,6 +51,7 @@ static void eager_end(gantry__eager_t *eager) {
     for (uint32_t i = 0; i < eager->owned_count; ++i)
         gantry__heap_free(&eager->runtime->heap, eager->owned[i].bytes, eager->owned[i].size);
     for (uint32_t i = 0; i < eager->made_count; ++i) gantry_tensor_release(eager->made[i]);
+    if (eager->record) gantry__eager_drop_record(eager);
 }
 
 /* ---- infer ---- */
@@ -115,12 +120,14 @@ static gantry_status_t run_on_device(gantry__eager_t *eager) {
     (void)gantry__profile_enter(frame, GANTRY__PHASE_SCOPE);
     eager->call.sequence = gantry__dispatch_note_op(eager->scope, eager->kept, eager->bytes_copied);
     if (status == GANTRY_OK && computes) status = gantry__eager_compute(eager);
+    if (status == GANTRY_OK && eager->record) gantry__eager_share_record(eager);
     return status == GANTRY_OK ? GANTRY_OK : gantry__eager_fail_in_place(eager, status);
 }
 
 static gantry_status_t eager_run(gantry__eager_t *eager) {
     GANTRY__TRY(check_inputs(eager));
     GANTRY__TRY(gantry__runtime_initialize(eager->runtime, eager->op->name));
+    if (gantry__eager_find_repeat(eager)) return run_on_device(eager);
     GANTRY__TRY(infer(eager));
     if (eager->scope->trace) return gantry__eager_record(eager);
     if (!(eager->op->flags & GANTRY__OP_COMPOSED)) return run_on_device(eager);

@@ -71,6 +71,13 @@ static uint32_t definition_of(const gantry__eager_t *eager, uint32_t i) {
     return (uint32_t)(gantry__op_input_arg(op, eager->input_count, i) - op->inputs);
 }
 
+/* Whether the kernel need not be made to wait for the point. A profile also waits for points that
+ * the device's stream is after. */
+static bool is_after(const gantry__eager_t *eager, gantry__point_t point) {
+    if (eager->frame) return gantry__point_is_past(point);
+    return gantry__stream_is_after(&eager->device->streams[GANTRY_STREAM_COMPUTE], point);
+}
+
 static gantry_status_t gather(gantry__eager_t *eager) {
     uint64_t host_inputs = eager->kept->plan.host_inputs[eager->choice];
     for (uint32_t i = 0; i < eager->input_count; ++i) {
@@ -87,7 +94,7 @@ static gantry_status_t gather(gantry__eager_t *eager) {
         if (local->device != eager->device) GANTRY__TRY(bring_input(eager, i, true, &local));
         eager->used[i] = local;
         bind_arg(arg, local);
-        if (local->ready.stream && !gantry__point_is_past(local->ready))
+        if (local->ready.stream && !is_after(eager, local->ready))
             eager->points[eager->point_count++] = local->ready;
     }
     return GANTRY_OK;

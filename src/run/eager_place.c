@@ -17,13 +17,14 @@ static gantry__operands_text_t eager_operands(const gantry__eager_t *eager) {
 
 void gantry__eager_print_place(const gantry__eager_t *eager, char *out) {
     const gantry__fault_place_t *place = eager->scope->place;
-    const char *part_of = eager->call.part_of;
+    const char *part_of = eager->call.part_of, *origin = eager->scope->origin;
     place->print(place, out);
     const size_t used = strlen(out);
     if (!place->names_op)
         (void)snprintf(out + used, GANTRY__FAULT_PLACE_BYTES - used,
-                       "%s%sop %s%s on %s: ", part_of ? part_of : "", part_of ? ": " : "",
-                       eager->op->name, eager_operands(eager).text, eager->device->name);
+                       "%s%s%s%sop %s%s on %s: ", origin ? origin : "", origin ? ": " : "",
+                       part_of ? part_of : "", part_of ? ": " : "", eager->op->name,
+                       eager_operands(eager).text, eager->device->name);
 }
 
 gantry_status_t gantry__eager_fail_in_place(const gantry__eager_t *eager, gantry_status_t status) {

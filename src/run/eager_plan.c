@@ -41,8 +41,7 @@ static void describe_call(gantry__eager_t *eager) {
         fill_arg(&eager->results[i], eager->infer.out_dtypes[i], &eager->infer.out_shapes[i],
                  gantry__shape_elements(&eager->infer.out_shapes[i]));
     }
-    for (uint32_t i = 0; i < eager->op->attr_count; ++i)
-        eager->attr_args[i] = &eager->infer.attrs[i];
+    for (uint32_t i = 0; i < eager->op->attr_count; ++i) eager->attr_args[i] = &eager->attrs[i];
 }
 
 /* Chooses the first kernel of the plan that takes these shapes; false if all decline. */
@@ -56,15 +55,24 @@ static bool choose_kernel(gantry__eager_t *eager) {
     return false;
 }
 
+/* Takes the plan of an earlier call, which opened the device. False if it must be made: the card
+ * has another view since then, or no kernel takes the call. */
+static bool take_kept_plan(gantry__eager_t *eager) {
+    eager->kept = eager->repeat->kept;
+    eager->device = eager->kept->plan.device;
+    if (eager->kept->plan.view != gantry__logical_view(eager->device)) return false;
+    gantry__call_init(&eager->call, eager->device, NULL, 0);
+    return choose_kernel(eager);
+}
+
 /* Plans without the shapes first, because such a plan is kept. If all kernels of its device
  * decline, places the op again with the shapes. A device that was not open could not judge them
  * then, so this may repeat once for each device. */
-gantry_status_t gantry__eager_plan(gantry__eager_t *eager) {
+static GANTRY__NOINLINE gantry_status_t find_plan_and_open(gantry__eager_t *eager) {
     const gantry__wish_t *wish;
-    describe_call(eager);
     GANTRY__TRY(gantry__eager_wish(eager, &wish));
     gantry__place_request_t request =
-        gantry__dispatch_request(eager->runtime, eager->op, eager->infer.attrs, wish,
+        gantry__dispatch_request(eager->runtime, eager->op, eager->attrs, wish,
                                  eager->request->pinned, eager->scope->batch_invariant);
     request.exhausted = eager->exhausted;
     for (;;) {
@@ -84,6 +92,16 @@ gantry_status_t gantry__eager_plan(gantry__eager_t *eager) {
         }
         request.call = &eager->call.abi;
     }
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__eager_plan(gantry__eager_t *eager) {
+    describe_call(eager);
+    if (!eager->repeat || !take_kept_plan(eager)) {
+        eager->repeat = NULL;
+        GANTRY__TRY(find_plan_and_open(eager));
+    }
+    if (eager->record) gantry__call_keep_launch(&eager->call, &eager->record->launch);
     eager->call.tag = eager->scope->tag;
     eager->call.frame = eager->frame;
     eager->call.memo = &eager->kept->memo;

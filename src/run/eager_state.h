@@ -25,6 +25,9 @@ typedef struct gantry__eager_t {
     const gantry_tensor_t *const *inputs;
     uint32_t input_count;
     gantry__profile_frame_t *frame; /* NULL: nothing is recorded */
+    const gantry__repeat_t *repeat; /* what an earlier call found; NULL: nothing */
+    gantry__repeat_t *record;       /* is filled for later calls, or NULL */
+    const gantry_attr_t *attrs;     /* those of infer, or of repeat */
     gantry__kept_plan_t *kept;
     gantry_logical_device_t *device;
     const gantry_logical_device_t *exhausted; /* the device where memory ran out before, or NULL */
@@ -74,8 +77,20 @@ gantry_status_t gantry__eager_inherit_faults(gantry__eager_t *eager, struct gant
 gantry_status_t gantry__eager_compute(gantry__eager_t *eager);
 
 static inline gantry_status_t gantry__eager_call(gantry__eager_t *eager) {
+    if (eager->repeat && eager->repeat->launch.kernel)
+        return (gantry_status_t)gantry__call_repeat(&eager->call, &eager->repeat->launch);
     return (gantry_status_t)eager->call.abi.kernel->compute(&eager->call.abi);
 }
+
+/* ---- calls that repeat: eager_repeat.c ---- */
+
+/* Sets eager->repeat, and all that infer finds; false: there is none, and eager->record may be one
+ * to fill. */
+bool gantry__eager_find_repeat(gantry__eager_t *eager);
+/* Fills the record after the call has ended well, and shares it if later calls may use it. */
+void gantry__eager_share_record(gantry__eager_t *eager);
+/* Frees a record that is not shared. */
+void gantry__eager_drop_record(gantry__eager_t *eager);
 
 /* ---- in place: eager_in_place.c ---- */
 

@@ -113,7 +113,7 @@ gantry_status_t gantry__observe_op(const gantry__eager_t *eager) {
     if (is_told(eager)) return GANTRY_OK;
     gantry_attr_value_t attrs[GANTRY__MAX_ATTRS];
     for (uint32_t i = 0; i < eager->op->attr_count; ++i) {
-        const gantry_attr_t *attr = &eager->infer.attrs[i];
+        const gantry_attr_t *attr = &eager->attrs[i];
         attrs[i] = (gantry_attr_value_t){.name = attr->name,
                                          .kind = (gantry_attr_kind_t)attr->kind,
                                          .i = attr->i,

@@ -235,9 +235,9 @@ gantry_runtime_t *gantry__runtime_retain(gantry_runtime_t *runtime, uint64_t cou
 }
 
 static void release_spare_tensors(gantry_runtime_t *runtime) {
-    while (runtime->spare_tensors) {
-        gantry_tensor_t *tensor = runtime->spare_tensors;
-        runtime->spare_tensors = tensor->next;
+    while (runtime->spares.first) {
+        gantry_tensor_t *tensor = runtime->spares.first;
+        runtime->spares.first = tensor->next;
         gantry__heap_free(&runtime->heap, tensor, sizeof *tensor);
     }
 }
@@ -285,6 +285,7 @@ static void runtime_destroy(gantry_runtime_t *runtime) {
     gantry__runtime_release_words(runtime);
     gantry__profile_deinit(&runtime->profile);
     gantry__random_state_deinit(&runtime->random);
+    gantry__repeats_deinit(&runtime->repeats, &runtime->heap);
     gantry__plan_cache_deinit(&runtime->plans);
     gantry__timeline_destroy(atomic_load(&runtime->devices.timeline));
     gantry__device_table_deinit(&runtime->devices);

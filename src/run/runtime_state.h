@@ -26,6 +26,7 @@
 #include "run/jobs.h"
 #include "run/profile.h"
 #include "run/random_state.h"
+#include "run/repeats.h"
 
 /* The most threads of the CPU backend. */
 #define GANTRY__MOST_THREADS 1024
@@ -66,6 +67,7 @@ struct gantry_runtime_t {
     gantry__program_counters_t counters;
     gantry__view_probe_t probe;
     gantry__plan_cache_t plans;
+    gantry__repeats_t repeats;
     gantry__placement_log_t placements;
     gantry__random_state_t random;
     gantry__jobs_t jobs;       /* calls of functions that were started, and threads for functions */
@@ -90,8 +92,10 @@ struct gantry_runtime_t {
     void *placement_user;
     atomic_bool has_callback;
     atomic_uint_fast64_t traces; /* begun so far: each has a number of its own */
-    struct gantry_tensor_t *spare_tensors;
-    uint32_t spare_count;
+    struct {
+        struct gantry_tensor_t *first; /* linked by next */
+        uint32_t count;
+    } spares; /* empty objects of tensors */
 };
 
 /* Takes, and gives back, so many references; the last one ends the runtime. */

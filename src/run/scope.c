@@ -165,6 +165,7 @@ static gantry_scope_t *begin_in(gantry_scope_t *parent, const char *device) {
     scope->parent = parent;
     scope->next_sibling = parent->first_child;
     scope->tag = parent->tag;
+    scope->origin = parent->origin;
     scope->batch_invariant = parent->batch_invariant;
     scope->blocks.are_ignored = parent->blocks.are_ignored;
     scope->trace = parent->trace;
@@ -375,6 +376,7 @@ void gantry__scope_begin_parts(gantry_scope_t *inner, gantry_scope_t *outer,
     inner->wish = outer->wish;
     inner->chooser = outer->chooser;
     inner->tag = outer->tag;
+    inner->origin = outer->origin;
     inner->batch_invariant = outer->batch_invariant;
     inner->blocks.are_ignored = outer->blocks.are_ignored;
     inner->composed = composed;

@@ -30,11 +30,11 @@
 static gantry_tensor_t *take_spares(gantry_runtime_t *runtime, uint32_t most, uint32_t *out_count) {
     uint32_t count = 0;
     gantry__mutex_lock(&runtime->lock);
-    gantry_tensor_t *first = runtime->spare_tensors, *last = NULL;
+    gantry_tensor_t *first = runtime->spares.first, *last = NULL;
     for (gantry_tensor_t *at = first; at && count < most; at = at->next, ++count) last = at;
     if (last) {
-        runtime->spare_tensors = last->next;
-        runtime->spare_count -= count;
+        runtime->spares.first = last->next;
+        runtime->spares.count -= count;
         last->next = NULL;
     }
     gantry__mutex_unlock(&runtime->lock);
@@ -79,12 +79,12 @@ void gantry__tensor_return_all(gantry_runtime_t *runtime, gantry_tensor_t *first
     uint32_t count = 0;
     if (!first) return;
     gantry__mutex_lock(&runtime->lock);
-    while (first && runtime->spare_count < SPARE_TENSORS) {
+    while (first && runtime->spares.count < SPARE_TENSORS) {
         gantry_tensor_t *tensor = first;
         first = tensor->next;
-        tensor->next = runtime->spare_tensors;
-        runtime->spare_tensors = tensor;
-        ++runtime->spare_count;
+        tensor->next = runtime->spares.first;
+        runtime->spares.first = tensor;
+        ++runtime->spares.count;
         ++count;
     }
     gantry__mutex_unlock(&runtime->lock);

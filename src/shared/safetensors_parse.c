@@ -12,6 +12,7 @@
 
 #define QUOTED_BYTES 24 /* of the header in a message */
 #define NAME_FORMAT "%.200s"
+#define SAFE_DIGITS 18 /* of any number below 2^63 */
 
 typedef struct json_t {
     const char *begin, *at, *end;
@@ -91,25 +92,25 @@ static gantry_status_t json_more(json_t *json, char close, bool is_first, bool *
     return GANTRY_OK;
 }
 
+static inline bool json_is_digit(char c) { return c >= '0' && c <= '9'; }
+
 static gantry_status_t json_number(json_t *json, uint64_t *out) {
     static const char wanted[] = "a whole number below 2^63";
     json_skip_blanks(json);
-    const char *begin = json->at;
-    *out = 0;
-    for (; json->at < json->end && *json->at >= '0' && *json->at <= '9'; ++json->at) {
-        const uint64_t digit = (uint64_t)(*json->at - '0');
-        const bool leads_with_zero = json->at > begin && *begin == '0';
-        if (leads_with_zero || *out > ((uint64_t)INT64_MAX - digit) / 10) {
-            json->at = begin;
-            return json_fail(json, wanted);
-        }
-        *out = *out * 10 + digit;
+    const char *begin = json->at, *at = begin;
+    uint64_t number = 0;
+    for (; at < json->end && json_is_digit(*at); ++at) {
+        const uint64_t digit = (uint64_t)(*at - '0');
+        if (at - begin >= SAFE_DIGITS && number > ((uint64_t)INT64_MAX - digit) / 10) break;
+        number = number * 10 + digit;
     }
+    const bool leads_with_zero = at - begin > 1 && *begin == '0';
     const bool goes_on =
-        json->at < json->end && (*json->at == '.' || *json->at == 'e' || *json->at == 'E');
-    if (json->at > begin && !goes_on) return GANTRY_OK;
-    json->at = begin;
-    return json_fail(json, wanted);
+        at < json->end && (json_is_digit(*at) || *at == '.' || *at == 'e' || *at == 'E');
+    if (at == begin || leads_with_zero || goes_on) return json_fail(json, wanted);
+    *out = number;
+    json->at = at;
+    return GANTRY_OK;
 }
 
 /* ---- strings ---- */
@@ -227,11 +228,16 @@ static gantry_status_t json_string(json_t *json, const char *wanted, const char 
 
 /* ---- a tensor ---- */
 
-enum { HAS_DTYPE = 1, HAS_SHAPE = 2, HAS_OFFSETS = 4, HAS_EVERYTHING = 7 };
+enum { DTYPE_FIELD, SHAPE_FIELD, OFFSETS_FIELD, FIELD_COUNT };
+static const char *const field_names[] = {"dtype", "shape", "data_offsets"};
 
 static gantry_status_t parse_dtype(json_t *json, gantry__safetensors_tensor_t *tensor) {
+    const gantry__safetensors_t *out = json->out;
     GANTRY__TRY(json_string(json, "the name of a type", &tensor->type_name));
-    tensor->dtype = gantry__safetensors_type(tensor->type_name);
+    const gantry__safetensors_tensor_t *before =
+        out->count > 0 ? &out->tensors[out->count - 1] : NULL;
+    const bool is_alike = before && strcmp(before->type_name, tensor->type_name) == 0;
+    tensor->dtype = is_alike ? before->dtype : gantry__safetensors_type(tensor->type_name);
     return GANTRY_OK;
 }
 
@@ -272,34 +278,61 @@ static gantry_status_t parse_offsets(json_t *json, gantry__safetensors_tensor_t 
     return json_expect(json, ']', "']'");
 }
 
+static inline bool take_literal(json_t *json, const char *literal, size_t length) {
+    if ((size_t)(json->end - json->at) < length || memcmp(json->at, literal, length) != 0)
+        return false;
+    json->at += length;
+    return true;
+}
+
+/* Takes a key that is written plainly, as nearly all are; FIELD_COUNT: it is none. */
+static unsigned take_plain_field(json_t *json) {
+#define TAKE(key) take_literal(json, "\"" key "\"", sizeof key + 1)
+    json_skip_blanks(json);
+    return TAKE("dtype")
+    ? DTYPE_FIELD : TAKE("shape")
+    ? SHAPE_FIELD : TAKE("data_offsets")
+    ? OFFSETS_FIELD: FIELD_COUNT;
+#undef TAKE
+}
+
+static gantry_status_t parse_field_key(json_t *json, const char **out_key, unsigned *out_field) {
+    unsigned field = take_plain_field(json);
+    if (field < FIELD_COUNT) {
+        *out_key = field_names[field];
+    } else {
+        GANTRY__TRY(json_string(json, "a key", out_key));
+        for (field = 0; field < FIELD_COUNT && strcmp(*out_key, field_names[field]) != 0;) ++field;
+    }
+    *out_field = field;
+    return GANTRY_OK;
+}
+
+/* seen: a bit for each field. */
 static gantry_status_t parse_field(json_t *json, gantry__safetensors_tensor_t *tensor,
                                    unsigned *seen) {
     const char *key = NULL;
-    GANTRY__TRY(json_string(json, "a key", &key));
-    const unsigned bit = strcmp(key, "dtype") == 0          ? HAS_DTYPE
-                         : strcmp(key, "shape") == 0        ? HAS_SHAPE
-                         : strcmp(key, "data_offsets") == 0 ? HAS_OFFSETS
-                                                            : 0;
-    if (bit == 0 || (*seen & bit)) {
+    unsigned field = FIELD_COUNT;
+    GANTRY__TRY(parse_field_key(json, &key, &field));
+    if (field == FIELD_COUNT || (*seen >> field & 1)) {
         return gantry__fail(
             GANTRY_DATA_LOSS,
             "tensor '" NAME_FORMAT
             "' has %s key '%.20s'; dtype, shape and data_offsets are accepted, once each",
-            tensor->name, bit ? "a second" : "an unknown", key);
+            tensor->name, field < FIELD_COUNT ? "a second" : "an unknown", key);
     }
-    *seen |= bit;
+    *seen |= 1u << field;
     GANTRY__TRY(json_expect(json, ':', "':'"));
-    if (bit == HAS_DTYPE) return parse_dtype(json, tensor);
-    return bit == HAS_SHAPE ? parse_shape(json, tensor) : parse_offsets(json, tensor);
+    if (field == DTYPE_FIELD) return parse_dtype(json, tensor);
+    return field == SHAPE_FIELD ? parse_shape(json, tensor) : parse_offsets(json, tensor);
 }
 
 static gantry_status_t safetensors_parse_check_tensor(const gantry__safetensors_tensor_t *tensor,
                                                       unsigned seen) {
-    if (seen != HAS_EVERYTHING) {
-        return gantry__fail(GANTRY_DATA_LOSS, "tensor '" NAME_FORMAT "' has no %s", tensor->name,
-                            !(seen & HAS_DTYPE)   ? "dtype"
-                            : !(seen & HAS_SHAPE) ? "shape"
-                                                  : "data_offsets");
+    for (unsigned field = 0; field < FIELD_COUNT; ++field) {
+        if (!(seen >> field & 1))
+            return gantry__fail(GANTRY_DATA_LOSS, "tensor '" NAME_FORMAT "' has no %s",
+                                tensor->name, field_names[field]);
     }
     /* a size that Gantry does not know */
     const bool is_foreign =

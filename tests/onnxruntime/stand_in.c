@@ -7,6 +7,8 @@
  * written are refused when a session is made, with what is accepted.
  * Promise (onnxruntime.memory*): A chain of runs on values of a device copies nothing to the host;
  * values go between devices, runtimes and the host, also when their session and registration ended.
+ * Promise (onnxruntime.memory*): Streams of a program and of a session end work without a failure's
+ * loss, know the driver's queue, and outlive their registration.
  * Promise (onnxruntime.memory*): Memory that nobody wrote, memory that was freed and memory of
  * others that is not adopted are refused by a text, and are never read.
  * Promise: An ONNX Runtime that is too old gets a status that names both versions.
@@ -147,6 +149,10 @@ static ort_status_t *make_device(ort_factory_t *factory, const ort_hardware_t *h
     for (size_t i = 0; i < metadata->count; ++i)
         add_pair(&(*out)->metadata, metadata->keys[i], metadata->values[i]);
     return NULL;
+}
+
+const ort_memory_device_t *memory_of_device(const ort_ep_device_t *device) {
+    return &device->memory->device;
 }
 
 /* ---- a graph ---- */

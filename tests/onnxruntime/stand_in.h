@@ -47,6 +47,7 @@ void drop_status(ort_status_t *status);
 ort_status_t *begin_session(ort_factory_t *factory, const ort_ep_device_t *device,
                             ort_ep_t **out_ep);
 void runs_a_group(ort_ep_t *ep);
+const ort_memory_device_t *memory_of_device(const ort_ep_device_t *device);
 
 /* ---- stand_in_faults.c ---- */
 ort_status_t *make_event(int category, int32_t process, int32_t thread, const char *name,

@@ -193,13 +193,29 @@ static ort_status_t *run_once(ort_ep_t *ep, ort_compute_t *compute) {
     return status;
 }
 
+/* A stream of a lost device reports it at each end of work; no other one is made. */
+static void loses_streams(ort_factory_t *factory, const ort_memory_device_t *memory,
+                          ort_stream_impl_t *stream, ort_ep_t *ep) {
+    ort_stream_impl_t *late;
+    for (size_t i = 0; i < 2; ++i) {
+        expect_failure(stream->Flush(stream), ORT_RUNTIME_EXCEPTION, "was lost");
+        expect_failure(ep->Sync(ep), ORT_RUNTIME_EXCEPTION, "was lost");
+    }
+    expect_failure(factory->CreateSyncStreamForDevice(factory, memory, NULL, &late),
+                   ORT_RUNTIME_EXCEPTION, "was lost");
+    stream->Release(stream);
+}
+
 /* The first two devices are cards of the layer, the third one is /CPU:0 or another card. */
 void loses_a_device(ort_factory_t *factory, ort_ep_device_t *const devices[3], const char *layer) {
     enum { DEVICE_NOT_AVAILABLE = -2, SESSIONS = 4 };
     static const size_t device_of[SESSIONS] = {0, 0, 1, 2};
     ort_ep_t *eps[SESSIONS], *late;
     ort_compute_t *computes[SESSIONS];
+    ort_stream_impl_t *stream;
+    const ort_memory_device_t *memory = memory_of_device(devices[0]);
     watch_launches(layer);
+    MUST(!factory->CreateSyncStreamForDevice(factory, memory, NULL, &stream));
     for (size_t i = 0; i < SESSIONS; ++i) {
         MUST(!begin_session(factory, devices[device_of[i]], &eps[i]));
         computes[i] = begin_group(eps[i]);
@@ -211,6 +227,7 @@ void loses_a_device(ort_factory_t *factory, ort_ep_device_t *const devices[3], c
     for (size_t i = 0; i < 4; ++i)
         expect_failure(run_once(eps[i % 2], computes[i % 2]), ORT_RUNTIME_EXCEPTION, "was lost");
     for (size_t i = 2; i < SESSIONS; ++i) MUST(!run_once(eps[i], computes[i]));
+    loses_streams(factory, memory, stream, eps[0]);
     MUST(!begin_session(factory, devices[0], &late));
     expect_failure(late->OnRunStart(late, NULL), ORT_RUNTIME_EXCEPTION, "was lost");
     factory->ReleaseEp(factory, late);

@@ -38,6 +38,11 @@ enum { CHOICE_AUTO = 0, CHOICE_ONEDNN, CHOICE_OPENBLAS, CHOICE_OWN };
 #define SMALL_MULTIPLICATIONS (INT64_C(224) * 224 * 224)
 #define MIDDLE_MULTIPLICATIONS (INT64_C(896) * 896 * 896)
 #define THIN_SIDE 32
+/* Rows of B so many floats apart, or a multiple of it, share sets of the cache; and the rows of A
+ * with which oneDNN is slow then. */
+#define CLASHING_ELEMENTS 512
+#define CLASHING_LEAST 48
+#define CLASHING_MOST 256
 
 /* One library. Gantry tries to open it at most once. */
 typedef struct {
@@ -396,6 +401,24 @@ int gantry__cpu_blas_choose(gantry__cpu_blas_t *blas, int64_t m, int64_t n, int6
         pthread_mutex_unlock(&blas->lock);
     }
     return blas->serving[gantry__cpu_product_class(m, n, k)];
+}
+
+/* Whether oneDNN reads B without packing it, with rows whose beginnings share a few sets of the
+ * cache. It does so with few rows of A, and takes up to three times as long as our own loops, which
+ * pack B. Measured with AVX2. */
+static bool has_clashing_rows(const gantry__cpu_blas_t *blas, int64_t m, int64_t b_row) {
+    return blas->simd_level == GANTRY_CPU_AVX2 && m >= CLASHING_LEAST && m <= CLASHING_MOST &&
+           b_row > 0 && b_row % CLASHING_ELEMENTS == 0;
+}
+
+int gantry__cpu_blas_choose_rows(gantry__cpu_blas_t *blas, int64_t m, int64_t n, int64_t k,
+                                 int64_t b_row) {
+    const int library = gantry__cpu_blas_choose(blas, m, n, k);
+    const bool is_by_rule =
+        blas->choice == CHOICE_AUTO && blas->tuned[gantry__cpu_product_class(m, n, k)].use < 0;
+    return library == GANTRY_CPU_BLAS_ONEDNN && is_by_rule && has_clashing_rows(blas, m, b_row)
+               ? GANTRY_CPU_BLAS_OWN
+               : library;
 }
 
 const char *gantry__cpu_blas_library(gantry__cpu_blas_t *blas) {

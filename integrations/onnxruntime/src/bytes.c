@@ -254,19 +254,12 @@ static ort_status_t *write_attr(const ort_provider_t *provider, const ort_attr_t
 
 /* ---- lists of ONNX Runtime ---- */
 
-/* Makes room for count addresses; NULL with a status if memory is out. */
-static ort_status_t *new_addresses(const ort_provider_t *provider, size_t count, void *out_list) {
-    void *list = calloc(count + 1, sizeof(void *));
-    memcpy(out_list, &list, sizeof list);
-    return list ? NULL : ort_out_of_memory(provider);
-}
-
 static ort_status_t *write_attrs(const ort_provider_t *provider, const ort_node_t *node,
                                  ort_bytes_t *out) {
     const ort_attr_t **attrs;
     size_t count;
     ORT_TRY(provider->api->Node_GetNumAttributes(node, &count));
-    ORT_TRY(new_addresses(provider, count, &attrs));
+    ORT_TRY(ort_new_addresses(provider, count, &attrs));
     ort_status_t *failed = provider->api->Node_GetAttributes(node, attrs, count);
     for (size_t i = 0; i < count && !failed; ++i) failed = write_attr(provider, attrs[i], out);
     free(attrs);
@@ -291,8 +284,8 @@ static ort_status_t *write_subgraphs(const ort_provider_t *provider, const ort_n
     size_t count;
     ORT_TRY(provider->api->Node_GetNumSubgraphs(node, &count));
     if (count == 0) return NULL;
-    ORT_TRY(new_addresses(provider, count, &graphs));
-    ort_status_t *failed = new_addresses(provider, count, &names);
+    ORT_TRY(ort_new_addresses(provider, count, &graphs));
+    ort_status_t *failed = ort_new_addresses(provider, count, &names);
     if (!failed) failed = provider->api->Node_GetSubgraphs(node, graphs, count, names);
     for (size_t i = 0; i < count && !failed; ++i)
         failed = write_subgraph(provider, graphs[i], names[i], depth + 1, out);
@@ -302,26 +295,6 @@ static ort_status_t *write_subgraphs(const ort_provider_t *provider, const ort_n
 }
 
 /* ---- nodes ---- */
-
-typedef ort_status_t *(*count_values_fn)(const ort_node_t *node, size_t *out_count);
-typedef ort_status_t *(*get_values_fn)(const ort_node_t *node, const ort_value_info_t **out_values,
-                                       size_t count);
-
-/* Calls visit for each value of a list of a node; NULL: one that is left out. */
-typedef ort_status_t *(*visit_value_fn)(void *user, const ort_value_info_t *value);
-
-static ort_status_t *each_value(const ort_provider_t *provider, const ort_node_t *node,
-                                count_values_fn count_values, get_values_fn get_values,
-                                visit_value_fn visit, void *user) {
-    const ort_value_info_t **values;
-    size_t count;
-    ORT_TRY(count_values(node, &count));
-    ORT_TRY(new_addresses(provider, count, &values));
-    ort_status_t *failed = get_values(node, values, count);
-    for (size_t i = 0; i < count && !failed; ++i) failed = visit(user, values[i]);
-    free(values);
-    return failed;
-}
 
 /* Where names of values go. */
 typedef struct names_out_t {
@@ -340,13 +313,10 @@ static ort_status_t *put_value_name(void *user, const ort_value_info_t *value) {
 
 static ort_status_t *write_node_values(const ort_provider_t *provider, const ort_node_t *node,
                                        ort_bytes_t *out) {
-    const ort_api_t *api = provider->api;
     names_out_t names = {provider, 1, out};
-    ORT_TRY(each_value(provider, node, api->Node_GetNumInputs, api->Node_GetInputs, put_value_name,
-                       &names));
+    ORT_TRY(ort_each_value(provider, node, ORT_INPUTS, put_value_name, &names));
     names.field = 2;
-    return each_value(provider, node, api->Node_GetNumOutputs, api->Node_GetOutputs, put_value_name,
-                      &names);
+    return ort_each_value(provider, node, ORT_OUTPUTS, put_value_name, &names);
 }
 
 static ort_status_t *write_node(const ort_provider_t *provider, const ort_node_t *node,
@@ -463,21 +433,17 @@ static ort_status_t *write_ends(const ort_provider_t *provider, uint32_t field,
 /* The nodes of a group, and what they read. Values that the group makes are not read. */
 static ort_status_t *put_group(const ort_provider_t *provider, const ort_part_t *part,
                                uint32_t depth, ort_bytes_t *out) {
-    const ort_api_t *api = provider->api;
     group_out_t group = {.provider = provider, .part = part, .out = out};
     ort_status_t *failed = NULL;
     for (size_t i = 0; i < part->input_count && !failed; ++i)
         failed = know_value(&group, part->inputs[i]);
     for (size_t i = 0; i < part->node_count && !failed; ++i)
-        failed = each_value(provider, part->nodes[i], api->Node_GetNumOutputs, api->Node_GetOutputs,
-                            know_value, &group);
+        failed = ort_each_value(provider, part->nodes[i], ORT_OUTPUTS, know_value, &group);
     for (size_t i = 0; i < part->node_count && !failed; ++i) {
         const ort_node_t *node = part->nodes[i];
-        failed = each_value(provider, node, api->Node_GetNumInputs, api->Node_GetInputs,
-                            write_read_value, &group);
+        failed = ort_each_value(provider, node, ORT_INPUTS, write_read_value, &group);
         if (!failed)
-            failed = each_value(provider, node, api->Node_GetNumImplicitInputs,
-                                api->Node_GetImplicitInputs, write_read_value, &group);
+            failed = ort_each_value(provider, node, ORT_BODY_INPUTS, write_read_value, &group);
         if (!failed) failed = write_node(provider, node, depth, out);
     }
     free(group.set.names);
@@ -495,8 +461,8 @@ static ort_status_t *write_whole(const ort_provider_t *provider, const ort_graph
     ORT_TRY(api->Graph_GetNumInputs(graph, &counts[1]));
     ORT_TRY(api->Graph_GetNumOutputs(graph, &counts[2]));
     ORT_TRY(api->Graph_GetNumNodes(graph, &counts[3]));
-    ORT_TRY(new_addresses(provider, counts[0] + counts[1] + counts[2], &values));
-    ort_status_t *failed = new_addresses(provider, counts[3], &nodes);
+    ORT_TRY(ort_new_addresses(provider, counts[0] + counts[1] + counts[2], &values));
+    ort_status_t *failed = ort_new_addresses(provider, counts[3], &nodes);
     const ort_value_info_t **inputs = values + counts[0], **outputs = inputs + counts[1];
     if (!failed) failed = api->Graph_GetInitializers(graph, values, counts[0]);
     if (!failed) failed = api->Graph_GetInputs(graph, inputs, counts[1]);

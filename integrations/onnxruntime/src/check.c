@@ -51,37 +51,28 @@ static ort_status_t *refuse_body_value(const ort_provider_t *provider,
     return NULL;
 }
 
-typedef ort_status_t *(*values_fn)(const ort_node_t *node, const ort_value_info_t **out_values,
-                                   size_t count);
 typedef ort_status_t *(*refuse_fn)(const ort_provider_t *provider, const ort_value_info_t *value,
                                    const char **out_why);
 
-static ort_status_t *refuse_ort_values(const ort_provider_t *provider, const ort_node_t *node,
-                                       size_t count, values_fn get_values, refuse_fn refuse,
-                                       const char **out_why) {
-    const ort_value_info_t **values = calloc(count + 1, sizeof *values);
-    if (!values) return ort_out_of_memory(provider);
-    ort_status_t *failed = get_values(node, values, count);
-    for (size_t i = 0; i < count && !failed && !*out_why; ++i)
-        failed = refuse(provider, values[i], out_why);
-    free(values);
-    return failed;
+/* A check of values; why: the first reason. */
+typedef struct value_check_t {
+    const ort_provider_t *provider;
+    refuse_fn refuse;
+    const char *why;
+} value_check_t;
+
+static ort_status_t *check_ort_value(void *user, const ort_value_info_t *value) {
+    value_check_t *check = user;
+    return check->why ? NULL : check->refuse(check->provider, value, &check->why);
 }
 
 static ort_status_t *refuse_values(const ort_provider_t *provider, const ort_node_t *node,
                                    refuse_fn refuse, const char **out_why) {
-    const ort_api_t *api = provider->api;
-    size_t inputs, outputs, implicit;
-    *out_why = NULL;
-    ORT_TRY(api->Node_GetNumInputs(node, &inputs));
-    ORT_TRY(api->Node_GetNumOutputs(node, &outputs));
-    ORT_TRY(api->Node_GetNumImplicitInputs(node, &implicit));
-    ORT_TRY(refuse_ort_values(provider, node, inputs, api->Node_GetInputs, refuse, out_why));
-    if (!*out_why)
-        ORT_TRY(refuse_ort_values(provider, node, implicit, api->Node_GetImplicitInputs, refuse,
-                                  out_why));
-    if (!*out_why)
-        ORT_TRY(refuse_ort_values(provider, node, outputs, api->Node_GetOutputs, refuse, out_why));
+    value_check_t check = {.provider = provider, .refuse = refuse};
+    ORT_TRY(ort_each_value(provider, node, ORT_INPUTS, check_ort_value, &check));
+    ORT_TRY(ort_each_value(provider, node, ORT_BODY_INPUTS, check_ort_value, &check));
+    ORT_TRY(ort_each_value(provider, node, ORT_OUTPUTS, check_ort_value, &check));
+    *out_why = check.why;
     return NULL;
 }
 

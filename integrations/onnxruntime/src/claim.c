@@ -151,9 +151,17 @@ static bool add_edge(claim_t *claim, size_t from) {
     return true;
 }
 
+/* A node of the graph. */
+typedef struct claimed_t {
+    claim_t *claim;
+    size_t node;
+} claimed_t;
+
 /* A value from a graph around this one has a producer of another graph, whose number says nothing
  * here. */
-static ort_status_t *add_producer(claim_t *claim, const ort_value_info_t *value, size_t to) {
+static ort_status_t *add_producer(void *user, const ort_value_info_t *value) {
+    const claimed_t *to = user;
+    claim_t *claim = to->claim;
     const ort_api_t *api = claim->provider->api;
     const ort_node_t *producer = NULL;
     size_t id, output;
@@ -161,37 +169,98 @@ static ort_status_t *add_producer(claim_t *claim, const ort_value_info_t *value,
     ORT_TRY(api->ValueInfo_GetValueProducer(value, &producer, &output));
     if (!producer) return NULL;
     ORT_TRY(api->Node_GetId(producer, &id));
-    if (id >= claim->most_id || claim->ids[id] == 0 || claim->ids[id] > to) return NULL;
+    if (id >= claim->most_id || claim->ids[id] == 0 || claim->ids[id] > to->node) return NULL;
     return add_edge(claim, claim->ids[id] - 1) ? NULL : ort_out_of_memory(claim->provider);
-}
-
-static ort_status_t *add_edges_of(claim_t *claim, size_t i, bool implicit) {
-    const ort_api_t *api = claim->provider->api;
-    const ort_node_t *node = claim->nodes[i];
-    size_t count;
-    ORT_TRY(implicit ? api->Node_GetNumImplicitInputs(node, &count)
-                     : api->Node_GetNumInputs(node, &count));
-    const ort_value_info_t **values = calloc(count + 1, sizeof *values);
-    if (!values) return ort_out_of_memory(claim->provider);
-    ort_status_t *failed = implicit ? api->Node_GetImplicitInputs(node, values, count)
-                                    : api->Node_GetInputs(node, values, count);
-    for (size_t k = 0; k < count && !failed; ++k) failed = add_producer(claim, values[k], i);
-    free(values);
-    return failed;
 }
 
 static ort_status_t *add_all_edges(claim_t *claim) {
     ORT_TRY(number_nodes(claim));
     for (size_t i = 0; i < claim->count; ++i) {
         claim->first[i] = claim->edge_count;
-        ORT_TRY(add_edges_of(claim, i, false));
-        ORT_TRY(add_edges_of(claim, i, true));
+        claimed_t to = {claim, i};
+        ORT_TRY(ort_each_value(claim->provider, claim->nodes[i], ORT_INPUTS, add_producer, &to));
+        ORT_TRY(
+            ort_each_value(claim->provider, claim->nodes[i], ORT_BODY_INPUTS, add_producer, &to));
     }
     claim->first[claim->count] = claim->edge_count;
     return NULL;
 }
 
 /* ---- groups ---- */
+
+/* Whether a node is one of a group of this graph; bodies number their nodes anew. */
+static ort_status_t *is_member(const claim_t *claim, const ort_node_t *node, int32_t group,
+                               bool *out_is) {
+    size_t id;
+    ORT_TRY(claim->provider->api->Node_GetId(node, &id));
+    const size_t i = id < claim->most_id ? claim->ids[id] : 0;
+    *out_is = i > 0 && claim->nodes[i - 1] == node && claim->groups[i - 1] == group;
+    return NULL;
+}
+
+static ort_status_t *find_reader(const claim_t *claim, const ort_value_info_t *value, int32_t group,
+                                 const ort_node_t **nodes, int64_t *inputs, size_t count,
+                                 bool *out_is) {
+    ORT_TRY(claim->provider->api->ValueInfo_GetValueConsumers(value, nodes, inputs, count));
+    for (size_t i = 0; i < count && !*out_is; ++i)
+        if (inputs[i] >= 0) ORT_TRY(is_member(claim, nodes[i], group, out_is)); /* -1: a body */
+    return NULL;
+}
+
+/* Whether a value reaches a group: a node of the group makes it or has it as an input, or it is a
+ * constant. */
+static ort_status_t *reaches_group(const claim_t *claim, const ort_value_info_t *value,
+                                   int32_t group, bool *out_is) {
+    const ort_api_t *api = claim->provider->api;
+    const ort_node_t *producer = NULL;
+    size_t count, output;
+    ORT_TRY(api->ValueInfo_IsConstantInitializer(value, out_is));
+    if (!*out_is) ORT_TRY(api->ValueInfo_GetValueProducer(value, &producer, &output));
+    if (producer) ORT_TRY(is_member(claim, producer, group, out_is));
+    if (*out_is) return NULL;
+    ORT_TRY(api->ValueInfo_GetValueNumConsumers(value, &count));
+    const ort_node_t **nodes = calloc(count + 1, sizeof *nodes);
+    int64_t *inputs = calloc(count + 1, sizeof *inputs);
+    ort_status_t *failed = nodes && inputs
+                               ? find_reader(claim, value, group, nodes, inputs, count, out_is)
+                               : ort_out_of_memory(claim->provider);
+    free(nodes);
+    free(inputs);
+    return failed;
+}
+
+/* Leaves a node whose bodies read a value that does not reach its group. */
+static ort_status_t *leave_if_cut(void *user, const ort_value_info_t *value) {
+    const claimed_t *to = user;
+    claim_t *claim = to->claim;
+    char text[REASON_BYTES];
+    const char *name;
+    bool reaches = true;
+    if (!value || !claim->wanted[to->node]) return NULL;
+    ORT_TRY(reaches_group(claim, value, claim->groups[to->node], &reaches));
+    if (reaches) return NULL;
+    ORT_TRY(claim->provider->api->GetValueInfoName(value, &name));
+    (void)snprintf(text, sizeof text,
+                   "only bodies read '%.200s', which ONNX Runtime gives to providers from 1.%d on",
+                   name, ORT_BODY_INPUTS_VERSION);
+    claim->wanted[to->node] = false;
+    return note_left(claim, claim->nodes[to->node], text);
+}
+
+/* Forms the groups, anew after each that leaves nodes, because without them others may be cut. */
+static ort_status_t *form_groups(claim_t *claim, int32_t *out_groups) {
+    size_t left;
+    do {
+        left = claim->left;
+        *out_groups = ort_partition(claim->count, claim->wanted, claim->first, claim->edges,
+                                    claim->groups, claim->levels);
+        if (claim->provider->release >= ORT_BODY_INPUTS_VERSION) return NULL;
+        for (size_t i = 0; i < claim->count; ++i)
+            ORT_TRY(ort_each_value(claim->provider, claim->nodes[i], ORT_BODY_INPUTS, leave_if_cut,
+                                   &(claimed_t){claim, i}));
+    } while (claim->left > left);
+    return NULL;
+}
 
 static const ort_fusion_options_t fusion = {.version = ORT_VERSION,
                                             .drop_constant_initializers = true};
@@ -206,8 +275,8 @@ static ort_status_t *fuse_group(claim_t *claim, int32_t group, const ort_node_t 
 }
 
 static ort_status_t *fuse_groups(claim_t *claim, ort_support_t *support) {
-    const int32_t groups = ort_partition(claim->count, claim->wanted, claim->first, claim->edges,
-                                         claim->groups, claim->levels);
+    int32_t groups = 0;
+    ORT_TRY(form_groups(claim, &groups));
     const ort_node_t **members = calloc(claim->count + 1, sizeof *members);
     ort_status_t *failed = members ? NULL : ort_out_of_memory(claim->provider);
     for (int32_t group = 0; group < groups && !failed; ++group)

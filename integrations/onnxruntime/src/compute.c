@@ -17,6 +17,7 @@ typedef struct fused_t {
     ort_bytes_t bytes;                      /* the model uses them */
     gantry_onnx_model_t *model;
     size_t input_count, output_count;
+    bool reads_together; /* several outputs, of a device that computes while they are read */
 } fused_t;
 
 /* ---- a run ---- */
@@ -33,53 +34,86 @@ static ort_status_t *take_ort_input(const fused_t *fused, gantry_scope_t *scope,
     return ort_tensor_of_value(fused->provider, scope, fused->logical, &content, out_tensor);
 }
 
+/* The tensors of a run; reads: by output, of those that are read to the host. */
+typedef struct run_values_t {
+    const gantry_tensor_t **inputs, **outputs;
+    gantry_read_t **reads;
+} run_values_t;
+
 static ort_status_t *give_ort_output(const fused_t *fused, ort_kernel_context_t *context, size_t i,
-                                     const gantry_tensor_t *tensor) {
-    const gantry_shape_t *shape = gantry_tensor_shape(tensor);
+                                     const run_values_t *values) {
+    const gantry_shape_t *shape = gantry_tensor_shape(values->outputs[i]);
     ort_value_t *value = NULL;
     ort_content_t content;
     ORT_TRY(fused->provider->api->KernelContext_GetOutput(context, i, shape->dims,
                                                           (size_t)shape->rank, &value));
     if (!value) return NULL;
     ORT_TRY(ort_describe_value(fused->provider, (ort_what_t){"output", i}, value, &content));
-    return ort_store_tensor(fused->provider, &content, tensor);
+    return ort_store_tensor(fused->provider, &content, values->outputs[i],
+                            fused->reads_together ? &values->reads[i] : NULL);
+}
+
+/* All reads begin before one is waited for. */
+static ort_status_t *give_ort_outputs(const fused_t *fused, ort_kernel_context_t *context,
+                                      const run_values_t *values) {
+    ort_status_t *failed = NULL;
+    for (size_t i = 0; i < fused->output_count && !failed; ++i)
+        failed = give_ort_output(fused, context, i, values);
+    for (size_t i = 0; i < fused->output_count; ++i) {
+        gantry_read_t *read = values->reads[i];
+        const gantry_status_t status = read && !failed ? gantry_read_wait(read) : GANTRY_OK;
+        if (status != GANTRY_OK)
+            failed = ort_fail_as(fused->provider, status, gantry_last_message());
+        gantry_read_release(read);
+    }
+    return failed;
 }
 
 /* Failures of Gantry with inputs stay in the scope until the model runs. An output on a device is
  * not waited for; foreign memory is the program's again when this returns. */
 static ort_status_t *run_in_scope(const fused_t *fused, gantry_scope_t *scope,
-                                  ort_kernel_context_t *context, const gantry_tensor_t **inputs,
-                                  const gantry_tensor_t **outputs) {
+                                  ort_kernel_context_t *context, const run_values_t *values) {
     bool is_foreign = false;
     for (size_t i = 0; i < fused->input_count; ++i)
-        ORT_TRY(take_ort_input(fused, scope, context, i, &inputs[i], &is_foreign));
-    gantry_status_t status = gantry_onnx_model_run(fused->model, scope, inputs, fused->input_count,
-                                                   outputs, fused->output_count);
+        ORT_TRY(take_ort_input(fused, scope, context, i, &values->inputs[i], &is_foreign));
+    gantry_status_t status =
+        gantry_onnx_model_run(fused->model, scope, values->inputs, fused->input_count,
+                              values->outputs, fused->output_count);
     if (status != GANTRY_OK)
         return ort_fail_as(fused->provider, status, gantry_scope_message(scope));
-    for (size_t i = 0; i < fused->output_count; ++i)
-        ORT_TRY(give_ort_output(fused, context, i, outputs[i]));
+    ORT_TRY(give_ort_outputs(fused, context, values));
     if (!is_foreign) return NULL;
     status = gantry_runtime_synchronize(fused->provider->runtime);
     return status == GANTRY_OK ? NULL : ort_fail_as(fused->provider, status, gantry_last_message());
 }
 
-static ort_status_t *fused_run(ort_compute_t *self, void *state, ort_kernel_context_t *context) {
-    const fused_t *fused = (const fused_t *)self;
-    const gantry_tensor_t *few[FEW_VALUES] = {NULL}, **values = few;
-    const size_t count = fused->input_count + fused->output_count;
-    (void)state;
-    if (count > FEW_VALUES) values = calloc(count, sizeof *values);
+static ort_status_t *run_ort_group(const fused_t *fused, ort_kernel_context_t *context,
+                                   const run_values_t *values) {
     (void)pthread_rwlock_rdlock(&fused->provider->work);
     gantry_scope_t *scope = gantry_scope_begin_on(fused->provider->runtime, fused->logical);
-    ort_status_t *failed = NULL;
-    if (!values || !scope)
-        failed = ort_out_of_memory(fused->provider);
-    else
-        failed = run_in_scope(fused, scope, context, values, values + fused->input_count);
+    ort_status_t *failed =
+        scope ? run_in_scope(fused, scope, context, values) : ort_out_of_memory(fused->provider);
     if (scope) (void)gantry_scope_end(scope);
     (void)pthread_rwlock_unlock(&fused->provider->work);
-    if (values != few) free(values);
+    return failed;
+}
+
+static ort_status_t *fused_run(ort_compute_t *self, void *state, ort_kernel_context_t *context) {
+    const fused_t *fused = (const fused_t *)self;
+    const gantry_tensor_t *few[FEW_VALUES] = {NULL}, **tensors = few;
+    gantry_read_t *few_reads[FEW_VALUES] = {NULL}, **reads = few_reads;
+    const size_t count = fused->input_count + fused->output_count;
+    ort_status_t *failed = NULL;
+    (void)state;
+    if (count > FEW_VALUES) {
+        failed = ort_new_addresses(fused->provider, count, &tensors);
+        if (!failed) failed = ort_new_addresses(fused->provider, count, &reads);
+    }
+    if (!failed)
+        failed = run_ort_group(fused, context,
+                               &(run_values_t){tensors, tensors + fused->input_count, reads});
+    if (tensors != few) free(tensors);
+    if (reads != few_reads) free(reads);
     return failed;
 }
 
@@ -154,6 +188,9 @@ ort_status_t *ort_compute_create(ort_provider_t *provider, const char *device,
     ort_status_t *failed = fused->device ? ort_find_device(provider, device, &fused->logical)
                                          : ort_out_of_memory(provider);
     if (!failed) failed = compile_fused(fused, graph, node);
+    if (!failed)
+        fused->reads_together = fused->output_count > 1 &&
+                                strcmp(gantry_logical_device_type(fused->logical), "CPU") != 0;
     if (failed)
         ort_compute_release(&fused->base);
     else

@@ -85,13 +85,22 @@ static ort_status_t *session_allocator(ort_ep_t *self, const ort_memory_info_t *
 
 /* A lost device is an error of each run: under soft placement the next one would go elsewhere. */
 static ort_status_t *session_begin_run(ort_ep_t *self, const ort_run_options_t *options) {
-    session_t *session = (session_t *)self;
-    gantry_native_t native = {.struct_size = sizeof native};
+    const session_t *session = (const session_t *)self;
     (void)options;
     ORT_TRY(claim_failure(session));
-    if (gantry_device_get_native(session->logical, &native) == GANTRY_UNAVAILABLE)
-        return ort_fail_as(session->provider, GANTRY_UNAVAILABLE, gantry_last_message());
-    return NULL;
+    return ort_check_device(session->provider, session->logical);
+}
+
+static ort_status_t *session_stream(ort_ep_t *self, const ort_memory_device_t *device,
+                                    ort_stream_impl_t **out_stream) {
+    const session_t *session = (const session_t *)self;
+    (void)device;
+    return ort_stream_create(session->provider, session->logical, true, out_stream);
+}
+
+static ort_status_t *session_wait(ort_ep_t *self) {
+    const session_t *session = (const session_t *)self;
+    return ort_wait_for_device(session->provider, session->logical);
 }
 
 /* ---- options ---- */
@@ -165,13 +174,18 @@ static ort_status_t *take_own_runtime(session_t *session) {
         if (!settings[count++]) failed = ort_out_of_memory(session->provider);
     }
     if (count > 0 && !failed)
-        failed = ort_provider_create(session->provider->api, session->provider->version, false,
+        failed = ort_provider_create(session->provider->api, session->provider->release, false,
                                      (const char *const *)settings, &own);
     for (size_t i = 0; i < count; ++i) free(settings[i]);
     if (count == 0 || failed) return failed;
     ort_provider_release(session->provider);
     session->provider = own;
+    return NULL;
+}
+
+static ort_status_t *start_timeline(const session_t *session) {
     if (!session->timeline) return NULL;
+    const ort_provider_t *own = session->provider;
     const gantry_status_t status = gantry_trace_start(own->runtime, session->timeline);
     return status == GANTRY_OK ? NULL : ort_fail_as(own, status, gantry_last_message());
 }
@@ -193,6 +207,7 @@ ort_status_t *ort_ep_begin_timeline(ort_ep_t *ep, const char *path) {
     if (!path) return NULL;
     ORT_TRY(keep_text(session, &session->timeline, path));
     ORT_TRY(take_own_runtime(session));
+    ORT_TRY(start_timeline(session));
     return find_ort_device(session);
 }
 
@@ -216,20 +231,24 @@ ort_status_t *ort_ep_create(ort_provider_t *provider, const char *device,
                             ort_ep_t **out_ep) {
     session_t *session = calloc(1, sizeof *session);
     if (!session) return ort_out_of_memory(provider);
-    session->base = (ort_ep_t){.version = provider->version,
+    const bool has_profiles = provider->release >= ORT_PROFILER_VERSION;
+    session->base = (ort_ep_t){.version = has_profiles ? ORT_PROFILER_VERSION : ORT_VERSION,
                                .GetName = session_name,
                                .GetCapability = session_claim,
                                .Compile = session_compile,
                                .ReleaseNodeComputeInfos = session_forget,
                                .OnRunStart = session_begin_run,
                                .CreateAllocator = session_allocator,
+                               .CreateSyncStreamForDevice = session_stream,
                                .IsConcurrentRunSupported = session_is_concurrent,
+                               .Sync = session_wait,
                                .CreateProfiler = session_profiler};
     session->provider = ort_provider_retain(provider);
     session->logger = logger;
     ort_status_t *failed = take_option(session, "device", device);
     if (!failed) failed = read_ep_options(session, options);
     if (!failed) failed = take_own_runtime(session);
+    if (!failed) failed = start_timeline(session);
     if (!failed) failed = find_ort_device(session);
     if (!failed && session->report) failed = ort_report_begin(session->provider, session->report);
     if (failed)

@@ -187,11 +187,21 @@ static ort_status_t *factory_transfer(ort_factory_t *self, ort_transfer_t **out_
     return ort_transfer_create(factory->provider, out_transfer);
 }
 
-/* ONNX Runtime only logs a failure of a stream, and goes on with what was not computed. Without
- * streams nothing waits more often: the order of work is in Gantry's tensors. */
 static bool factory_has_streams(const ort_factory_t *self) {
     (void)self;
-    return false;
+    return true;
+}
+
+static ort_status_t *factory_stream(ort_factory_t *self, const ort_memory_device_t *memory,
+                                    const ort_pairs_t *options, ort_stream_impl_t **out_stream) {
+    const provider_factory_t *factory = (const provider_factory_t *)self;
+    const gantry_logical_device_t *device;
+    (void)options;
+    *out_stream = NULL;
+    if (atomic_load(&factory->is_over)) return refuse_ended(factory);
+    ORT_TRY(ort_find_gpu(factory->provider, memory, &device));
+    ORT_TRY(ort_check_device(factory->provider, device));
+    return ort_stream_create(factory->provider, device, false, out_stream);
 }
 
 ort_factory_t *ort_factory_create(ort_provider_t *provider) {
@@ -208,7 +218,8 @@ ort_factory_t *ort_factory_create(ort_provider_t *provider) {
                                     .CreateAllocator = factory_allocator,
                                     .ReleaseAllocator = factory_forget_allocator,
                                     .CreateDataTransfer = factory_transfer,
-                                    .IsStreamAware = factory_has_streams};
+                                    .IsStreamAware = factory_has_streams,
+                                    .CreateSyncStreamForDevice = factory_stream};
     factory->api = provider->api;
     factory->provider = ort_provider_retain(provider);
     atomic_init(&factory->uses, 1);

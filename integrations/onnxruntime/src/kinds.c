@@ -23,7 +23,8 @@ static void put_kind_text(kinds_t *kinds, const char *text) {
 }
 
 /* The type of a value: the number of its elements' type, or what makes Gantry leave it. */
-static ort_status_t *put_kind_value(kinds_t *kinds, const ort_value_info_t *value) {
+static ort_status_t *put_kind_value(void *user, const ort_value_info_t *value) {
+    kinds_t *kinds = user;
     const ort_api_t *api = kinds->provider->api;
     const ort_type_info_t *type = NULL;
     const ort_tensor_info_t *info = NULL;
@@ -42,18 +43,10 @@ static ort_status_t *put_kind_value(kinds_t *kinds, const ort_value_info_t *valu
     return NULL;
 }
 
-typedef ort_status_t *(*kind_values_fn)(const ort_node_t *node, const ort_value_info_t **values,
-                                        size_t count);
-
-static ort_status_t *put_kind_values(kinds_t *kinds, const ort_node_t *node, size_t count,
-                                     kind_values_fn get_values) {
-    const ort_value_info_t **values = calloc(count + 1, sizeof *values);
-    if (!values) return ort_out_of_memory(kinds->provider);
-    ort_status_t *failed = get_values(node, values, count);
-    for (size_t i = 0; i < count && !failed; ++i) failed = put_kind_value(kinds, values[i]);
-    free(values);
+static ort_status_t *put_kind_values(kinds_t *kinds, const ort_node_t *node, ort_values_t values) {
+    ORT_TRY(ort_each_value(kinds->provider, node, values, put_kind_value, kinds));
     put_kind_text(kinds, ";");
-    return failed;
+    return NULL;
 }
 
 static ort_status_t *put_kind_attrs(kinds_t *kinds, const ort_node_t *node) {
@@ -81,21 +74,18 @@ static ort_status_t *put_kind_attrs(kinds_t *kinds, const ort_node_t *node) {
 static ort_status_t *put_node_kind(kinds_t *kinds, const ort_node_t *node, size_t index) {
     const ort_api_t *api = kinds->provider->api;
     const char *op, *domain;
-    size_t inputs, outputs, implicit, subgraphs;
+    size_t subgraphs;
     char text[24];
     ORT_TRY(api->Node_GetOperatorType(node, &op));
     ORT_TRY(api->Node_GetDomain(node, &domain));
-    ORT_TRY(api->Node_GetNumInputs(node, &inputs));
-    ORT_TRY(api->Node_GetNumOutputs(node, &outputs));
-    ORT_TRY(api->Node_GetNumImplicitInputs(node, &implicit));
     ORT_TRY(api->Node_GetNumSubgraphs(node, &subgraphs));
     put_kind_text(kinds, domain);
     put_kind_text(kinds, op);
     if (subgraphs > 0) (void)snprintf(text, sizeof text, "%zu", index);
     if (subgraphs > 0) put_kind_text(kinds, text);
-    ORT_TRY(put_kind_values(kinds, node, inputs, api->Node_GetInputs));
-    ORT_TRY(put_kind_values(kinds, node, outputs, api->Node_GetOutputs));
-    ORT_TRY(put_kind_values(kinds, node, implicit, api->Node_GetImplicitInputs));
+    ORT_TRY(put_kind_values(kinds, node, ORT_INPUTS));
+    ORT_TRY(put_kind_values(kinds, node, ORT_OUTPUTS));
+    ORT_TRY(put_kind_values(kinds, node, ORT_BODY_INPUTS));
     ORT_TRY(put_kind_attrs(kinds, node));
     return kinds->texts.is_full ? ort_out_of_memory(kinds->provider) : NULL;
 }

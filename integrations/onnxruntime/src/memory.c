@@ -130,9 +130,15 @@ static void drop_put(const put_t *put) {
 
 /* The first tensor that ends after an offset. */
 static size_t first_after(const allocation_t *allocation, uint64_t offset) {
-    size_t i = 0;
-    while (i < allocation->put_count && allocation->puts[i].end <= offset) ++i;
-    return i;
+    size_t first = 0, last = allocation->put_count;
+    while (first < last) {
+        const size_t middle = first + (last - first) / 2;
+        if (allocation->puts[middle].end <= offset)
+            first = middle + 1;
+        else
+            last = middle;
+    }
+    return first;
 }
 
 /* Makes room for one more tensor from begin to end, where others are overwritten. */
@@ -302,10 +308,8 @@ ort_status_t *ort_allocator_create(ort_provider_t *provider, const char *device,
                                    const ort_memory_info_t *memory,
                                    ort_allocator_t **out_allocator) {
     const ort_ep_api_t *api = provider->ep_api;
-    const uint32_t number = api->MemoryDevice_GetDeviceId(api->MemoryInfo_GetMemoryDevice(memory));
-    char name[32];
+    const ort_memory_device_t *place = api->MemoryInfo_GetMemoryDevice(memory);
     *out_allocator = NULL;
-    (void)snprintf(name, sizeof name, "/GPU:%u", number);
     device_allocator_t *allocator = calloc(1, sizeof *allocator);
     if (!allocator) return ort_out_of_memory(provider);
     allocator->base = (ort_allocator_t){.version = ORT_VERSION,
@@ -316,8 +320,11 @@ ort_status_t *ort_allocator_create(ort_provider_t *provider, const char *device,
                                         .GetStats = allocator_stats};
     allocator->provider = ort_provider_retain(provider);
     *out_allocator = &allocator->base;
-    ort_status_t *failed = ort_memory_info_create(provider, number, &allocator->info);
-    if (!failed) failed = ort_find_device(provider, device ? device : name, &allocator->device);
+    ort_status_t *failed =
+        ort_memory_info_create(provider, api->MemoryDevice_GetDeviceId(place), &allocator->info);
+    if (!failed)
+        failed = device ? ort_find_device(provider, device, &allocator->device)
+                        : ort_find_gpu(provider, place, &allocator->device);
     if (!failed) return NULL;
     ort_allocator_release(*out_allocator);
     *out_allocator = NULL;

@@ -15,6 +15,8 @@
 
 #define ORT_VERSION 24
 #define ORT_PROFILER_VERSION 25
+/* The first release whose groups get what only bodies read (microsoft/onnxruntime#28608). */
+#define ORT_BODY_INPUTS_VERSION 27
 
 typedef struct ort_status_t ort_status_t;
 typedef struct ort_value_t ort_value_t;
@@ -39,6 +41,8 @@ typedef struct ort_compute_t ort_compute_t;
 typedef struct ort_memory_info_t ort_memory_info_t;
 typedef struct ort_memory_device_t ort_memory_device_t;
 typedef struct ort_stream_t ort_stream_t;
+typedef struct ort_stream_impl_t ort_stream_impl_t;
+typedef struct ort_notification_t ort_notification_t;
 typedef struct ort_allocator_t ort_allocator_t;
 typedef struct ort_transfer_t ort_transfer_t;
 typedef struct ort_run_options_t ort_run_options_t;
@@ -150,6 +154,24 @@ struct ort_allocator_t {
     void *(*AllocOnStream)(ort_allocator_t *self, size_t size, ort_stream_t *stream);
 };
 
+/* The order of work on a device, and an event in it. Failures of Flush and of waits are logged. */
+struct ort_stream_impl_t {
+    uint32_t version;
+    void (*Release)(ort_stream_impl_t *self);
+    void *(*GetHandle)(ort_stream_impl_t *self);
+    ort_status_t *(*CreateNotification)(ort_stream_impl_t *self,
+                                        ort_notification_t **out_notification);
+    ort_status_t *(*Flush)(ort_stream_impl_t *self);
+    ort_status_t *(*OnSessionRunEnd)(ort_stream_impl_t *self);
+};
+struct ort_notification_t {
+    uint32_t version;
+    void (*Release)(ort_notification_t *self);
+    ort_status_t *(*Activate)(ort_notification_t *self);
+    ort_status_t *(*WaitOnDevice)(ort_notification_t *self, ort_stream_t *consumer);
+    ort_status_t *(*WaitOnHost)(ort_notification_t *self);
+};
+
 /* What copies tensors between the host and devices. */
 struct ort_transfer_t {
     uint32_t version;
@@ -174,10 +196,12 @@ struct ort_ep_t {
     ort_status_t *(*OnRunEnd)(ort_ep_t *self, const ort_run_options_t *options, bool waits);
     ort_status_t *(*CreateAllocator)(ort_ep_t *self, const ort_memory_info_t *memory,
                                      ort_allocator_t **out_allocator);
-    void (*skipped[3])(void); /* Streams, compiled models, kernels. */
+    ort_status_t *(*CreateSyncStreamForDevice)(ort_ep_t *self, const ort_memory_device_t *device,
+                                               ort_stream_impl_t **out_stream);
+    void (*skipped[2])(void); /* Compiled models, kernels. */
     ort_status_t *(*IsConcurrentRunSupported)(ort_ep_t *self, bool *out_is);
     /* Of 25. */
-    void (*Sync)(void);
+    ort_status_t *(*Sync)(ort_ep_t *self);
     ort_status_t *(*CreateProfiler)(ort_ep_t *self, ort_profiler_t **out_profiler);
 };
 
@@ -212,7 +236,11 @@ struct ort_factory_t {
     void (*ReleaseAllocator)(ort_factory_t *self, ort_allocator_t *allocator);
     ort_status_t *(*CreateDataTransfer)(ort_factory_t *self, ort_transfer_t **out_transfer);
     bool (*IsStreamAware)(const ort_factory_t *self);
-    void (*skipped[5])(void);
+    ort_status_t *(*CreateSyncStreamForDevice)(ort_factory_t *self,
+                                               const ort_memory_device_t *device,
+                                               const ort_pairs_t *options,
+                                               ort_stream_impl_t **out_stream);
+    void (*skipped[4])(void);
 };
 
 #endif

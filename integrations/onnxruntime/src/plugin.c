@@ -56,13 +56,29 @@ ort_status_t *ort_find_device(const ort_provider_t *provider, const char *name,
     return status == GANTRY_OK ? NULL : ort_fail_as(provider, status, gantry_last_message());
 }
 
-ort_status_t *ort_provider_create(const ort_api_t *api, uint32_t version, bool offers_cpu,
+ort_status_t *ort_find_gpu(const ort_provider_t *provider, const ort_memory_device_t *memory,
+                           const gantry_logical_device_t **out_device) {
+    char name[32];
+    (void)snprintf(name, sizeof name, "/GPU:%u",
+                   provider->ep_api->MemoryDevice_GetDeviceId(memory));
+    return ort_find_device(provider, name, out_device);
+}
+
+ort_status_t *ort_check_device(const ort_provider_t *provider,
+                               const gantry_logical_device_t *device) {
+    gantry_native_t native = {.struct_size = sizeof native};
+    const gantry_status_t status = gantry_device_get_native(device, &native);
+    return status == GANTRY_UNAVAILABLE ? ort_fail_as(provider, status, gantry_last_message())
+                                        : NULL;
+}
+
+ort_status_t *ort_provider_create(const ort_api_t *api, uint32_t release, bool offers_cpu,
                                   const char *const *settings, ort_provider_t **out_provider) {
     const gantry_runtime_options_t options = {.struct_size = sizeof options, .extra = settings};
     counted_provider_t *counted = calloc(1, sizeof *counted);
     if (!counted) return api->CreateStatus(ORT_FAIL, "Gantry: out of host memory");
     counted->provider = (ort_provider_t){
-        .api = api, .ep_api = api->GetEpApi(), .version = version, .offers_cpu = offers_cpu};
+        .api = api, .ep_api = api->GetEpApi(), .release = release, .offers_cpu = offers_cpu};
     atomic_init(&counted->uses, 1);
     (void)pthread_rwlock_init(&counted->provider.work, NULL); /* which cannot fail on Linux */
     *out_provider = &counted->provider;
@@ -85,13 +101,12 @@ static ort_status_t *refuse_version(const ort_api_base_t *base) {
     return old ? old->CreateStatus(ORT_NOT_IMPLEMENTED, text) : NULL;
 }
 
-/* The version of the slots that are used. GetApi prints a line for a version that it lacks, so the
- * version is read from the text "1.28.0". */
-static uint32_t version_of(const ort_api_base_t *base) {
+/* GetApi prints a line for a version that it lacks, so the release is read from "1.28.0". */
+static uint32_t release_of(const ort_api_base_t *base) {
     unsigned major, minor;
     const int read = sscanf(base->GetVersionString(), "%u.%u", &major, &minor);
-    return read == 2 && (major > 1 || minor >= ORT_PROFILER_VERSION) ? ORT_PROFILER_VERSION
-                                                                     : ORT_VERSION;
+    if (read != 2) return ORT_VERSION;
+    return major > 1 ? UINT32_MAX : minor;
 }
 
 /* The CPU is offered only on request: selection by a policy would prefer it to ONNX
@@ -116,7 +131,7 @@ EXPORTED ort_status_t *CreateEpFactories(const char *name, const ort_api_base_t 
     if (room < 1)
         return api->CreateStatus(ORT_INVALID_ARGUMENT, "Gantry: there is no room for a factory");
     ort_provider_t *provider;
-    ORT_TRY(ort_provider_create(api, version_of(base), wants_cpu(name), NULL, &provider));
+    ORT_TRY(ort_provider_create(api, release_of(base), wants_cpu(name), NULL, &provider));
     out_factories[0] = ort_factory_create(provider);
     ort_provider_release(provider);
     if (!out_factories[0]) return api->CreateStatus(ORT_FAIL, "Gantry: out of host memory");

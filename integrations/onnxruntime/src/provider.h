@@ -8,11 +8,13 @@
  *     check.c       whether Gantry has a node, with the reason
  *     kinds.c       nodes that are alike, so that one is checked for all
  *     partition.c   groups of nodes, none with a path out of it and back
+ *     lists.c       the values of a node
  *     bytes.c       a graph of ONNX Runtime as an ONNX file in memory
  *     compute.c     runs a group as a model of libgantry_onnx
  *     value.c       tensors of ONNX Runtime's values, and back
  *     memory.c      addresses for tensors of devices
  *     transfer.c    copies between the host and devices
+ *     stream.c      streams, which order nothing
  *     profile.c     the nodes of groups in ONNX Runtime's profile
  *
  * A group of nodes becomes the bytes of an ONNX file, which gantry_onnx_model_load_bytes takes: so
@@ -43,7 +45,7 @@ typedef struct ort_provider_t {
     const ort_api_t *api;
     const ort_ep_api_t *ep_api;
     gantry_runtime_t *runtime;
-    uint32_t version; /* of the slots: ORT_VERSION or ORT_PROFILER_VERSION */
+    uint32_t release; /* N of ONNX Runtime 1.N: ORT_VERSION or later */
     bool offers_cpu;
     /* Bytes that inputs, outputs and transfers copied. */
     atomic_ullong bytes_to_device, bytes_to_host;
@@ -53,7 +55,7 @@ typedef struct ort_provider_t {
 } ort_provider_t;
 
 /* settings: texts "NAME=VALUE" for the runtime, as its option extra; NULL: none. */
-ort_status_t *ort_provider_create(const ort_api_t *api, uint32_t version, bool offers_cpu,
+ort_status_t *ort_provider_create(const ort_api_t *api, uint32_t release, bool offers_cpu,
                                   const char *const *settings, ort_provider_t **out_provider);
 ort_provider_t *ort_provider_retain(ort_provider_t *provider);
 void ort_provider_release(ort_provider_t *provider);
@@ -68,6 +70,12 @@ ort_status_t *ort_fail_as(const ort_provider_t *provider, gantry_status_t status
 /* Finds a device by Gantry's name. */
 ort_status_t *ort_find_device(const ort_provider_t *provider, const char *name,
                               const gantry_logical_device_t **out_device);
+/* Finds the GPU that has a memory. */
+ort_status_t *ort_find_gpu(const ort_provider_t *provider, const ort_memory_device_t *memory,
+                           const gantry_logical_device_t **out_device);
+/* Whether a device is there, not lost. */
+ort_status_t *ort_check_device(const ort_provider_t *provider,
+                               const gantry_logical_device_t *device);
 
 /* Hands a failure of ONNX Runtime on. */
 #define ORT_TRY(expression)                   \
@@ -101,6 +109,18 @@ const char *ort_ep_timeline(const ort_ep_t *ep);
 ort_status_t *ort_ep_begin_timeline(ort_ep_t *ep, const char *path);
 /* Ends the timeline, whose file is then complete, after the runs that are in progress. */
 ort_status_t *ort_ep_end_timeline(ort_ep_t *ep);
+
+/* ---- lists.c ---- */
+/* Makes room for count addresses in *out_list, a pointer to addresses, which the caller frees. */
+ort_status_t *ort_new_addresses(const ort_provider_t *provider, size_t count, void *out_list);
+
+/* What a node has: inputs, outputs, and what its bodies read from outside. */
+typedef enum ort_values_t { ORT_INPUTS, ORT_OUTPUTS, ORT_BODY_INPUTS } ort_values_t;
+
+/* Calls visit for each value of a node, until one fails; value NULL: one that is left out. */
+typedef ort_status_t *(*ort_visit_fn)(void *user, const ort_value_info_t *value);
+ort_status_t *ort_each_value(const ort_provider_t *provider, const ort_node_t *node,
+                             ort_values_t values, ort_visit_fn visit, void *user);
 
 /* ---- bytes.c ---- */
 /* Bytes that grow. is_full: memory was out. */
@@ -203,6 +223,9 @@ void ort_held_release(ort_held_t *held);
  * takes none of these tensors. */
 gantry_dtype_t ort_dtype_of(int type);
 
+/* Whether the host reads a memory; NULL: it is the host's. */
+bool ort_host_reads(const ort_ep_api_t *api, const ort_memory_device_t *device);
+
 typedef enum ort_place_t {
     ORT_ON_HOST,
     ORT_HELD,   /* an address of memory.c */
@@ -228,12 +251,21 @@ ort_status_t *ort_tensor_of_value(ort_provider_t *provider, gantry_scope_t *scop
                                   const ort_content_t *content, const gantry_tensor_t **out_tensor);
 /* Reads the elements of a value that is held. */
 ort_status_t *ort_read_held(ort_provider_t *provider, const ort_content_t *content, void *out);
-/* Gives a value the elements of a tensor. */
+/* Gives a value the elements of a tensor. out_read: NULL, or it gets the read of a value on the
+ * host, which has only begun. */
 ort_status_t *ort_store_tensor(ort_provider_t *provider, const ort_content_t *content,
-                               const gantry_tensor_t *tensor);
+                               const gantry_tensor_t *tensor, gantry_read_t **out_read);
 
 /* ---- transfer.c ---- */
 ort_status_t *ort_transfer_create(ort_provider_t *provider, ort_transfer_t **out_transfer);
+
+/* ---- stream.c ---- */
+/* of_session: ONNX Runtime makes it for the runs of a session, whose ends do not wait. */
+ort_status_t *ort_stream_create(ort_provider_t *provider, const gantry_logical_device_t *device,
+                                bool of_session, ort_stream_impl_t **out_stream);
+/* Waits until a device has computed what was submitted before. A failure of that work is reported
+ * to who uses its results; that the device is lost is reported here, too. */
+ort_status_t *ort_wait_for_device(ort_provider_t *provider, const gantry_logical_device_t *device);
 
 /* ---- compute.c ---- */
 ort_status_t *ort_compute_create(ort_provider_t *provider, const char *device,

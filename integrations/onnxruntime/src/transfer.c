@@ -21,7 +21,7 @@ static ort_status_t *fill_held(ort_provider_t *provider, gantry_scope_t *scope,
     if (tensor && gantry_tensor_device(tensor) != device) tensor = gantry_identity(scope, tensor);
     if (!tensor)
         return ort_fail_as(provider, gantry_scope_status(scope), gantry_scope_message(scope));
-    return ort_store_tensor(provider, to, tensor);
+    return ort_store_tensor(provider, to, tensor, NULL);
 }
 
 static ort_status_t *copy_to_memory(const ort_provider_t *provider, const ort_content_t *from,
@@ -78,9 +78,7 @@ static bool can_copy(const ort_transfer_t *self, const ort_memory_device_t *from
     const ort_memory_device_t *const ends[] = {from, to};
     size_t ours = 0, hosts = 0;
     for (size_t i = 0; i < 2; ++i) {
-        const bool is_host = api->MemoryDevice_GetDeviceType(ends[i]) == ORT_DEVICE_CPU ||
-                             api->MemoryDevice_GetMemoryType(ends[i]) == ORT_MEMORY_HOST_ACCESSIBLE;
-        if (is_host)
+        if (ort_host_reads(api, ends[i]))
             ++hosts;
         else if (api->MemoryDevice_GetVendorId(ends[i]) == ORT_VENDOR_ID)
             ++ours;

@@ -43,9 +43,7 @@ static ort_status_t *read_ort_shape(const ort_provider_t *provider, const ort_va
     return NULL;
 }
 
-/* Whether the host reads the value's memory. */
-static bool is_on_host(const ort_ep_api_t *api, const ort_value_t *value) {
-    const ort_memory_device_t *device = api->Value_GetMemoryDevice(value);
+bool ort_host_reads(const ort_ep_api_t *api, const ort_memory_device_t *device) {
     return !device || api->MemoryDevice_GetDeviceType(device) == ORT_DEVICE_CPU ||
            api->MemoryDevice_GetMemoryType(device) == ORT_MEMORY_HOST_ACCESSIBLE;
 }
@@ -60,9 +58,10 @@ ort_status_t *ort_describe_value(const ort_provider_t *provider, ort_what_t what
     if (out->bytes == 0) return NULL;
     ORT_TRY(provider->api->GetTensorData(value, &data));
     out->data = (void *)(uintptr_t)data;
-    out->place = ort_is_held(data)                     ? ORT_HELD
-                 : is_on_host(provider->ep_api, value) ? ORT_ON_HOST
-                                                       : ORT_FOREIGN;
+    const ort_memory_device_t *device = provider->ep_api->Value_GetMemoryDevice(value);
+    out->place = ort_is_held(data)                          ? ORT_HELD
+                 : ort_host_reads(provider->ep_api, device) ? ORT_ON_HOST
+                                                            : ORT_FOREIGN;
     return NULL;
 }
 
@@ -166,7 +165,8 @@ ort_status_t *ort_tensor_of_value(ort_provider_t *provider, gantry_scope_t *scop
 /* ---- the value of a tensor ---- */
 
 ort_status_t *ort_store_tensor(ort_provider_t *provider, const ort_content_t *content,
-                               const gantry_tensor_t *tensor) {
+                               const gantry_tensor_t *tensor, gantry_read_t **out_read) {
+    gantry_status_t status;
     const size_t bytes = gantry_tensor_bytes(tensor);
     if (bytes != content->bytes) /* ONNX Runtime makes it of the type that it has inferred */
         return ort_fail(provider, ORT_RUNTIME_EXCEPTION,
@@ -184,6 +184,9 @@ ort_status_t *ort_store_tensor(ort_provider_t *provider, const ort_content_t *co
             "provider allocated",
             content->what.kind, content->what.number);
     (void)atomic_fetch_add(&provider->bytes_to_host, bytes);
-    const gantry_status_t status = gantry_tensor_read(tensor, content->data, bytes);
+    if (out_read)
+        status = gantry_tensor_read_async(tensor, content->data, bytes, out_read);
+    else
+        status = gantry_tensor_read(tensor, content->data, bytes);
     return status == GANTRY_OK ? NULL : ort_fail_as(provider, status, gantry_last_message());
 }

@@ -18,55 +18,16 @@ import sys
 import tempfile
 import threading
 
-sys.path[:0] = [os.path.join(os.path.dirname(__file__), path) for path in ("../python", "../../../tests/onnx")]
-try:
-    import numpy as np
-    import onnxruntime as ort
-except ImportError as error:
-    print(f"SKIP: {error}")
-    sys.exit(77)
-import onnxruntime_ep_gantry as gantry
-import wire_bytes as w
+from ort_tests import VERSION, X, begin, bind, chain, chained, expect, expect_error, gantry, model, np, ort, run_tests, w
 
-X = np.arange(-3, 3, dtype=np.float32).reshape(2, 3)
 PAGE = os.path.join(os.path.dirname(__file__), "../../../docs/onnxruntime.md")
 DEVICE, OTHER = "/GPU:0", "/GPU:1"
-VERSION = tuple(int(part) for part in ort.__version__.split(".")[:2])
-
-
-def model(nodes, output="y", kind=1, dims=("n", 3), initializers=()):
-    return w.model(w.graph(nodes, [w.value("x", w.tensor_type(kind, dims))], [w.value(output, w.part(1, w.number(1, kind)))], initializers), ir=10)
-
-
-def chain():
-    """-(Relu(x) + w)"""
-    weights = w.tensor("w", [3], raw=np.array([1, 2, 3], np.float32).tobytes())
-    return model([w.node("Relu", ["x"], ["a"]), w.node("Add", ["a", "w"], ["b"]), w.node("Neg", ["b"], ["y"])], initializers=[weights])
-
-
-def chained(x):
-    return -(np.maximum(x, 0) + np.array([1, 2, 3], np.float32))
 
 
 def mixed():
     """Neg(text and back(Relu(x))): ONNX Runtime has the node in the middle."""
     return model([w.node("Relu", ["x"], ["a"]), w.node("Cast", ["a"], ["s"], [w.attr_int("to", 8)]),
                   w.node("Cast", ["s"], ["b"], [w.attr_int("to", 1)]), w.node("Neg", ["b"], ["c"]), w.node("Add", ["c", "x"], ["y"])])
-
-
-def expect(condition, text):
-    if not condition:
-        print(f"FAILED: {text}")
-        sys.exit(1)
-
-
-def expect_error(text, call, *arguments, **options):
-    try:
-        call(*arguments, **options)
-    except Exception as error:
-        expect(text in str(error), f'"{text}" in "{error}"')
-        return
-    expect(False, f'an error with "{text}"')
 
 
 def same(value, wanted, text):
@@ -79,16 +40,8 @@ def memory(device):
     return "gpu", int(device.rpartition(":")[2]), gantry.VENDOR_ID
 
 
-def bind(session, value, device=None):
-    """A binding of a value and of an output on the device."""
-    binding = session.io_binding()
-    binding.bind_ortvalue_input("x", value)
-    gantry.bind_output(binding, "y", device or DEVICE)
-    return binding
-
-
 def run(session, value):
-    binding = bind(session, value)
+    binding = bind(session, value, DEVICE)
     session.run_with_iobinding(binding)
     return binding.get_outputs()[0]
 
@@ -134,7 +87,7 @@ def test_bindings():
     """A binding runs again: with other input, another size, an output of the program's, and its own output as input."""
     session = gantry.session(chain(), DEVICE)
     value = gantry.value(X, DEVICE)
-    binding = bind(session, value)
+    binding = bind(session, value, DEVICE)
     kept = []
     for i in range(4):
         value.update_inplace(X + i)
@@ -196,6 +149,57 @@ def test_copies():
     same(there, X * 2, "two copies")
     small = ort.OrtValue.ortvalue_from_numpy(np.zeros((1, 3), np.float32))
     expect_error("", ort.copy_tensors, [here], [small])
+
+
+def stream_of(device):
+    return next(each for each in gantry.devices() if each.ep_metadata["gantry_device"] == device).create_sync_stream()
+
+
+def test_streams():
+    """Copies on streams of two devices, between runs that are bound, and streams that outlive their sessions."""
+    streams = [stream_of(DEVICE), stream_of(OTHER), stream_of(DEVICE)]
+    expect(streams[0].get_handle() == streams[2].get_handle() != 0, "the driver's queue")
+    first, second = gantry.session(chain(), DEVICE), gantry.session(chain(), OTHER)
+    host, back = (ort.OrtValue.ortvalue_from_numpy(array) for array in (X.copy(), np.zeros_like(X)))
+    here, there = (ort.OrtValue.ortvalue_from_shape_and_type(X.shape, np.float32, *memory(device)) for device in (DEVICE, OTHER))
+    for i in range(20):
+        host.update_inplace(X + i)
+        ort.copy_tensors([host], [here], streams[i % 3])
+        one = bind(first, here, DEVICE)
+        first.run_with_iobinding(one)
+        ort.copy_tensors([one.get_outputs()[0]], [there], streams[(i + 1) % 3])
+        two = bind(second, there, OTHER)
+        second.run_with_iobinding(two)
+        two.synchronize_outputs()
+        ort.copy_tensors([two.get_outputs()[0]], [back], streams[(i + 2) % 3])
+        same(back, chained(chained(X + i)), "a value that streams copy")
+    del first, second, one, two
+    gc.collect()
+    ort.copy_tensors([there], [back], streams[0])
+    same(back, chained(X + 19), "a stream of sessions that ended")
+    expect_error("", gantry.devices()[-1].create_sync_stream)  # /CPU:0 has no memory of its own
+
+
+def test_failures():
+    """What fails on a device after its run is an error of each one that uses the value, and of nobody else."""
+    table = w.tensor("t", [3], raw=np.array([1, 2, 3], np.float32).tobytes())
+    gather = w.graph([w.node("Gather", ["t", "x"], ["g"]), w.node("Neg", ["g"], ["y"])], [w.value("x", w.tensor_type(7, ("n",)))],
+                     [w.value("y", w.part(1, w.number(1, 1)))], [table])
+    session, other, stream = gantry.session(w.model(gather, ir=10), DEVICE), gantry.session(model([w.node("Neg", ["x"], ["y"])], dims=("n",)), DEVICE), stream_of(DEVICE)
+    kept = [ort.OrtValue.ortvalue_from_shape_and_type((2,), np.float32, *memory(device)) for device in (DEVICE, OTHER)]
+    host = ort.OrtValue.ortvalue_from_numpy(np.zeros(2, np.float32))
+    for _ in range(3):
+        binding = bind(session, gantry.value(np.array([0, 7]), DEVICE), DEVICE)
+        session.run_with_iobinding(binding)
+        binding.synchronize_outputs()
+        wrong = binding.get_outputs()[0]
+        same(run(other, gantry.value(np.ones(2, np.float32), DEVICE)), -np.ones(2, np.float32), "a run that does not use the value")
+        for target in (host, *kept):
+            expect_error("indices[1] is not in [0, 3)", lambda place: ort.copy_tensors([wrong], [place], stream) or place.numpy(), target)
+        expect_error("indices[1] is not in [0, 3)", lambda: run(other, wrong).numpy())
+        expect_error("indices[1] is not in [0, 3)", wrong.numpy)
+        expect_error("indices[1] is not in [0, 3)", session.run, None, {"x": np.array([0, 7])})
+    same(run(session, gantry.value(np.array([0, 2]), DEVICE)), np.array([-1, -3], np.float32), "a run after failures")
 
 
 def test_other_device():
@@ -407,10 +411,7 @@ def main():
     parser.add_argument("--only", default="")
     options = parser.parse_args()
     DEVICE, OTHER = options.devices.split(",")
-    os.environ["GANTRY_ORT_LIBRARY"] = os.path.abspath(options.library)
-    os.environ["GANTRY_MEMORY_LIMIT"] = "64M"
-    os.environ["GANTRY_ORT_CPU"] = "1"
-    ort.set_default_logger_severity(4)
+    begin(options.library)
     if options.code:
         globals()[f"code_{options.code}"]()
         gc.collect()
@@ -420,12 +421,7 @@ def main():
         print("SKIP: this onnxruntime is too old")
         sys.exit(77)
     gantry.register()
-    tests = [(name, test) for name, test in globals().items() if name.startswith("test_") and options.only in name]
-    for name, test in tests:
-        test()
-        gc.collect()
-        print(f"ok {name}", flush=True)
-    print(f"{len(tests)} tests on onnxruntime {ort.__version__}, {DEVICE}, {OTHER}")
+    run_tests(globals(), f"{DEVICE}, {OTHER}", options.only)
 
 
 main()

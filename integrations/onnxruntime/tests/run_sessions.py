@@ -9,6 +9,7 @@ Needs onnxruntime and numpy, else exit code 77. A version before 1.24 must refus
 OpenCL layer of the fault tool, which must be in OPENCL_LAYERS: by it a device is lost.
 """
 import argparse
+import contextlib
 import ctypes
 import gc
 import json
@@ -18,39 +19,10 @@ import sys
 import tempfile
 import threading
 
-sys.path[:0] = [os.path.join(os.path.dirname(__file__), path) for path in ("../python", "../../../tests/onnx")]
-try:
-    import numpy as np
-    import onnxruntime as ort
-except ImportError as error:
-    print(f"SKIP: {error}")
-    sys.exit(77)
-import onnxruntime_ep_gantry as gantry
-import wire_bytes as w
+from ort_tests import VERSION, X, begin, bind, chain, expect, expect_error, gantry, model, np, ort, run_tests, w
 
-X = np.arange(-3, 3, dtype=np.float32).reshape(2, 3)
 DEVICE = "/CPU:0"
 LAYER = None
-VERSION = tuple(int(part) for part in ort.__version__.split(".")[:2])
-
-
-def model(nodes, inputs, outputs, initializers=(), dims=("n", 3)):
-    kind = w.part(1, w.number(1, 1)) if dims is None else w.tensor_type(1, dims)
-    values = [w.value(name, kind) for name in inputs]
-    return w.model(w.graph(nodes, values, [w.value(name, w.part(1, w.number(1, 1))) for name in outputs], initializers), ir=10)
-
-
-def chain():
-    """Relu(x) + w, then an op that no provider but ONNX Runtime's has, then Neg."""
-    weights = w.tensor("w", [3], raw=np.array([1, 2, 3], np.float32).tobytes())
-    return model([w.node("Relu", ["x"], ["a"], name="a"), w.node("Add", ["a", "w"], ["b"], name="b"), w.node("Neg", ["b"], ["y"], name="c")],
-                 ["x"], ["y"], [weights])
-
-
-def expect(condition, text):
-    if not condition:
-        print(f"FAILED: {text}")
-        sys.exit(1)
 
 
 def test_values():
@@ -71,6 +43,31 @@ def test_branches():
         wanted = -x if x.sum() > 0 else np.abs(x)
         expect(np.array_equal(session.run(None, {"x": x})[0], wanted), "a branch")
     expect("takes 3 of 3 nodes" in gantry.explain(data, DEVICE)[-1], "If is taken with its branches")
+
+
+def test_values_of_bodies():
+    """A value that only branches read: before 1.27, ONNX Runtime does not give it to a provider, so the node is left."""
+    def branch(op, name):
+        return w.graph([w.node(op, ["v"], [name])], [], [w.value(name, w.part(1, w.number(1, 1)))], name=name)
+
+    choose = w.node("If", ["c"], ["r"], [w.attr_graph("then_branch", branch("Neg", "t")), w.attr_graph("else_branch", branch("Abs", "e"))], name="choice")
+    around = {"an input": ([], 0), "another group": ([w.node("Relu", ["x"], ["a"]), w.node("Cast", ["a"], ["s"], [w.attr_int("to", 8)]),
+                                                      w.node("Cast", ["s"], ["v"], [w.attr_int("to", 1)])], 2),
+              "this group": ([w.node("Relu", ["x"], ["v"])], 0)}
+    for name, (before, left) in around.items():
+        source = "x" if before else "v"
+        graph = w.graph([*before, choose, w.node("Neg", ["r"], ["y"])], [w.value("c", w.tensor_type(9, ())), w.value(source, w.tensor_type(1, ("n", 3)))],
+                        [w.value("y", w.part(1, w.number(1, 1)))])
+        data = w.model(graph, ir=10)
+        session = gantry.session(data, DEVICE)
+        value = np.maximum(X, 0) if before else X
+        for chosen in (True, False):
+            got = session.run(None, {"c": np.array(chosen), source: X})[0]
+            expect(np.array_equal(got, value if chosen else -np.abs(value)), f"a branch that reads a value of {name}")
+        lines = gantry.explain(data, DEVICE)
+        is_cut = VERSION < (1, 27) and name != "this group"
+        expect(any("node 'choice' (If) to ONNX Runtime: only bodies read 'v'" in line for line in lines) == is_cut, f"{name}: {lines}")
+        expect(f"takes {len(before) + 2 - left - is_cut} of {len(before) + 2} nodes" in lines[-1], f"{name}: {lines}")
 
 
 def test_reasons():
@@ -166,28 +163,80 @@ def test_profile_ends_in_runs():
         expect(not wrong, "runs while a profile ends")
 
 
-def test_lost_device():
-    """The error arrives, also in later runs; another device goes on, and so does a new registration."""
-    if not LAYER:
-        print("SKIP test_lost_device: no --layer")
-        return
-    answer = 0
-    watch = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_char_p)(lambda name: answer if name == b"clEnqueueNDRangeKernel" else 0)
+@contextlib.contextmanager
+def driver_answers():
+    """Answers of the driver by function, which a test sets."""
+    answers = {}
+    watch = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_char_p)(lambda name: answers.get(name, 0))
     layer = ctypes.CDLL(LAYER)
     layer.gantry_faults_layer_set_watch(watch)
+    yield answers
+    layer.gantry_faults_layer_set_watch(None)
+
+
+def lose_device(answers):
     gantry.unregister()
     first, second = (gantry.session(chain(), name) for name in ("/GPU:0", "/GPU:1"))
     wanted = first.run(None, {"x": X})[0]
-    answer = -2  # CL_DEVICE_NOT_AVAILABLE
+    stream, binding = gantry.devices()[0].create_sync_stream(), bind(first, gantry.value(X, "/GPU:0"), "/GPU:0")
+    answers[b"clEnqueueNDRangeKernel"] = -2  # CL_DEVICE_NOT_AVAILABLE
     expect_error("was lost", first.run, None, {"x": X})
-    answer = 0
+    answers.clear()
     for session in (first, gantry.session(chain(), "/GPU:0")):
         expect_error("was lost", session.run, None, {"x": X})
+        expect_error("was lost", first.run_with_iobinding, binding)
+        expect_error("was lost", gantry.devices()[0].create_sync_stream)
+        if VERSION >= (1, 25):
+            expect_error("was lost", binding.synchronize_outputs)
         expect(session.get_providers()[0] == gantry.NAME, "the session stays on Gantry")
     expect(np.array_equal(second.run(None, {"x": X})[0], wanted), "another device")
+    del stream, binding
     gantry.unregister()
     expect(np.array_equal(gantry.session(chain(), "/GPU:0").run(None, {"x": X})[0], wanted), "the device of a new registration")
-    layer.gantry_faults_layer_set_watch(None)
+
+
+def test_lost_device():
+    """The error arrives, also in later runs and streams; another device goes on, and so does a new registration."""
+    if not LAYER:
+        print("SKIP test_lost_device: no --layer")
+        return
+    with driver_answers() as answers:
+        lose_device(answers)
+
+
+def count_failures(calls):
+    failures = 0
+    for call in calls:
+        try:
+            call()
+        except Exception as error:
+            expect("Gantry: " in str(error), f"an error of Gantry: {error}")
+            failures += 1
+    return failures
+
+
+def test_failing_copies():
+    """A copy that fails is an error of the one that needs it, on a stream and in a run; later ones work."""
+    if not LAYER:
+        print("SKIP test_failing_copies: no --layer")
+        return
+    session = gantry.session(chain(), "/GPU:0")
+    wanted, stream = session.run(None, {"x": X})[0], gantry.devices()[0].create_sync_stream()
+    several = gantry.session(model([w.node("Relu", ["x"], ["y"]), w.node("Neg", ["x"], ["z"])], ["x"], ["y", "z"]), "/GPU:0")
+    host = ort.OrtValue.ortvalue_from_numpy(np.zeros_like(X))
+    value, output = gantry.value(X, "/GPU:0"), bind(session, gantry.value(X, "/GPU:0"), "/GPU:0")
+    session.run_with_iobinding(output)
+    result = output.get_outputs()[0]
+    with driver_answers() as answers:
+        for copy, failures in ((b"clEnqueueReadBuffer", 4), (b"clEnqueueWriteBuffer", 3)):
+            answers[copy] = -5  # CL_OUT_OF_RESOURCES
+            counted = count_failures([lambda: session.run(None, {"x": X}), lambda: several.run(None, {"x": X}), lambda: gantry.value(X, "/GPU:0").numpy(), result.numpy])
+            expect(counted == failures, f"{counted} of 4 fail without {copy}")
+            answers.clear()
+            expect(np.array_equal(session.run(None, {"x": X})[0], wanted), "a run after copies that failed")
+            expect(np.array_equal(several.run(None, {"x": X}), [np.maximum(X, 0), -X]), "outputs that are read after failures")
+            ort.copy_tensors([value], [host], stream)
+            expect(np.array_equal(host.numpy(), X) and np.array_equal(result.numpy(), wanted), "reads after copies that failed")
 
 
 def test_session_options():
@@ -281,15 +330,6 @@ def test_threads():
     expect(not wrong, "runs in threads")
 
 
-def expect_error(text, call, *arguments, **options):
-    try:
-        call(*arguments, **options)
-    except Exception as error:
-        expect(text in str(error), f'"{text}" in "{error}"')
-        return
-    expect(False, f'an error with "{text}"')
-
-
 def on_device(name):
     settings = ort.SessionOptions()
     settings.add_provider_for_devices(gantry.devices()[:1], {"device": name})
@@ -357,26 +397,19 @@ def main():
     parser.add_argument("--layer")
     options = parser.parse_args()
     DEVICE, LAYER = options.device, options.layer
-    os.environ["GANTRY_ORT_LIBRARY"] = os.path.abspath(options.library)
-    os.environ["GANTRY_ORT_CPU"] = "1"
-    os.environ["GANTRY_MEMORY_LIMIT"] = "64M"
-    ort.set_default_logger_severity(4)
+    begin(options.library)
     if VERSION < (1, 24):
         expect_error("needs ONNX Runtime 1.24", gantry.register)
         print(f"onnxruntime {ort.__version__} refuses the provider")
         return
-    tests = [(name, test) for name, test in globals().items() if name.startswith("test_")]
-    for name, test in tests:
-        test()
-        gc.collect()
-        print(f"ok {name}", flush=True)
+    run_tests(globals(), DEVICE)
     live = gantry.session(chain(), DEVICE)
     live.run(None, {"x": X})
     gantry.unregister()
     expect(live.run(None, {"x": X})[0].shape == X.shape, "a session that outlives the registration")
     del live
     gc.collect()
-    print(f"{len(tests)} tests on onnxruntime {ort.__version__}, {DEVICE}")
+    print("ok the end of the registration")
 
 
 main()

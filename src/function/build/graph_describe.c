@@ -123,7 +123,7 @@ static gantry_status_t describe_block(const describe_t *d, const gantry__node_t 
     item->kind = is_loop ? GANTRY_GRAPH_WHILE : GANTRY_GRAPH_CASE;
     item->subgraphs = subgraphs;
     item->subgraph_count = node->body_count;
-    item->most_steps = node->most_steps;
+    item->most_steps = node->steps;
     for (uint32_t i = 0; i < node->body_count; ++i) {
         GANTRY__TRY(gantry_graph_add_subgraph(d->graph, NULL, &subgraphs[i]));
         GANTRY__TRY(describe_graph(d, node, &node->bodies[i], is_loop ? node->output_count : 0,
@@ -150,7 +150,7 @@ static gantry_status_t describe_node(const describe_t *d, const gantry__node_t *
         case GANTRY__NODE_DRAW:
             item.kind = GANTRY_GRAPH_DRAW;
             item.draws = node->draws;
-            item.blocks = node->blocks;
+            item.blocks = node->steps;
             return describe_add(d, node, &item);
         default: return describe_op(d, node, &item);
     }

@@ -205,7 +205,7 @@ static gantry_status_t do_read(gantry__frame_t *frame, const gantry__action_t *a
 
 static gantry_status_t do_draw(gantry__frame_t *frame, const gantry__action_t *action) {
     const gantry__node_t *node = &frame->schedule->graph->nodes[action->node];
-    const gantry__philox_t place = gantry__draws_take(node->draws, node->blocks);
+    const gantry__philox_t place = gantry__draws_take(node->draws, node->steps);
     const uint64_t *const data[] = {&place.key, place.counter};
     for (uint32_t i = 0; i < 2; ++i) {
         const gantry_shape_t shape = GANTRY_SHAPE(i + 1);

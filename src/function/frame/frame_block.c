@@ -134,7 +134,7 @@ static gantry_status_t run_step(const block_run_t *run) {
 
 static gantry_status_t run_loop(const block_run_t *run) {
     gantry_tensor_t **results = run->bodies[1]->block_results;
-    const uint64_t most = run->node->most_steps;
+    const uint64_t most = run->node->steps;
     for (uint64_t steps = 0;; ++steps) {
         unsigned char goes_on = 0;
         GANTRY__TRY(ask_condition(run, &goes_on));

@@ -49,10 +49,11 @@ static gantry__operands_text_t print_operands(const gantry__frame_t *frame,
 /* ---- places ---- */
 
 /* What one action adds to a place. */
-#define ACT_FORMAT "node %s (%s%s)%s on %s: "
-#define ACT_WORDS(node, action, operands)                                                    \
-    (node)->name, (node)->op->name, (action)->kind == GANTRY__ACTION_COPY ? ", a copy" : "", \
-        (operands), (action)->device ? (action)->device->name : "its own device"
+#define ACT_FORMAT "%s%snode %s (%s%s)%s on %s: "
+#define ACT_WORDS(node, action, operands)                                                      \
+    (node)->origin ? (node)->origin : "", (node)->origin ? ": " : "", (node)->name,            \
+        (node)->op->name, (action)->kind == GANTRY__ACTION_COPY ? ", a copy" : "", (operands), \
+        (action)->device ? (action)->device->name : "its own device"
 
 /* Each of these prints at `used` and returns the length so far, which may exceed the room. */
 static size_t print_action(const gantry__frame_t *frame, const gantry__action_t *action,
@@ -80,8 +81,9 @@ static void print_place(const gantry__frame_t *frame, const gantry__action_t *ac
     if (used < out_bytes) return;
     const gantry__node_t *node = node_of(frame, action); /* long names, or many blocks between */
     (void)snprintf(out, out_bytes,
-                   "function %.100s: ...: node %.200s (%.80s)%s on %.80s: ", frame->owner,
-                   node->name, node->op->name, operands,
+                   "function %.100s: ...: %.200s%snode %.100s (%.80s)%s on %.80s: ", frame->owner,
+                   node->origin ? node->origin : "", node->origin ? ": " : "", node->name,
+                   node->op->name, operands,
                    action->device ? action->device->name : "its own device");
 }
 

@@ -498,6 +498,7 @@ gantry_status_t gantry__fused_add(gantry__fusing_t *fusing, gantry__program_t *p
                            .part_of = last.part_of,
                            .wish = last.wish,
                            .tag = last.tag,
+                           .origin = last.origin,
                            .inputs = program->inputs,
                            .input_count = program->input_count,
                            .attrs = call->infer.attrs,

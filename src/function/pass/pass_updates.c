@@ -367,6 +367,7 @@ static gantry_status_t add_batch(updates_t *u, const batch_t *batch) {
                            .part_of = last.part_of,
                            .wish = last.wish,
                            .tag = last.tag,
+                           .origin = last.origin,
                            .inputs = layout.inputs,
                            .input_count = call.infer.input_count,
                            .attrs = call.infer.attrs,

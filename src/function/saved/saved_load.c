@@ -19,7 +19,7 @@
 #include "shared/printable.h"
 #include "shared/struct_size.h"
 
-#define FRONT_BYTES 65536 /* that are read at once: of most files the header and small weights */
+#define FRONT_BYTES 16384 /* that are read at once: of most files the header and small weights */
 #define KIND_BYTES 512    /* that show what a file is */
 #define MOST_FILE_BYTES ((size_t)1 << (sizeof(size_t) > 4 ? 46 : 30))
 

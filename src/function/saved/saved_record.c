@@ -30,7 +30,7 @@ typedef struct recorder_t {
     const gantry__wish_t *device_wish;
     size_t cleared;     /* nodes whose places are filled */
     uint32_t *last_use; /* by weight: the last node of the variable + 1 */
-    const uint32_t *inputs;
+    uint32_t *inputs;   /* of the node; the lists of all nodes follow each other */
     uint32_t input_count;
     gantry__infer_t call;
     const gantry_shape_t *shapes[GANTRY__MAX_INPUTS];
@@ -46,15 +46,27 @@ typedef struct recorder_t {
 
 /* ---- adding ---- */
 
+/* Takes the inputs of a node, whose list has room, and describes them to the inference. Numbers
+ * that it would need and that are no constants make the results open. */
 static gantry_status_t saved_record_take_inputs(recorder_t *recorder) {
-    const void *list = NULL;
-    GANTRY__TRY(gantry__saved_take_list(&recorder->cursor, sizeof *recorder->inputs, &list,
-                                        &recorder->input_count));
-    recorder->inputs = list;
-    if (recorder->input_count > GANTRY__MAX_INPUTS) return NOT_PLAIN;
-    for (uint32_t i = 0; i < recorder->input_count; ++i) {
-        if (recorder->inputs[i] >= recorder->graph->value_count) return NOT_PLAIN;
+    gantry__saved_cursor_t *cursor = &recorder->cursor;
+    gantry__infer_t *call = &recorder->call;
+    const gantry__graph_t *graph = recorder->graph;
+    uint32_t count = 0, *inputs = recorder->inputs + recorder->input_count;
+    GANTRY__TRY(gantry__saved_take_u32(cursor, &count));
+    if (count > GANTRY__MAX_INPUTS || count * sizeof *inputs > gantry__saved_left(cursor))
+        return NOT_PLAIN;
+    call->symbolic = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+        GANTRY__TRY(gantry__saved_take_u32(cursor, &inputs[i]));
+        if (inputs[i] >= graph->value_count) return NOT_PLAIN;
+        const gantry__value_t *value = &graph->values[inputs[i]];
+        call->symbolic |= (uint64_t)!graph->nodes[value->node].tensor << i;
+        call->shapes[i] = &value->shape;
+        call->dtypes[i] = value->dtype;
     }
+    recorder->inputs = inputs;
+    recorder->input_count = count;
     return GANTRY_OK;
 }
 
@@ -78,22 +90,6 @@ static const void *constant_of(void *caller, uint32_t input) {
     return NULL;
 }
 
-/* Describes the inputs to the inference. Numbers that it would need and that are no constants make
- * the results open. */
-static void saved_record_set_inputs(recorder_t *recorder) {
-    gantry__infer_t *call = &recorder->call;
-    const gantry__graph_t *graph = recorder->graph;
-    call->symbolic = 0;
-    call->is_open = false;
-    for (uint32_t i = 0; i < recorder->input_count; ++i) {
-        const gantry__value_t *value = &graph->values[recorder->inputs[i]];
-        const gantry_tensor_t *tensor = graph->nodes[value->node].tensor;
-        call->symbolic |= (uint64_t)!tensor << i;
-        call->shapes[i] = &value->shape;
-        call->dtypes[i] = value->dtype;
-    }
-}
-
 static gantry_status_t infer_plainly(recorder_t *recorder, const gantry__saved_op_t *op) {
     gantry_attr_value_t attrs[GANTRY__MAX_ATTRS];
     gantry__infer_t *call = &recorder->call;
@@ -102,11 +98,14 @@ static gantry_status_t infer_plainly(recorder_t *recorder, const gantry__saved_o
     call->input_count = recorder->input_count;
     GANTRY__TRY(gantry__saved_take_u8(&recorder->cursor, &count));
     if (count > GANTRY__MAX_ATTRS || op->op->flags & GANTRY__OP_COMPOSED) return NOT_PLAIN;
-    saved_record_set_inputs(recorder);
+    call->is_open = false;
     for (uint32_t i = 0; i < count; ++i)
         GANTRY__TRY(gantry__saved_take_attr(&recorder->cursor, op, &attrs[i]));
     GANTRY__TRY(gantry__op_infer(call, attrs, count));
-    return gantry__trace_is_whole(call) || call->known_bool >= 0 ? NOT_PLAIN : GANTRY_OK;
+    /* no other op has results of open sizes then */
+    const bool may_be_whole = call->is_open || call->op->flags & GANTRY__OP_DATA_SHAPE;
+    return call->known_bool >= 0 || (may_be_whole && gantry__trace_is_whole(call)) ? NOT_PLAIN
+                                                                                   : GANTRY_OK;
 }
 
 static gantry_status_t record_op(recorder_t *recorder, gantry__node_t *node) {
@@ -117,13 +116,15 @@ static gantry_status_t record_op(recorder_t *recorder, gantry__node_t *node) {
     GANTRY__TRY(infer_plainly(recorder, &recorder->saved->ops[number]));
     node->kind = GANTRY__NODE_OP;
     node->op = call->op;
-    node->inputs = (uint32_t *)recorder->inputs;
+    node->inputs = recorder->inputs;
     node->input_count = recorder->input_count;
     node->output_count = call->output_count;
     node->piece_first = call->piece_first;
-    node->attrs = gantry__arena_copy(&recorder->graph->arena, call->attrs, call->op->attr_count,
-                                     sizeof call->attrs[0]);
-    if (!node->attrs) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry_attr_t *attrs =
+        gantry__arena_alloc(&recorder->graph->arena, call->op->attr_count, sizeof *attrs);
+    if (!attrs) return GANTRY_RESOURCE_EXHAUSTED;
+    for (uint32_t i = 0; i < call->op->attr_count; ++i) attrs[i] = call->attrs[i];
+    node->attrs = attrs;
     return gantry__graph_take_next(recorder->graph, call->out_dtypes, call->out_shapes, &index);
 }
 
@@ -207,7 +208,7 @@ static gantry_status_t record_draw(recorder_t *recorder, gantry__node_t *node) {
     const gantry__saved_t *saved = recorder->saved;
     uint32_t number = 0, index;
     GANTRY__TRY(gantry__saved_pick(&recorder->cursor, saved->stream_count, "", &number));
-    GANTRY__TRY(gantry__saved_take_u64(&recorder->cursor, &node->blocks));
+    GANTRY__TRY(gantry__saved_take_u64(&recorder->cursor, &node->steps));
     node->kind = GANTRY__NODE_DRAW;
     node->op = &gantry__op_draw;
     node->output_count = 2;
@@ -218,12 +219,40 @@ static gantry_status_t record_draw(recorder_t *recorder, gantry__node_t *node) {
 
 /* ---- rows ---- */
 
+/* Whether one of 8 characters is a control character: below 0x20, or 0x7f. */
+static inline bool has_control(uint64_t characters) {
+    const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones * 0x80;
+    const uint64_t low = characters & ~tops;
+    return ((~(low + ones * 0x60) | (low + ones)) & ~characters & tops) != 0;
+}
+
+static inline uint64_t load_4_characters(const char *at) {
+    uint32_t characters;
+    memcpy(&characters, at, sizeof characters);
+    return characters;
+}
+
+static inline uint64_t load_8_characters(const char *at) {
+    uint64_t characters;
+    memcpy(&characters, at, sizeof characters);
+    return characters;
+}
+
+/* The last characters of a name are looked at with some before them. */
 static bool saved_record_is_name(const char *name, size_t length) {
     if (length == 0 || length >= GANTRY__NODE_NAME_BYTES) return false;
-    for (size_t i = 0; i < length; ++i) {
-        if (gantry__ascii_is_control(name[i])) return false;
+    if (length < 4) {
+        for (size_t i = 0; i < length; ++i) {
+            if (gantry__ascii_is_control(name[i])) return false;
+        }
+        return true;
     }
-    return true;
+    if (length < 8)
+        return !has_control(load_4_characters(name) << 32 | load_4_characters(name + length - 4));
+    for (size_t i = 0; i + 8 < length; i += 8) {
+        if (has_control(load_8_characters(name + i))) return false;
+    }
+    return !has_control(load_8_characters(name + length - 8));
 }
 
 /* A zero is a control character, too. */
@@ -347,8 +376,12 @@ static gantry_status_t record_rows(recorder_t *recorder, const gantry_shape_t *s
     const unsigned char *rows = gantry__arena_copy(arena, saved->nodes, size, 1);
     recorder->last_use =
         gantry__arena_zalloc(arena, saved->weight_count, sizeof *recorder->last_use);
+    recorder->inputs =
+        gantry__arena_alloc(arena, size / sizeof *recorder->inputs, sizeof *recorder->inputs);
+    recorder->input_count = 0;
     const size_t count = (size_t)saved->body.input_count + saved->body.node_count + 1;
-    if (!rows || !recorder->last_use || !record_make_room(recorder->graph, count))
+    if (!rows || !recorder->last_use || !recorder->inputs ||
+        !record_make_room(recorder->graph, count))
         return GANTRY_RESOURCE_EXHAUSTED;
     recorder->cursor = (gantry__saved_cursor_t){rows, rows, rows + size, arena};
     recorder->call.shapes = recorder->shapes;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The weights of a saved function. Those that the host has in its own memory are made first, and
- * then read, neighbours in the file by one call. Those that it has in the file share one mapping.
- * All others are loaded one by one. Variables come last, because they may be copies. */
+ * then read in the order of the file, neighbours by one call; those of its front are copied from
+ * there. Those that it has in the file share one mapping. All others are loaded one by one.
+ * Variables come last, because they may be copies. */
 #include "function/saved/saved_weights.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <sys/uio.h>
 
 #include <gantry/interop.h>
@@ -16,14 +19,19 @@
 #include "run/scope_state.h"
 #include "run/tensor_stream.h"
 
-#define MOST_PARTS 64 /* of one read */
+#define MOST_PARTS 256 /* of one read */
+
+/* A tensor without its elements, which are in the file from `begin` on. */
+typedef struct weights_part_t {
+    uint64_t begin;
+    const gantry_tensor_t *made;
+} weights_part_t;
 
 typedef struct weights_load_t {
     const gantry__saved_file_t *from;
-    bool *is_taken; /* by tensor of the header */
-    struct iovec parts[MOST_PARTS];
+    bool *is_taken;        /* by tensor of the header */
+    weights_part_t *parts; /* at most one for each weight */
     size_t part_count;
-    uint64_t begin, end;     /* the place of the parts in the file */
     gantry__file_map_t *map; /* of the data; NULL: not made yet */
 } weights_load_t;
 
@@ -61,22 +69,40 @@ static gantry_status_t saved_weights_find(const weights_load_t *load,
 
 /* ---- elements ---- */
 
-static gantry_status_t weights_read_parts(weights_load_t *load) {
-    const size_t count = load->part_count;
-    load->part_count = 0;
-    return gantry__file_read_parts(load->from->file, load->from->path, load->begin, load->parts,
-                                   count);
+static int weights_compare_parts(const void *left, const void *right) {
+    const weights_part_t *a = left, *b = right;
+    return a->begin == b->begin ? 0 : a->begin < b->begin ? -1 : 1;
 }
 
-/* The elements are read with others that follow each other in the file. */
-static gantry_status_t weights_add_part(weights_load_t *load, uint64_t begin,
-                                        const gantry_tensor_t *made) {
-    if (made->size_bytes == 0) return GANTRY_OK;
-    if (load->part_count == MOST_PARTS || begin != load->end) GANTRY__TRY(weights_read_parts(load));
-    if (load->part_count == 0) load->begin = begin;
-    load->parts[load->part_count++] = (struct iovec){made->data, made->size_bytes};
-    load->end = begin + made->size_bytes;
+/* Reads parts that follow each other in the file, from *at on, and moves it behind them. */
+static gantry_status_t weights_read_neighbours(const weights_load_t *load, size_t *at) {
+    struct iovec parts[MOST_PARTS];
+    const uint64_t begin = load->parts[*at].begin;
+    uint64_t end = begin;
+    int count = 0;
+    for (; count < MOST_PARTS && *at < load->part_count; ++count, ++*at) {
+        const weights_part_t *part = &load->parts[*at];
+        if (part->begin != end) break;
+        parts[count] = (struct iovec){part->made->data, part->made->size_bytes};
+        end += part->made->size_bytes;
+    }
+    return gantry__file_read_parts(load->from->file, load->from->path, begin, parts, (size_t)count);
+}
+
+static gantry_status_t weights_read_parts(weights_load_t *load) {
+    size_t at = 0;
+    qsort(load->parts, load->part_count, sizeof load->parts[0], weights_compare_parts);
+    while (at < load->part_count) GANTRY__TRY(weights_read_neighbours(load, &at));
     return GANTRY_OK;
+}
+
+static void weights_fill(weights_load_t *load, uint64_t begin, const gantry_tensor_t *made) {
+    const gantry__saved_file_t *from = load->from;
+    if (made->size_bytes == 0) return;
+    if (begin + made->size_bytes <= from->front_bytes)
+        memcpy(made->data, from->front + begin, made->size_bytes);
+    else
+        load->parts[load->part_count++] = (weights_part_t){begin, made};
 }
 
 /* A tensor over the file, if it is on the host; else from there. NULL: the scope has the error. */
@@ -128,14 +154,16 @@ static gantry_status_t load_weight(weights_load_t *load, gantry__saved_weight_t 
     const gantry__safetensors_tensor_t *tensor = NULL;
     GANTRY__TRY(saved_weights_find(load, weight, &tensor));
     const bool is_plain = !from->maps && tensor->dtype != GANTRY_BOOL;
-    const bool is_in_front = is_plain && from->data_offset + tensor->end <= from->front_bytes;
+    const uint64_t begin = from->data_offset + tensor->begin;
     gantry_scope_t *scope =
         weight->flags & GANTRY__SAVED_ON_HOST && from->host ? from->host : from->scope;
-    if (is_plain && !is_in_front) {
+    if (is_plain)
         GANTRY__TRY(gantry__tensor_to_fill(scope, tensor->dtype, &tensor->shape, &weight->tensor));
-        if (weight->tensor)
-            return weights_add_part(load, from->data_offset + tensor->begin, weight->tensor);
+    if (weight->tensor) {
+        weights_fill(load, begin, weight->tensor);
+        return GANTRY_OK;
     }
+    const bool is_in_front = is_plain && from->data_offset + tensor->end <= from->front_bytes;
     const gantry_tensor_t *loaded = load_alone(load, scope, tensor, is_in_front);
     weight->tensor = gantry_tensor_retain(loaded);
     gantry_tensor_drop(scope, loaded);
@@ -167,10 +195,15 @@ gantry_status_t gantry__saved_load_weights(void *file, gantry__saved_weight_t *w
                                            uint32_t count) {
     const gantry__saved_file_t *from = file;
     const gantry__heap_t *heap = &from->runtime->heap;
-    weights_load_t load = {.from = from, .is_taken = gantry__heap_zalloc(heap, from->header.count)};
-    if (!load.is_taken) return GANTRY_RESOURCE_EXHAUSTED;
-    const gantry_status_t status = weights_load_all(&load, weights, count);
+    const size_t part_bytes = count * sizeof(weights_part_t);
+    weights_load_t load = {.from = from,
+                           .is_taken = gantry__heap_zalloc(heap, from->header.count),
+                           .parts = gantry__heap_alloc(heap, part_bytes)};
+    const gantry_status_t status = load.is_taken && load.parts
+                                       ? weights_load_all(&load, weights, count)
+                                       : GANTRY_RESOURCE_EXHAUSTED;
     gantry__file_unmap(load.map);
+    gantry__heap_free(heap, load.parts, part_bytes);
     gantry__heap_free(heap, load.is_taken, from->header.count);
     return status;
 }

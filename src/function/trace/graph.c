@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/shape_limit.h"
+
 /* In a profile these nodes have the row of Identity, because all that they do themselves is to pass
  * tensors on. */
 #define NODE_OP(text, outputs) \
@@ -63,19 +65,19 @@ static bool graph_keep_node(gantry__arena_t *arena, gantry__node_t *node) {
            graph_keep_attrs(arena, node);
 }
 
-static bool graph_add_value(gantry__graph_t *graph, uint32_t node, gantry_dtype_t dtype,
-                            const gantry_shape_t *shape) {
+static inline bool graph_add_value(gantry__graph_t *graph, uint32_t node, gantry_dtype_t dtype,
+                                   const gantry_shape_t *shape) {
     if (graph->value_count == graph->value_capacity &&
         !gantry__heap_grow(graph->heap, &graph->values, graph->value_count, &graph->value_capacity,
                            sizeof *graph->values))
         return false;
-    const int64_t elements = gantry_shape_elements(shape);
-    graph->values[graph->value_count++] = (gantry__value_t){
-        .node = node,
-        .dtype = dtype,
-        .shape = *shape,
-        .elements = elements,
-        .bytes = elements > 0 ? (uint64_t)elements * gantry_dtype_size(dtype) : 0};
+    gantry__value_t *value = &graph->values[graph->value_count++];
+    const int64_t elements = gantry__shape_elements(shape);
+    value->node = node;
+    value->dtype = dtype;
+    value->shape = *shape;
+    value->elements = elements;
+    value->bytes = elements > 0 ? (uint64_t)elements * gantry_dtype_size(dtype) : 0;
     return true;
 }
 

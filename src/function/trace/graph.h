@@ -49,6 +49,7 @@ typedef struct gantry__node_t {
     const gantry__op_def_t *part_of; /* the composed op that the body called, or NULL */
     const gantry__wish_t *wish;      /* NULL: none */
     const char *tag;                 /* the tag for memory reports, or NULL */
+    const char *origin;              /* of what the program made it, or NULL */
     uint32_t *inputs;                /* values */
     uint32_t *controls;              /* nodes that come first */
     uint32_t *colocated;             /* nodes with which it shares its device, if that can be */
@@ -63,8 +64,7 @@ typedef struct gantry__node_t {
     struct gantry__body_t *bodies; /* the bodies of CASE and WHILE; the graph's own */
     uint32_t body_count;
     gantry__draws_t *draws;   /* the stream of DRAW; a reference of the graph's own */
-    uint64_t blocks;          /* the counter steps of DRAW in each call */
-    uint64_t most_steps;      /* the limit of WHILE; 0: no limit */
+    uint64_t steps;           /* of DRAW's counter in each call; the limit of WHILE, 0: no limit */
     bool has_state;           /* a body of CASE or WHILE assigns to a variable or draws */
     const char *const *fused; /* names of the nodes that a pass joined in this one */
     uint32_t fused_count;

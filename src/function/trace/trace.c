@@ -122,6 +122,7 @@ static gantry_status_t trace_add(const gantry_scope_t *scope, gantry__node_t *no
     node->controls = controls;
     node->control_count = used;
     node->tag = scope->tag;
+    node->origin = scope->origin;
     scope->trace->graph->is_batch_invariant |= scope->batch_invariant;
     gantry_status_t status = gantry__trace_ask_scope(scope, node, dtypes);
     if (status != GANTRY_OK) {
@@ -437,7 +438,7 @@ gantry_status_t gantry__trace_draw(gantry_scope_t *scope, gantry__draws_t *draws
                            .output_count = 2,
                            .home = scope->runtime->host, /* where the position is */
                            .draws = gantry__draws_retain(draws),
-                           .blocks = blocks};
+                           .steps = blocks};
     GANTRY__TRY(trace_add(scope, &node, dtypes, shapes, &index));
     for (uint32_t i = 0; i < 2; ++i) {
         gantry_tensor_t *tensor;

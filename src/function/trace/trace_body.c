@@ -172,7 +172,7 @@ static gantry_status_t record_all(block_record_t *record) {
         .output_count = call->output_count,
         .bodies = record->bodies,
         .body_count = call->body_count,
-        .most_steps = call->most_steps,
+        .steps = call->most_steps,
         .has_state = record->has_state,
     };
     gantry_status_t status =

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "device/device_table.h"
 #include "device/logical_device.h"
 #include "function/trace/trace.h"
@@ -21,6 +22,17 @@ gantry_status_t gantry_scope_name_next(gantry_scope_t *scope, const char *name) 
                            name ? *name ? "too long" : "empty" : "NULL",
                            GANTRY__NODE_NAME_BYTES / 2 - 1));
     if (scope->trace) (void)snprintf(scope->next_name, sizeof scope->next_name, "%s", name);
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry_scope_set_origin(gantry_scope_t *scope, const char *origin) {
+    GANTRY__TRY(gantry__scope_check(scope));
+    scope->origin = origin && *origin ? origin : NULL;
+    if (!scope->trace || !scope->origin) return GANTRY_OK;
+    char *kept = gantry__arena_strdup(&scope->trace->graph->arena, origin);
+    scope->origin = kept;
+    if (!kept) return gantry__scope_fail(scope, GANTRY_RESOURCE_EXHAUSTED);
+    gantry__ascii_one_line(kept);
     return GANTRY_OK;
 }
 

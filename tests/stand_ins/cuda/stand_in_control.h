@@ -19,6 +19,7 @@
  *   cublas=120900                version of cuBLASLt, in its own format (default)
  *   blas_fast=3                  the choice of cuBLASLt that is faster than others (default none)
  *   cudnn=91900, nccl=22809      versions of cuDNN and NCCL, in their own format (defaults)
+ *   launch_us=200                cuLaunchKernel takes so long, at least (default 0)
  *   pci=0000:65:00.0,...         addresses
  *   uuid=GPU-...,...             identities
  *   cc=9.0,...                   compute capability

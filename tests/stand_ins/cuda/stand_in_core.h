@@ -88,6 +88,7 @@ typedef struct stand_in_machine_t {
     int cudnn;
     int nccl;
     int has_peers;
+    int launch_us;
     int is_reporting;
     int64_t lost_after; /* -1: never */
     int opencl_obeys;   /* CUDA_VISIBLE_DEVICES */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "stand_in_graph.h"
 #include "stand_in_image.h"
@@ -455,6 +456,11 @@ static int keep_launch(function_t *function, stand_in_stream_t *stream, const si
     return code;
 }
 
+static void take_time(int microseconds) {
+    const struct timespec time = {microseconds / 1000000, microseconds % 1000000 * 1000L};
+    if (microseconds > 0) (void)nanosleep(&time, NULL);
+}
+
 STAND_IN_API int cuLaunchKernel(void *handle, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                 unsigned block_x, unsigned block_y, unsigned block_z,
                                 unsigned shared, void *stream_handle, void **parameters,
@@ -483,6 +489,7 @@ int cuLaunchKernel(void *handle, unsigned grid_x, unsigned grid_y, unsigned grid
     }
     if (stand_in__is_captured(stream))
         return keep_launch(function, stream, grid, block, shared, parameters);
+    take_time(stand_in__machine()->launch_us);
     pthread_mutex_lock(&function->lock);
     code = launch(function, stream, grid, block, shared, parameters);
     pthread_mutex_unlock(&function->lock);

@@ -190,6 +190,8 @@ static int set_one(stand_in_machine_t *machine, const char *key, char *value) {
         machine->cudnn = number;
     } else if (strcmp(key, "nccl") == 0) {
         machine->nccl = number;
+    } else if (strcmp(key, "launch_us") == 0 && number >= 0) {
+        machine->launch_us = number;
     } else if (strcmp(key, "peer") == 0) {
         machine->has_peers = number;
     } else if (strcmp(key, "opencl_obeys") == 0) {

@@ -71,8 +71,10 @@ static void has_in_listing(const cpu_call_t *cpu, const char *part) {
     }
 }
 
+static const gantry_device_info_t processor = {.struct_size = sizeof processor,
+                                               .hardware_name = "A processor"};
+
 static void open_with(cpu_call_t *cpu, const char *option, const char *const values[4]) {
-    const gantry_device_info_t info = {.struct_size = sizeof info, .hardware_name = "A processor"};
     cpu_call_open(cpu, -1, 2);
     cpu->host.log = keep_log;
     cpu->host.tuning = find_record;
@@ -87,7 +89,7 @@ static void open_with(cpu_call_t *cpu, const char *option, const char *const val
     assert_int_equal(gantry__cpu_blas_create(&cpu->host, cpu->device.simd_level, &cpu->device.blas),
                      0);
     if (asks_early) has_in_listing(cpu, "not measured");
-    gantry__cpu_blas_set_device(cpu->device.blas, &info, 2);
+    gantry__cpu_blas_set_device(cpu->device.blas, &processor, 2);
 }
 
 static void close_call(cpu_call_t *cpu) {
@@ -255,6 +257,51 @@ TEST(an_option_goes_before_records) {
     }
     assert_int_equal(asked, 0);
     has_in_listing(&cpu, "GANTRY_CPU_MATMUL=own");
+    close_call(&cpu);
+}
+
+/* ---- rows of B that clash in the cache ---- */
+
+/* Whether our own loops compute a product of m rows whose rows of B are b_row elements apart. */
+static bool is_own(const cpu_call_t *cpu, int64_t m, int64_t b_row) {
+    const gantry__cpu_gemm_t gemm = {.m = m,
+                                     .n = 512,
+                                     .k = 256,
+                                     .a_row = 256,
+                                     .a_column = 1,
+                                     .b_row = b_row,
+                                     .b_column = 1,
+                                     .c_row = 512,
+                                     .c_column = 1};
+    return gantry__cpu_is_blocked(&cpu->device, &gemm, GANTRY_FLOAT32);
+}
+
+static void begin_clashing(cpu_call_t *cpu, const char *option, const char *const values[4],
+                           int level) {
+    open_with(cpu, option, values);
+    gantry__cpu_blas_release(cpu->device.blas);
+    assert_int_equal(gantry__cpu_blas_create(&cpu->host, level, &cpu->device.blas), 0);
+    gantry__cpu_blas_set_device(cpu->device.blas, &processor, 2);
+}
+
+TEST(own_loops_take_rows_that_clash_unless_a_choice_says_otherwise) {
+    static const char *const values[] = {NULL, NULL, "use=onednn", NULL};
+    cpu_call_t cpu;
+    begin_clashing(&cpu, "auto", NULL, GANTRY_CPU_AVX2);
+    const bool has_onednn = chosen(&cpu, GANTRY_CPU_PRODUCT_MIDDLE) == GANTRY_CPU_BLAS_ONEDNN;
+    assert_true(is_own(&cpu, 48, 512) && is_own(&cpu, 256, 1024));
+    assert_int_equal(is_own(&cpu, 47, 512), !has_onednn);
+    assert_int_equal(is_own(&cpu, 257, 512), !has_onednn);
+    assert_int_equal(is_own(&cpu, 196, 513), !has_onednn);
+    close_call(&cpu);
+    begin_clashing(&cpu, "auto", NULL, GANTRY_CPU_AVX512);
+    assert_int_equal(is_own(&cpu, 196, 512), !has_onednn);
+    close_call(&cpu);
+    begin_clashing(&cpu, "auto", values, GANTRY_CPU_AVX2);
+    assert_int_equal(is_own(&cpu, 196, 512), !has_onednn);
+    close_call(&cpu);
+    begin_clashing(&cpu, "onednn", NULL, GANTRY_CPU_AVX2);
+    assert_int_equal(is_own(&cpu, 196, 512), !has_onednn);
     close_call(&cpu);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: An error that a kernel of a function finds after the call has returned names function,
  * node, op, types, shapes and device, wherever it is reported.
+ * Promise: It says of what the program made the op, if the program says that, for a trace and for a
+ * function whose body each call runs; a trace keeps a copy, and ops after the next text have that.
  * Promise: When a device's work fails after a function has returned, the error names the functions
  * that were still at work, and none that had ended. */
 #define _XOPEN_SOURCE 700
@@ -209,6 +211,43 @@ TEST(nodes_of_branches_are_named_after_the_call) {
         bad,
         "function f: node choice (If) on /device:GPU:0: then_body: node pick " GATHER FULL_WORDS);
     EXPECT_F32(good, 20, 40);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+/* ---- origins ---- */
+
+/* The text of the origin is gone, or another one, when the failure is reported. */
+static void picking_for(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                        const gantry_tensor_t **outputs, void *user) {
+    char origin[] = "file: line\n1";
+    assert_int_equal(gantry_scope_set_origin(scope, origin), GANTRY_OK);
+    picking(scope, inputs, outputs, user);
+    assert_int_equal(gantry_scope_set_origin(scope, "file: line 2"), GANTRY_OK);
+    outputs[0] = gantry_gather(scope, outputs[0], inputs[1], 0);
+    assert_int_equal(gantry_scope_set_origin(scope, NULL), GANTRY_OK);
+    memset(origin, 'x', sizeof origin - 1);
+}
+
+TEST(errors_say_of_what_an_op_was_made) {
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    gantry_function_t *function = trace(&f, picking_for, NULL);
+    expect_read_fails(call(scope, function, 7),
+                      "function f: file: line?1: node pick " GATHER FULL_WORDS);
+    expect_read_fails(call(scope, function, 2),
+                      "function f: file: line 2: node Gather (Gather) of float32[2], " TAKEN
+                      "indices[1] = 2 is not in [0, 2)");
+    gantry_function_release(function);
+    const gantry_function_options_t options = {.struct_size = sizeof options, .runs_eagerly = true};
+    function = trace(&f, picking_for, &options);
+    expect_read_fails(call(scope, function, 7),
+                      "function f: file: line\n1: op Gather of float32[3], " TAKEN FULL_WORDS);
+    expect_read_fails(call(scope, function, 2),
+                      "function f: file: line 2: op Gather of float32[2], ");
+    gantry_function_release(function);
+    assert_int_equal(gantry_scope_set_origin(NULL, "file"), GANTRY_INVALID_ARGUMENT);
     expect_ended_well(scope);
     runtime_fixture_close(&f);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The CPU backend's products of small integers equal a plain loop in 64 bits modulo 2^32,
- * with zero points, in every instruction set, with products of bytes and without.
+ * with zero points, in every instruction set, with products of bytes and without; so do those of a
+ * constant that is packed once, and products of the types' ends, which nothing saturates.
  * Promise: A product of small integers that gets no scratch memory fails, and says so. */
 #include "cpu_kernel_call.h"
 #include "test.h"
@@ -100,6 +101,38 @@ static int32_t run_integer(cpu_call_t *cpu, const integer_case_t *c, gantry_arg_
                        out, attrs, 2);
 }
 
+/* The form of the second operand, which the first call makes. */
+static void *kept_form;
+static uint64_t kept_bytes;
+
+static void *form_of_b(gantry_op_call_t *call, uint32_t input, uint64_t number, uint64_t bytes,
+                       bool *out_is_made) {
+    (void)number;
+    if (input != 1) return NULL;
+    *out_is_made = kept_form != NULL;
+    if (!kept_form) kept_form = cpu_call_block(((cpu_op_t *)call)->owner, (size_t)bytes);
+    assert_true(kept_bytes == 0 || kept_bytes == bytes);
+    kept_bytes = bytes;
+    return kept_form;
+}
+
+/* Whether calls with B as a constant, of which the first one packs it, give these numbers. */
+static bool forms_give(cpu_call_t *cpu, const integer_case_t *c, gantry_arg_t *const *in,
+                       const gantry_arg_t *wanted) {
+    gantry_arg_t *out = cpu_tensor(cpu, wanted->dtype, wanted->rank, wanted->dims);
+    bool equal = true;
+    cpu->form = form_of_b;
+    for (int call = 0; call < 2 && equal; ++call) {
+        memset(out->data, 0xa5, (size_t)out->span.size_bytes);
+        assert_int_equal(run_integer(cpu, c, in, out), GANTRY_OK);
+        equal = memcmp(out->data, wanted->data, (size_t)out->span.size_bytes) == 0;
+    }
+    cpu->form = NULL;
+    kept_form = NULL;
+    kept_bytes = 0;
+    return equal;
+}
+
 static void check_integer(cpu_call_t *cpu, const integer_case_t *c) {
     const int64_t batch = c->a_batch > c->b_batch ? c->a_batch : c->b_batch;
     const int64_t sizes[] = {batch, c->m, c->n};
@@ -125,6 +158,12 @@ static void check_integer(cpu_call_t *cpu, const integer_case_t *c) {
                 (int)(at % (c->m * c->n)), (int)matrix, got, sum);
         }
     }
+    if (!forms_give(cpu, c, in, out))
+        fail_msg(
+            "types %d %d, [%d x %d] [%d x %d], transposed %d %d, zero points %d %d: other "
+            "numbers of a constant",
+            c->types[0], c->types[1], (int)c->m, (int)c->k, (int)c->k, (int)c->n, c->ta, c->tb,
+            c->zeros[0], c->zeros[1]);
     cpu_call_clear(cpu);
 }
 
@@ -176,6 +215,47 @@ TEST(matmul_integer_every_loop_matches_the_plain_loop) {
     for (int level = 0; level <= best; ++level) {
         check_integers(level, false);
         if (gantry__cpu_dots_detect(level)) check_integers(level, true);
+    }
+}
+
+/* The ends of a type: low, high. */
+static int64_t end_of(int32_t dtype, int high) {
+    return dtype == I8 ? (high ? INT8_MAX : INT8_MIN) : high ? UINT8_MAX : 0;
+}
+
+/* A product of two matrices that have one element everywhere. */
+static void check_ends(cpu_call_t *cpu, const int32_t *types, int a_end, int b_end) {
+    const integer_case_t c = {.a_batch = 1,
+                              .b_batch = 1,
+                              .m = 7,
+                              .n = 25,
+                              .k = 1030,
+                              .types = {types[0], types[1], types[2]}};
+    const int64_t sizes[] = {1, c.m, c.n}, a = end_of(types[0], a_end), b = end_of(types[1], b_end);
+    gantry_arg_t *in[] = {operand(cpu, types[0], 1, c.m, c.k, false),
+                          operand(cpu, types[1], 1, c.k, c.n, false)};
+    gantry_arg_t *out = cpu_tensor(cpu, GANTRY_INT32, 3, sizes);
+    memset(in[0]->data, (int)a, (size_t)in[0]->span.size_bytes);
+    memset(in[1]->data, (int)b, (size_t)in[1]->span.size_bytes);
+    assert_int_equal(run_integer(cpu, &c, in, out), GANTRY_OK);
+    for (int64_t i = 0; i < out->element_count; ++i)
+        assert_int_equal(((const int32_t *)out->data)[i], c.k * a * b);
+    assert_true(forms_give(cpu, &c, in, out));
+    cpu_call_clear(cpu);
+}
+
+TEST(matmul_integer_saturates_nowhere) {
+    const int best = gantry__cpu_simd_detect(NULL);
+    for (int level = 0; level <= best; ++level) {
+        for (int dots = 0; dots <= gantry__cpu_dots_detect(level); ++dots) {
+            cpu_call_t cpu;
+            cpu_call_open(&cpu, level, 2);
+            cpu.device.has_dots = dots != 0;
+            for (int t = 0; t < 4; ++t)
+                for (int ends = 0; ends < 4; ++ends)
+                    check_ends(&cpu, integer_types[t], ends & 1, ends >> 1);
+            cpu_call_close(&cpu);
+        }
     }
 }
 

@@ -12,12 +12,14 @@
 #include "hostile_gpu.h"
 #include "test.h"
 
-#define MOST_UPDATES (1 << 18) /* from kernels/index/segment_items.c */
-#define ROWS (2 * MOST_UPDATES + 4321)
+#define MOST_UPDATES (1 << 20) /* from kernels/index/segment_items.c */
+#define MOST_ROWS (2 * MOST_UPDATES + 4321)
+#define SOME_ROWS (MOST_UPDATES / 4 + 4321)
 
 typedef struct {
     const char *name;
     gantry_dtype_t dtype;
+    int rows;
     int width;   /* elements of a row */
     int segment; /* rows of one segment; its ids are sorted */
     bool is_mean;
@@ -26,36 +28,39 @@ typedef struct {
 } case_t;
 
 static const case_t cases[] = {
-    {"sum of one segment", GANTRY_FLOAT32, 1, ROWS, false, 0, true},
-    {"sum of one segment of halves", GANTRY_FLOAT16, 1, ROWS, false, 0, true},
-    {"mean of one segment", GANTRY_FLOAT32, 1, ROWS, true, 0, false},
-    {"mean of one segment of integers", GANTRY_INT32, 1, ROWS, true, 0, false},
-    {"sums of three segments of pairs", GANTRY_FLOAT32, 2, ROWS / 3 + 1, false, 0, true},
-    {"means of segments of a range each", GANTRY_FLOAT32, 1, MOST_UPDATES, true, 0, false},
-    {"sums of segments of 1000", GANTRY_FLOAT32, 1, 1000, false, 0, true},
-    {"sums of segments of 16", GANTRY_FLOAT32, 1, 16, false, 0, false},
-    {"unsorted sums of one segment", GANTRY_FLOAT32, 1, 1, false, 1, false},
-    {"unsorted sums of three segments", GANTRY_FLOAT32, 1, 1, false, 3, false},
+    {"sum of one segment", GANTRY_FLOAT32, SOME_ROWS, 1, SOME_ROWS, false, 0, true},
+    {"sum of one segment of halves", GANTRY_FLOAT16, SOME_ROWS, 1, SOME_ROWS, false, 0, true},
+    {"mean of one segment", GANTRY_FLOAT32, MOST_ROWS, 1, MOST_ROWS, true, 0, false},
+    {"mean of one segment of integers", GANTRY_INT32, SOME_ROWS, 1, SOME_ROWS, true, 0, false},
+    {"sums of three segments of pairs", GANTRY_FLOAT32, SOME_ROWS, 2, SOME_ROWS / 3 + 1, false, 0,
+     true},
+    {"means of segments of a range each", GANTRY_FLOAT32, MOST_UPDATES + 9, 1, MOST_UPDATES, true,
+     0, false},
+    {"sums of segments of 1000", GANTRY_FLOAT32, SOME_ROWS, 1, 1000, false, 0, true},
+    {"sums of segments of 16", GANTRY_FLOAT32, SOME_ROWS, 1, 16, false, 0, false},
+    {"unsorted sums of one segment", GANTRY_FLOAT32, MOST_ROWS, 1, 1, false, 1, false},
+    {"unsorted sums of three segments", GANTRY_FLOAT32, SOME_ROWS, 1, 1, false, 3, false},
 };
 
 static const gantry_tensor_t *make_data(gantry_scope_t *scope, const case_t *one) {
-    size_t count = (size_t)ROWS * (size_t)one->width;
+    size_t count = (size_t)one->rows * (size_t)one->width;
     float *values = malloc(count * sizeof *values);
     assert_non_null(values);
     for (size_t i = 0; i < count; ++i) /* the order of addition changes these sums */
         values[i] = (float)(i * 7919 % 1009) * (one->dtype == GANTRY_FLOAT16 ? 1e-4f : 0.37f);
     const gantry_tensor_t *data = gantry_constant(
-        scope, GANTRY_FLOAT32, GANTRY_SHAPE(ROWS, one->width), values, count * sizeof *values);
+        scope, GANTRY_FLOAT32, GANTRY_SHAPE(one->rows, one->width), values, count * sizeof *values);
     free(values);
     return one->dtype == GANTRY_FLOAT32 ? data : gantry_cast(scope, data, one->dtype);
 }
 
 static const gantry_tensor_t *make_ids(gantry_scope_t *scope, const case_t *one) {
-    int32_t *ids = malloc(ROWS * sizeof *ids);
+    int32_t *ids = malloc((size_t)one->rows * sizeof *ids);
     assert_non_null(ids);
-    for (int i = 0; i < ROWS; ++i) ids[i] = one->segments ? i % one->segments : i / one->segment;
-    const gantry_tensor_t *tensor =
-        gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(ROWS), ids, ROWS * sizeof *ids);
+    for (int i = 0; i < one->rows; ++i)
+        ids[i] = one->segments ? i % one->segments : i / one->segment;
+    const gantry_tensor_t *tensor = gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(one->rows),
+                                                    ids, (size_t)one->rows * sizeof *ids);
     free(ids);
     return tensor;
 }
@@ -95,7 +100,7 @@ TEST(long_segments_go_over_several_launches_with_the_same_bits) {
         assert_int_equal(compute(runtime, "/CPU:0", one, wanted, sizeof wanted), bytes);
         if (memcmp(got, wanted, bytes) != 0) fail_msg("%s: the bits are not the CPU's", one->name);
         const int wanted_launches =
-            one->is_one_launch ? 1 : (ROWS + MOST_UPDATES - 1) / MOST_UPDATES;
+            one->is_one_launch ? 1 : (one->rows + MOST_UPDATES - 1) / MOST_UPDATES;
         const char *kernel = one->is_one_launch ? "segment_tile"
                              : one->is_mean     ? "combine_mean"
                                                 : "combine_sum";

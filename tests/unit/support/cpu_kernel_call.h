@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "cpu/cpu_backend.h"
+#include "host/form.h"
 #include "kernels/common/cpu_kernels.h"
 
 #define CPU_CALL_BLOCKS 4096
@@ -28,7 +29,8 @@ typedef struct cpu_call_t {
     char message[512];
     const char *options[8][2];
     int option_count;
-    int32_t device_type; /* CPU; for another type, items are as small as on cards */
+    int32_t device_type;  /* CPU; for another type, items are as small as on cards */
+    gantry__form_fn form; /* the memory of forms; NULL: no operand is a constant */
 } cpu_call_t;
 
 /* The current call: services get only the op call. */
@@ -188,6 +190,8 @@ static inline int32_t cpu_compute(cpu_call_t *owner, const gantry_kernel_def_t *
                             .inputs = inputs,
                             .outputs = outputs,
                             .attrs = attrs,
+                            .flags = owner->form ? GANTRY__CALL_HAS_FORMS : 0,
+                            .core = &owner->form,
                             .op = kernel->op,
                             .kernel = kernel,
                             .device_info = &info,

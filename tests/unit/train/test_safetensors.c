@@ -37,6 +37,8 @@ static const header_row_t header_rows[] = {
     {W("BOOL", "[1,1,1,1,1,1,1,1]", "[0,1]"), 1, GANTRY_OK, NULL},
     {W("F8_E5M2", "[3]", "[0,3]"), 3, GANTRY_OK, NULL},
     {"{\"w\":{\"data_offsets\":[0,2],\"shape\":[1],\"dtype\":\"BF16\"}}", 2, GANTRY_OK, NULL},
+    {"{\"w\":{\"\\u0064type\":\"U8\",\"\\u0073hape\":[2],\"data_\\u006fffsets\":[0,2]}}", 2,
+     GANTRY_OK, NULL},
     {"{" NAMED("b", "[4,8]") "," NAMED("a", "[0,4]") "}", 8, GANTRY_OK, NULL},
     /* no file of this format */
     {"", 0, GANTRY_INVALID_ARGUMENT, "does not begin with '{'"},
@@ -55,6 +57,8 @@ static const header_row_t header_rows[] = {
     {"{\"w\":{\"dtype\":\"F32\",\"shape\":[1]}}", 4, GANTRY_DATA_LOSS, "has no data_offsets"},
     {"{\"w\":{\"dtype\":\"F32\",\"data_offsets\":[0,4]}}", 4, GANTRY_DATA_LOSS, "has no shape"},
     {"{\"w\":{\"dtype\":\"F32\",\"dtype\":\"F32\"}}", 4, GANTRY_DATA_LOSS, "a second key 'dtype'"},
+    {"{\"w\":{\"dtype\":\"F32\",\"\\u0064type\":\"F32\"}}", 4, GANTRY_DATA_LOSS,
+     "a second key 'dtype'"},
     {"{\"w\":{\"strides\":[1]}}", 4, GANTRY_DATA_LOSS, "an unknown key 'strides'"},
     {W("F32", "[1,]", "[0,4]"), 4, GANTRY_DATA_LOSS, "a whole number below 2^63"},
     {W("F32", "[01]", "[0,4]"), 4, GANTRY_DATA_LOSS, "a whole number below 2^63"},
