@@ -73,7 +73,7 @@ foreach(compiler IN LISTS COMPILERS)
   else()
     message("${compiler} has no C++23")
   endif()
-  foreach(standard IN ITEMS c++11 c++14 c++17 c++20 ${newest})
+  foreach(standard IN ITEMS c++11 c++14 c++20 ${newest}) # the two files of one program are C++17, in both modes
     foreach(mode IN ITEMS -fexceptions -fno-exceptions)
       if(standard STREQUAL "c++11" OR standard STREQUAL newest)
         link_and_run(${compiler} -std=${standard} ${mode} ${SOURCE})
