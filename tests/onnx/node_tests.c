@@ -7,6 +7,10 @@
  * and loops give the outputs of ONNX Runtime or of a formula.
  * Promise (onnx.moves.*): Random nodes that move, choose, pool and multiply, of operator sets 7 to
  * 28, give the outputs of ONNX Runtime, and sizes beyond all bounds are refused.
+ * Promise (onnx.learned.*): Trees, linear models and steps of training give the outputs of ONNX
+ * Runtime, or are refused for the reason that tests/onnx/refused_learned.txt lists.
+ * Promise (onnx.changes.*): A stored model with a wrong, missing or further input or attribute is
+ * refused for the reason that tests/onnx/changes.txt lists.
  *
  *     node_tests FOLDER [--device cpu:0] [--only TEXT] [--refused FILE] [--quiet] [--eager]
  *

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: On the CPU a convolution whose filter does not fit a cache, which is cut into units, has
- * the bits of the convolutions with parts of its filter, which are not: with padding, strides and
- * infinities, in batches and for rows that keep their bits.
+ * the bits of the convolutions with parts of its filter, which are not.
  * Promise: In a function, with a bias and a Relu and with its channels first, it has the bits of
  * the ops one by one.
  *

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: The CPU backend's products of small integers equal a plain loop in 64 bits modulo 2^32,
- * with zero points, in every instruction set, with products of bytes and without; so do those of a
- * constant that is packed once, and products of the types' ends, which nothing saturates.
+ * with zero points, in every instruction set, with products of bytes and without.
+ * Promise: So do those of a constant that is packed once, and products of the types' ends, which
+ * nothing saturates.
  * Promise: A product of small integers that gets no scratch memory fails, and says so. */
 #include "cpu_kernel_call.h"
 #include "test.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A failure in a run of a model names the model's file, the node, its op with its
- * domain, and the version of its operator set, in a trace and op by op alike: sizes that do not
- * fit, an index that a kernel finds outside, one in the branch of an If, and an op of another
- * domain.
+ * domain, and the version of its operator set, in a trace and op by op alike.
  * Promise: A function of the program that runs a model in its body names the model's node, too. */
 #define _GNU_SOURCE
 
