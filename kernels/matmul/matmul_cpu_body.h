@@ -175,9 +175,10 @@ static void MM_NAME(pack_a)(const gantry__cpu_gemm_t *gemm, int64_t first, int64
 }
 
 /* Packs whole panels of contiguous rows, several at a time: the rows of one panel are short and far
- * from each other, and no prefetcher follows them. Returns the number of columns that it packed. */
-static int64_t MM_NAME(pack_rows_of_b)(const MM_T *restrict source, int64_t b_row, int64_t count,
-                                       int64_t k, MM_T *restrict target) {
+ * from each other, and no prefetcher follows them. Only for float32, because of the library's size.
+ * Returns the number of columns that it packed. */
+static inline int64_t MM_NAME(pack_rows_of_b)(const MM_T *restrict source, int64_t b_row,
+                                              int64_t count, int64_t k, MM_T *restrict target) {
     const int64_t whole = count / MM_COLUMNS * MM_COLUMNS;
     for (int64_t first = 0, end; first < whole; first = end) {
         end = first + MM_PANELS * MM_COLUMNS < whole ? first + MM_PANELS * MM_COLUMNS : whole;
@@ -196,7 +197,7 @@ static void MM_NAME(pack_b)(const gantry__cpu_gemm_t *gemm, int64_t first, int64
                             int64_t k_first, int64_t k_count, void *target) {
     MM_T *to = target;
     int64_t j = 0;
-    if (gemm->b_column == 1)
+    if (MM_HAS_LINES && gemm->b_column == 1)
         j = MM_NAME(pack_rows_of_b)((const MM_T *)gemm->b + first + k_first * gemm->b_row,
                                     gemm->b_row, count, k_count, to);
     for (to += j * k_count; j < count; j += MM_COLUMNS) {
