@@ -36,6 +36,9 @@ int gantry__cpu_blas_choose(gantry__cpu_blas_t *blas, int64_t m, int64_t n, int6
  * not. */
 int gantry__cpu_blas_choose_rows(gantry__cpu_blas_t *blas, int64_t m, int64_t n, int64_t k,
                                  int64_t b_row);
+/* Whether neither the option nor a record says what serves products of this size, so that a rule
+ * may. Opens no library. */
+bool gantry__cpu_blas_has_no_wish(gantry__cpu_blas_t *blas, int64_t m, int64_t n, int64_t k);
 /* Whether the libraries are open. From then on the line below does not change. */
 bool gantry__cpu_blas_is_open(gantry__cpu_blas_t *blas);
 /* One line for listings: which library serves and why, or which will be tried. Opens no library,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MatMul, BatchMatMul and _FusedMatMul of the CPU backend: shapes, batches, blocks, threads. The
- * loops are in matmul_cpu_simd.c, vendor libraries in cpu_blas.c, products of 16-bit types in
- * matmul_cpu_narrow.c, those of groups in matmul_cpu_grouped.c.
+ * loops are in matmul_cpu_simd.c, products by a library in matmul_cpu_library.c, those of 16-bit
+ * types in matmul_cpu_narrow.c, those of groups in matmul_cpu_grouped.c.
  *
  * A product uses the first of these algorithms that fits:
  *   tiny      a few multiplications: plain loops
  *   thin      at most six rows (or columns) of C: the time is that of reading B once. Threads share
  *             the columns of C, or, if the rows of B are short, the rows of B
- *   library   float32 and large, except where rows of B clash in the cache: stripes of C, one call
- *             of the library for each
+ *   library   float32 and large, unless few rows meet a large B or rows of B clash in the cache:
+ *             stripes of C, one call of the library for each
  *   blocked   packed panels. K is cut into blocks of about 256. For each block all threads pack A's
  *             and B's panels, and then compute C's tiles:
  *
@@ -30,7 +30,7 @@
 
 #include "host/try.h"
 #include "kernels/common/cpu_form.h"
-#include "kernels/matmul/cpu_blas.h"
+#include "kernels/matmul/cpu_product.h"
 #include "kernels/matmul/matmul_cpu_epilogue.h"
 #include "kernels/matmul/matmul_epilogue.h"
 #include "kernels/matmul/matmul_shape.h"
@@ -41,6 +41,9 @@
 #define TILE_PANELS 8
 #define TILE_COLUMNS 512
 #define TILE_LEAST_COLUMNS 64 /* whole panels */
+/* Where C has one row of tiles, B's packed panels meet A once. Pieces of so many columns are packed
+ * when they are multiplied, so that they are still in the L2 cache. */
+#define PIECE_COLUMNS 128
 /* The columns of a part of a thin product. Long runs of memory are best while each thread gets two;
  * one suffices if the product takes microseconds. */
 #define THIN_PIECE 512
@@ -50,12 +53,12 @@
 #define THIN_PARTS 8
 #define THIN_SUM_BYTES 32768
 #define THIN_ROWS 256
-/* Multiplications that pay for another thread, and those that pay for a library's call. */
+/* Parts of a batch. */
+#define MOST_UNITS 64
+/* Multiplications that pay for another thread. */
 #define PARALLEL_MULTIPLICATIONS (INT64_C(1) << 20)
-#define LIBRARY_MULTIPLICATIONS (INT64_C(1) << 16)
 /* Bytes of a matrix that pay for another thread that is awake, if a thin product reads them. */
 #define PARALLEL_THIN_BYTES (INT64_C(1) << 18)
-#define MOST_STRIPES 64
 
 static int64_t matmul_cpu_round_up(int64_t value, int64_t multiple) {
     return (value + multiple - 1) / multiple * multiple;
@@ -74,6 +77,7 @@ typedef struct {
     int64_t tile_rows, tile_columns;
     int64_t tiles_down, tiles_across;
     bool pack_a, pack_b; /* false: it is already packed */
+    bool packs_pieces;   /* tiles pack B, a piece before it is multiplied */
 } block_t;
 
 static int64_t a_panels_of(const block_t *block) {
@@ -100,19 +104,31 @@ static void pack_panels(void *context, int64_t begin, int64_t end) {
     }
 }
 
+/* Multiplies columns [column, end) of a tile, and packs B's part of them first if it must. */
+static void multiply_piece(const block_t *block, int64_t row, int64_t column, int64_t end) {
+    const gantry__cpu_gemm_t *gemm = block->gemm;
+    char *packed = block->packed_b + column * block->k_count * block->size;
+    char *c =
+        (char *)gemm->c + ((block->row + row) * gemm->c_row + block->column + column) * block->size;
+    if (block->packs_pieces)
+        block->loops->pack_b(gemm, block->column + column, end - column, block->k, block->k_count,
+                             packed);
+    block->loops->multiply(block->packed_a + row * block->k_count * block->size, packed,
+                           block->k_count, c, gemm->c_row,
+                           gantry__least(block->rows - row, block->tile_rows), end - column,
+                           block->k > 0);
+}
+
 static void multiply_tiles(void *context, int64_t begin, int64_t end) {
     const block_t *block = context;
     const gantry__cpu_gemm_t *gemm = block->gemm;
+    const int64_t step = block->packs_pieces ? PIECE_COLUMNS : block->tile_columns;
     for (int64_t tile = begin; tile < end; ++tile) {
         int64_t row = tile % block->tiles_down * block->tile_rows;
-        int64_t column = tile / block->tiles_down * block->tile_columns;
-        char *c = (char *)gemm->c +
-                  ((block->row + row) * gemm->c_row + block->column + column) * block->size;
-        block->loops->multiply(
-            block->packed_a + row * block->k_count * block->size,
-            block->packed_b + column * block->k_count * block->size, block->k_count, c, gemm->c_row,
-            gantry__least(block->rows - row, block->tile_rows),
-            gantry__least(block->columns - column, block->tile_columns), block->k > 0);
+        const int64_t column = tile / block->tiles_down * block->tile_columns;
+        const int64_t last = gantry__least(block->columns, column + block->tile_columns);
+        for (int64_t at = column; at < last; at += step)
+            multiply_piece(block, row, at, gantry__least(last, at + step));
         if (gemm->epilogue && block->k + block->k_count == gemm->k)
             gantry__cpu_epilogue_run(gemm->epilogue, block->row + row,
                                      gantry__least(block->rows - row, block->tile_rows),
@@ -133,7 +149,7 @@ static void matmul_cpu_run(gantry_backend_device_t *device, int64_t count, int64
 typedef enum { ONE_THREAD, AWAKE_THREADS, ALL_THREADS } matmul_threads_t;
 
 /* The number of threads; NULL means only the calling one. */
-static int64_t threads_of(gantry_backend_device_t *device) {
+static int64_t threads_of(const gantry_backend_device_t *device) {
     return device && device->pool ? (int64_t)gantry__cpu_pool_threads(device->pool) : 1;
 }
 
@@ -188,7 +204,8 @@ static void set_tiles(gantry_backend_device_t *device, block_t *block) {
 static void run_block(gantry_backend_device_t *device, block_t *block) {
     const gantry__cpu_gemm_loops_t *loops = block->loops;
     int64_t panels = a_panels_of(block);
-    if (block->pack_b)
+    block->packs_pieces = block->pack_b && block->rows <= TILE_PANELS * loops->rows;
+    if (block->pack_b && !block->packs_pieces)
         panels += matmul_cpu_round_up(block->columns, loops->columns) / loops->columns;
     if (panels > 0) matmul_cpu_run(device, panels, 4, pack_panels, block);
     set_tiles(device, block);
@@ -360,58 +377,6 @@ static bool try_thin(gantry_backend_device_t *device, const gantry__cpu_gemm_t *
     return true;
 }
 
-/* ---- library ---- */
-
-typedef struct {
-    const gantry__cpu_gemm_t *gemm;
-    gantry__cpu_blas_t *blas;
-    int library;
-    int64_t stripe; /* rows or columns of C */
-    bool by_rows;
-    int32_t codes[MOST_STRIPES];
-} stripes_t;
-
-static void run_stripes(void *context, int64_t begin, int64_t end) {
-    stripes_t *stripes = context;
-    const gantry__cpu_gemm_t *gemm = stripes->gemm;
-    for (int64_t i = begin; i < end; ++i) {
-        int64_t first = i * stripes->stripe;
-        int64_t count =
-            gantry__least((stripes->by_rows ? gemm->m : gemm->n) - first, stripes->stripe);
-        const float *a = (const float *)gemm->a + (stripes->by_rows ? first * gemm->a_row : 0);
-        const float *b = (const float *)gemm->b + (stripes->by_rows ? 0 : first * gemm->b_column);
-        float *c = (float *)gemm->c + (stripes->by_rows ? first * gemm->c_row : first);
-        bool transpose_a = gemm->a_column != 1 || gemm->a_row < gemm->k;
-        bool transpose_b = gemm->b_column != 1 || gemm->b_row < gemm->n;
-        stripes->codes[i] = gantry__cpu_blas_sgemm(
-            stripes->blas, stripes->library, transpose_a, transpose_b,
-            stripes->by_rows ? count : gemm->m, stripes->by_rows ? gemm->n : count, gemm->k, a,
-            transpose_a ? gemm->a_column : gemm->a_row, b,
-            transpose_b ? gemm->b_column : gemm->b_row, c, gemm->c_row);
-        if (gemm->epilogue && stripes->codes[i] == 0)
-            gantry__cpu_epilogue_run(
-                gemm->epilogue, stripes->by_rows ? first : 0, stripes->by_rows ? count : gemm->m,
-                stripes->by_rows ? 0 : first, stripes->by_rows ? gemm->n : count);
-    }
-}
-
-/* Computes a large float32 product by a library. Returns false if a call of the library fails; the
- * blocked algorithm must then compute it. */
-static bool try_library(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
-                        int library, bool parallel) {
-    stripes_t stripes = {
-        .gemm = gemm, .blas = device->blas, .library = library, .by_rows = gemm->m >= gemm->n};
-    int64_t side = stripes.by_rows ? gemm->m : gemm->n;
-    int64_t count = parallel ? threads_of(device) : 1;
-    count = gantry__least(gantry__least(count, MOST_STRIPES), (side + 31) / 32);
-    stripes.stripe = matmul_cpu_round_up((side + count - 1) / count, 16);
-    count = (side + stripes.stripe - 1) / stripes.stripe;
-    matmul_cpu_run(parallel ? device : NULL, count, 1, run_stripes, &stripes);
-    for (int64_t i = 0; i < count; ++i)
-        if (stripes.codes[i] != 0) return false;
-    return true;
-}
-
 /* ---- one product ---- */
 
 static int64_t multiplications(const gantry__cpu_gemm_t *gemm) {
@@ -423,15 +388,6 @@ static matmul_threads_t threads_for(const gantry__cpu_gemm_t *gemm, int64_t size
     return (gemm->m > gemm->n ? gemm->m : gemm->n) * gemm->k * size >= PARALLEL_THIN_BYTES
                ? AWAKE_THREADS
                : ONE_THREAD;
-}
-
-static int library_for(const gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
-                       int32_t dtype) {
-    return dtype == GANTRY_FLOAT32 && device->blas && !gemm->keeps_rows &&
-                   multiplications(gemm) >= LIBRARY_MULTIPLICATIONS
-               ? gantry__cpu_blas_choose_rows(device->blas, gemm->m, gemm->n, gemm->k,
-                                              gemm->b_column == 1 ? gemm->b_row : 0)
-               : GANTRY_CPU_BLAS_OWN;
 }
 
 /* It must not be inlined, so that only this algorithm takes its large stack frame. */
@@ -454,9 +410,9 @@ static bool try_unpacked(gantry_backend_device_t *device, const gantry__cpu_gemm
         return true;
     }
     if (try_thin(device, gemm, loops, dtype, threads)) return true;
-    int library = library_for(device, gemm, dtype);
+    const int library = gantry__cpu_library_for(device, gemm, dtype);
     return library != GANTRY_CPU_BLAS_OWN &&
-           try_library(device, gemm, library, threads == ALL_THREADS);
+           gantry__cpu_library_multiply(device, gemm, library, threads == ALL_THREADS);
 }
 
 /* Computes the product by packed panels, if they fit the stack. */
@@ -571,7 +527,7 @@ static int32_t multiply_batch(batch_t *batch) {
         }
         return GANTRY_OK;
     }
-    int64_t units = gantry__least(batch->shape.batches, MOST_STRIPES);
+    int64_t units = gantry__least(batch->shape.batches, MOST_UNITS);
     batch->each = (batch->shape.batches + units - 1) / units;
     units = (batch->shape.batches + batch->each - 1) / batch->each;
     int64_t a_bytes;
@@ -648,7 +604,7 @@ int32_t gantry__cpu_matmul(gantry_op_call_t *call, const gantry__cpu_epilogue_t 
 bool gantry__cpu_is_blocked(const gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
                             int32_t dtype) {
     return (gemm->keeps_rows || multiplications(gemm) > TINY_MULTIPLICATIONS) && !is_thin(gemm) &&
-           library_for(device, gemm, dtype) == GANTRY_CPU_BLAS_OWN;
+           gantry__cpu_library_for(device, gemm, dtype) == GANTRY_CPU_BLAS_OWN;
 }
 
 int32_t gantry__cpu_multiply_groups(gantry_op_call_t *call, const gantry__cpu_groups_t *groups) {

@@ -121,6 +121,15 @@ uint64_t gantry__cpu_packed_bytes(const gantry__cpu_gemm_t *gemm,
                                   const gantry__cpu_gemm_loops_t *loops, int64_t size,
                                   int64_t *out_a_bytes);
 
+/* The GANTRY_CPU_BLAS_... that serves a product. It depends on the product's shape, and not on
+ * whether an operand is constant. */
+int gantry__cpu_library_for(const gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
+                            int32_t dtype);
+/* Computes a large float32 product by this library. Returns false if a call of the library fails;
+ * the blocked algorithm must then compute it. */
+bool gantry__cpu_library_multiply(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
+                                  int library, bool parallel);
+
 extern const gantry_kernel_def_t gantry__cpu_grouped_kernel, gantry__cpu_fused_grouped_kernel;
 
 /* The loops of a type; NULL for a type without products. */

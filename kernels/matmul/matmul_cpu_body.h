@@ -134,6 +134,9 @@ static __attribute__((noinline)) void MM_NAME(tile)(int64_t k, const MM_T *restr
 
 /* ---- packing ---- */
 
+/* Panels of B that are packed at a time. */
+#define MM_PANELS 8
+
 /* Packs one panel of `width` rows or columns, `count` of which exist: target[p * width + i] =
  * source[i * across + p * along]. */
 static inline __attribute__((always_inline)) void MM_NAME(pack_panel)(const MM_T *restrict source,
@@ -172,10 +175,33 @@ static void MM_NAME(pack_a)(const gantry__cpu_gemm_t *gemm, int64_t first, int64
     }
 }
 
+/* Packs whole panels of contiguous rows, several at a time: the rows of one panel are short and far
+ * from each other, and no prefetcher follows them. Only for float32, because of the library's size.
+ * Returns the number of columns that it packed. */
+static inline int64_t MM_NAME(pack_rows_of_b)(const MM_T *restrict source, int64_t b_row,
+                                              int64_t count, int64_t k, MM_T *restrict target) {
+    const int64_t whole = count / MM_COLUMNS * MM_COLUMNS;
+    for (int64_t first = 0, end; first < whole; first = end) {
+        end = first + MM_PANELS * MM_COLUMNS < whole ? first + MM_PANELS * MM_COLUMNS : whole;
+        for (int64_t p = 0; p < k; ++p) {
+            for (int64_t j = first; j < end; j += MM_COLUMNS) {
+                for (int64_t i = 0; i < MM_COLUMNS; i += MM_LANES)
+                    *(MM_NAME(loose_t) *)(target + j * k + p * MM_COLUMNS + i) =
+                        *(const MM_NAME(loose_t) *)(source + p * b_row + j + i);
+            }
+        }
+    }
+    return whole;
+}
+
 static void MM_NAME(pack_b)(const gantry__cpu_gemm_t *gemm, int64_t first, int64_t count,
                             int64_t k_first, int64_t k_count, void *target) {
     MM_T *to = target;
-    for (int64_t j = 0; j < count; j += MM_COLUMNS) {
+    int64_t j = 0;
+    if (MM_HAS_LINES && gemm->b_column == 1)
+        j = MM_NAME(pack_rows_of_b)((const MM_T *)gemm->b + first + k_first * gemm->b_row,
+                                    gemm->b_row, count, k_count, to);
+    for (to += j * k_count; j < count; j += MM_COLUMNS) {
         const MM_T *source =
             (const MM_T *)gemm->b + (first + j) * gemm->b_column + k_first * gemm->b_row;
         int64_t columns = count - j < MM_COLUMNS ? count - j : MM_COLUMNS;

@@ -421,6 +421,13 @@ int gantry__cpu_blas_choose_rows(gantry__cpu_blas_t *blas, int64_t m, int64_t n,
                : library;
 }
 
+bool gantry__cpu_blas_has_no_wish(gantry__cpu_blas_t *blas, int64_t m, int64_t n, int64_t k) {
+    if (blas->choice != CHOICE_AUTO) return false;
+    read_records(blas);
+    return !atomic_load_explicit(&blas->is_looked_up, memory_order_acquire) ||
+           blas->tuned[gantry__cpu_product_class(m, n, k)].use < 0;
+}
+
 const char *gantry__cpu_blas_library(gantry__cpu_blas_t *blas) {
     static const char *const before[] = {
         "matrix products: oneDNN if found, opened on first need; not measured, `gantry tune` measures",

@@ -305,6 +305,19 @@ TEST(own_loops_take_rows_that_clash_unless_a_choice_says_otherwise) {
     close_call(&cpu);
 }
 
+TEST(a_wish_is_an_option_or_the_record_of_the_class) {
+    static const char *const values[] = {"use=onednn", NULL, NULL, NULL};
+    static const char *const options[] = {"auto", "own", "onednn"};
+    for (int i = 0; i < 3; ++i) {
+        cpu_call_t cpu;
+        open_with(&cpu, options[i], values);
+        assert_int_equal(gantry__cpu_blas_has_no_wish(cpu.device.blas, 300, 300, 300), i == 0);
+        assert_false(gantry__cpu_blas_has_no_wish(cpu.device.blas, 20, 300, 300));
+        assert_false(gantry__cpu_blas_is_open(cpu.device.blas));
+        close_call(&cpu);
+    }
+}
+
 /* ---- wrong records ---- */
 
 TEST(a_library_that_is_not_there_leaves_products_to_our_loops) {

@@ -9,7 +9,9 @@
  * Promise: A packed constant that would leave less than half of the memory limit free is
  * not kept.
  * Promise: Several threads that call functions of one constant at a time pack it once.
- * Promise: A call whose packed constant finds no host memory gives the same results. */
+ * Promise: A call whose packed constant finds no host memory gives the same results.
+ * Promise: Where a rule chooses what multiplies, a product of a constant has the bits of the op.
+ */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>
@@ -334,6 +336,19 @@ static gantry_status_t call_once(gantry_scope_t *scope) {
 
 TEST(a_call_without_host_memory_for_its_form) {
     runtime_fixture_starve_each(0, "CPU:0", call_once);
+}
+
+TEST(the_rule_of_few_rows_knows_no_constant) {
+    runtime_fixture_t f;
+    (void)setenv("GANTRY_CPU_MATMUL", "auto", 1);
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+    body_t body = {&products[1], make(scope, GANTRY_FLOAT32, products[1].w, 5)};
+    gantry_function_t *function = trace(&f, &body);
+    for (int64_t rows = 7; rows < 60; rows += 20) expect_bits(&f, function, &body, rows);
+    gantry_function_release(function);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
 }
 
 /* Libraries pack for themselves. */
