@@ -137,10 +137,12 @@ gantry_status_t gantry__onnx_lower_one_hot_encoder(gantry__onnx_call_t *call) {
         return gantry__onnx_unsupported(call, "categories that are texts; cats_int64s is accepted");
     if (gantry__onnx_attr_int(call, "zeros", 1) == 0)
         return gantry__onnx_unsupported(call, "zeros 0, by which an unknown category is an error");
-    x = gantry__onnx_cast(call, x, GANTRY_INT64);
     if (x) x = gantry_expand_dims(call->scope, x, -1);
-    tensor *is_one = gantry__onnx_op2(
-        call, "Equal", x, gantry__onnx_make_ints(call, GANTRY_INT64, categories, count));
+    tensor *is_one =
+        gantry__onnx_op2(call, "Equal", gantry__onnx_cast(call, x, GANTRY_INT64),
+                         gantry__onnx_make_ints(call, GANTRY_INT64, categories, count));
+    /* A NaN has no category, although its cast is 0. */
+    is_one = gantry__onnx_op2(call, "LogicalAnd", is_one, gantry__onnx_op2(call, "Equal", x, x));
     return gantry__onnx_give(call, gantry__onnx_cast(call, is_one, GANTRY_FLOAT32));
 }
 

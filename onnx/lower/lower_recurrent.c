@@ -349,14 +349,30 @@ static gantry_status_t loop_cells(recurrent_pass_t *pass) {
 
 /* ---- outputs ---- */
 
+/* X with zeros after the longest sequence: what is there must not count in the extremes by which a
+ * product of bytes rounds. */
+static const gantry_tensor_t *inputs_of_sequences(const gantry__onnx_recurrent_t *node) {
+    gantry_scope_t *scope = node->call->scope;
+    const gantry_tensor_t *steps =
+        gantry_range(scope, gantry_scalar_i64(scope, 0), gantry_scalar_i64(scope, node->steps),
+                     gantry_scalar_i64(scope, 1));
+    const gantry_tensor_t *longest =
+        gantry_max(scope, gantry_cast(scope, node->lengths, GANTRY_INT64), NULL);
+    const gantry_tensor_t *used =
+        gantry_reshape(scope, gantry_less(scope, steps, longest), GANTRY_SHAPE(node->steps, 1, 1));
+    return gantry_select(scope, used, node->x, gantry_zeros_like(scope, node->x));
+}
+
 /* The products of all steps' inputs, with the bias. */
 static const gantry_tensor_t *multiply_inputs(const gantry__onnx_recurrent_t *node,
                                               const gantry__onnx_direction_t *direction) {
     gantry_scope_t *scope = node->call->scope;
     const int64_t inputs = gantry_tensor_shape(node->x)->dims[2];
     const int64_t gates = gantry__onnx_gate_count(node->kind) * node->units;
+    const gantry_tensor_t *x =
+        node->lengths && direction->weights.scale ? inputs_of_sequences(node) : node->x;
     const gantry_tensor_t *rows =
-        gantry_reshape(scope, node->x, GANTRY_SHAPE(node->steps * node->batch, inputs));
+        gantry_reshape(scope, x, GANTRY_SHAPE(node->steps * node->batch, inputs));
     rows = gantry__onnx_multiply_weights(node->call, scope, rows, &direction->weights);
     if (direction->bias) rows = gantry_bias_add(scope, rows, direction->bias);
     return gantry_reshape(scope, rows, GANTRY_SHAPE(node->steps, node->batch, gates));

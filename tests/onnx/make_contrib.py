@@ -508,6 +508,12 @@ def quantized_contrib_cases():
                  np.full(many, 0.008, np.float32), np.zeros(many, np.int8)]
         contrib(f"dynamic_lstm_{direction}", "DynamicQuantizeLSTM", given, ["y", "y_h", "y_c"], constants=(1, 2, 3, 8, 9, 10, 11), rtol=0.02, atol=0.02,
                 direction=direction, hidden_size=units)
+    # What is after the longest sequence does not count in the extremes by which the inputs are rounded.
+    weights = [whole(1, inputs, 4 * units, low=-63, high=64, dtype=np.int8), whole(1, units, 4 * units, low=-63, high=64, dtype=np.int8, seed=1)]
+    padded = floats(5, 1, inputs)
+    padded[3:] = np.nan
+    given = [padded, *weights, None, np.array([3], np.int32), None, None, None, np.full(1, 0.01, np.float32), np.zeros(1, np.int8), np.full(1, 0.008, np.float32), np.zeros(1, np.int8)]
+    contrib("dynamic_lstm_padding", "DynamicQuantizeLSTM", given, ["y", "y_h", "y_c"], constants=(1, 2, 8, 9, 10, 11), hidden_size=units)
     contrib("microsoft_quantize", "QuantizeLinear", [x, np.float32(0.0001), np.uint16(300)], types=(TensorProto.UINT16,))
     contrib("microsoft_dequantize", "DequantizeLinear", [whole(2, 3, high=60000, dtype=np.uint16), np.float32(0.001), np.uint16(300)])
 

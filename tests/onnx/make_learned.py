@@ -245,6 +245,7 @@ def feature_cases():
     case("imputer_int64", "Imputer", [x.astype(np.int64)], (INT64,), imputed_value_int64s=[4, 5, 6], replaced_value_int64=0)
     case("vectorizer", "FeatureVectorizer", [x, x[:, :2]], inputdimensions=[3, 2])
     case("one_hot", "OneHotEncoder", [np.array([[1, 2], [7, -3]])], cats_int64s=[7, 1, -3])
+    case("one_hot_nan", "OneHotEncoder", [np.array([np.nan, 0.5, 7], np.float32)], cats_int64s=[7, 0, -3])
     case("one_hot_floats", "OneHotEncoder", [np.array([1.5, 2, -3], np.float32)], cats_int64s=[7, 1, -3])
     refusal("normalizer", "Normalizer", [x], norm="L3")
     refusal("normalizer_rank", "Normalizer", [x[None]])
