@@ -392,22 +392,26 @@ static void pad_rows(void *context, int64_t begin, int64_t end) {
     }
 }
 
-/* Whether the convolution is cut into units; sets the pitches. */
+/* Whether the convolution is cut into units; sets the pitches. The bytes of the copy are a double,
+ * because paddings may make them too many for an integer. */
 static bool has_units(conv_t *conv, int64_t filter_bytes) {
     const gantry__windows_t *w = conv->window;
     const int64_t panels = places_panels(conv), groups = (panels + UNIT_PANELS - 1) / UNIT_PANELS,
                   width = (w->out_width - 1) * w->step_x + w->columns,
                   height = (w->out_height - 1) * w->step_y + (w->rows - 1) * w->spread_y + 1,
-                  bytes = conv->gemm.m / (w->out_height * w->out_width) * width * height *
-                          w->channels * conv->size;
+                  images = conv->gemm.m / (w->out_height * w->out_width);
+    const double bytes =
+                     (double)(images * w->channels * conv->size) * (double)width * (double)height,
+                 most = (double)(filter_bytes > UNIT_IMAGE_BYTES ? filter_bytes : UNIT_IMAGE_BYTES);
     if (conv->is_few || conv->together > 1 || !conv->loops->narrow || w->spread_x != 1 ||
         w->rows > UNIT_ROWS || panels == 1 || filter_bytes < UNIT_FILTER_BYTES)
         return false;
     conv->unit_panels = (panels + groups - 1) / groups;
     conv->is_padded = w->top > 0 || w->left > 0 || width > w->width || height > w->height;
+    if (conv->is_padded && bytes > most) return false;
     conv->row_pitch = (conv->is_padded ? width : w->width) * w->channels;
     conv->image_pitch = (conv->is_padded ? height : w->height) * conv->row_pitch;
-    return !conv->is_padded || bytes <= filter_bytes || bytes <= UNIT_IMAGE_BYTES;
+    return true;
 }
 
 static int32_t pad_images(gantry_op_call_t *call, conv_t *conv) {

@@ -134,7 +134,8 @@ bool gantry__eager_find_repeat(gantry__eager_t *eager) {
 }
 
 /* Fills the record from the steps of the call. A plan that depends on more than the key is not
- * kept, and a launch only if it is that of the first kernel. */
+ * kept, nor is one of other settings, which a thread may have changed after the key was made. A
+ * launch is kept only if it is that of the first kernel. */
 static bool fill_record(const gantry__eager_t *eager, gantry__repeat_t *made) {
     made->kept = eager->kept;
     memcpy(made->attrs, eager->infer.attrs, eager->op->attr_count * sizeof *made->attrs);
@@ -143,7 +144,7 @@ static bool fill_record(const gantry__eager_t *eager, gantry__repeat_t *made) {
     made->piece_first = eager->infer.piece_first;
     made->known_bool = eager->infer.known_bool;
     if (eager->choice > 0 || eager->call.abi.kernel->supports) made->launch.kernel = NULL;
-    return eager->kept->key.variant == 0;
+    return eager->kept->key.variant == 0 && eager->kept->key.settings == made->settings;
 }
 
 void gantry__eager_share_record(gantry__eager_t *eager) {

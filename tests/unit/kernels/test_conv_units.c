@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: On the CPU a convolution whose filter does not fit a cache, which is cut into units, has
  * the bits of the convolutions with parts of its filter, which are not.
+ * Promise: It has them with any padding, however large images with their padding would be.
  * Promise: In a function, with a bias and a Relu and with its channels first, it has the bits of
  * the ops one by one.
  *
@@ -92,6 +93,36 @@ TEST(units_have_the_bits_of_parts_of_the_filter) {
         const gantry_tensor_t *x = draw_images(&net, &c, i),
                               *filter = images_numbers(
                                   &net, GANTRY_SHAPE(c.rows, c.columns, c.channels, c.outputs));
+        expect_same(&net, &c, gantry_conv2d(net.scope, x, filter, &c.options),
+                    by_parts(&net, &c, x, filter));
+        expect_ended_well(net.scope);
+    }
+    runtime_fixture_close(&f);
+}
+
+/* The bytes of the padded images are 2^64, or more than 2^63. */
+TEST(units_do_not_copy_images_with_a_huge_padding) {
+    static const int64_t cases[][2] = {{(INT64_C(1) << 26) - 1, 4}, {62000000, 3}};
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        const int64_t step = cases[i][0], rows = cases[i][1], before = 2 * step,
+                      after = 2 * step + rows - 4;
+        images_net_t net = {.state = 5, .scope = gantry_scope_begin(f.runtime, "cpu:0")};
+        const units_case_t c = {.images = 1,
+                                .height = 4,
+                                .width = 4,
+                                .channels = 64,
+                                .outputs = 4 * PART,
+                                .rows = rows,
+                                .columns = rows,
+                                .options = {.struct_size = sizeof c.options,
+                                            .strides = {step, step},
+                                            .padding = GANTRY_PADDING_EXPLICIT,
+                                            .explicit_paddings = {before, after, before, after}}};
+        const gantry_tensor_t *x = draw_images(&net, &c, 0),
+                              *filter =
+                                  images_numbers(&net, GANTRY_SHAPE(rows, rows, 64, 4 * PART));
         expect_same(&net, &c, gantry_conv2d(net.scope, x, filter, &c.options),
                     by_parts(&net, &c, x, filter));
         expect_ended_well(net.scope);

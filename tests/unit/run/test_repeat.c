@@ -160,6 +160,40 @@ TEST(call_that_fails_is_not_kept) {
     runtime_fixture_close(&f);
 }
 
+/* Changes the setting between the step that makes the key and the plan. */
+static gantry_runtime_t *changing;
+
+static void *change_at_record(void *user, void *ptr, size_t old_bytes, size_t new_bytes) {
+    if (changing && new_bytes == sizeof(gantry__repeat_t))
+        assert_int_equal(gantry_set_soft_device_placement(changing, true), GANTRY_OK);
+    return counted(user, ptr, old_bytes, new_bytes);
+}
+
+TEST(plan_of_settings_that_changed_meanwhile_is_not_kept) {
+    runtime_fixture_t f;
+    gantry_runtime_options_t options = runtime_fixture_options(&f);
+    options.reallocate = change_at_record;
+    runtime_fixture_open_with(&f, &options);
+    for (int round = 0; round < 4; ++round) {
+        gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+        const gantry_tensor_t *x = F32(scope, 1, 2);
+        assert_int_equal(gantry_device_begin(scope, "GPU:7"), GANTRY_OK);
+        assert_int_equal(gantry_set_soft_device_placement(f.runtime, false), GANTRY_OK);
+        changing = round == 1 ? f.runtime : NULL;
+        const gantry_tensor_t *sum = gantry_add(scope, x, x);
+        changing = NULL;
+        if (round == 1) {
+            EXPECT_F32(sum, 2, 4);
+        } else {
+            expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "GPU:7");
+        }
+        (void)gantry_scope_end(scope);
+    }
+    assert_int_equal(kept(&f), 0);
+    gantry_runtime_release(f.runtime);
+    locked_heap_deinit(&f.heap);
+}
+
 TEST(kept_calls_have_a_limit) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 0);
