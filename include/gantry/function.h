@@ -300,7 +300,7 @@ GANTRY_API gantry_status_t gantry_scope_name_next(gantry_scope_t *scope, const c
 /** Says of what the scope's next ops are made: "model.onnx: node 'a' (Gather, opset 17)". Failures
  * of these ops in a call of a function, and those that a device reports later, say it. Scopes begun
  * in this one later inherit it. A trace keeps a copy; where ops run at once the text must live
- * until another one is set. NULL: nothing. */
+ * until another one is set, and until the scopes that inherited it have ended. NULL: nothing. */
 GANTRY_API gantry_status_t gantry_scope_set_origin(gantry_scope_t *scope, const char *origin);
 /** Begins a scope inside another whose ops run after the ops that made the given tensors and those
  * of the outer scopes. Where ops run at once, this holds anyway. Returns a scope that has failed if

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Combines the updates of each slice, for each element type. Two ways give the same bits:
  *
- *   combine_   takes updates that are sorted by their slice (scatter.cl). The item of a slice's
- *              first update does all of them. Halves are summed as float32 and rounded once
+ *   combine_   takes updates of which those of a slice are neighbours (scatter.cl). The item of a
+ *              slice's first update does all of them. Halves are summed as float32 and rounded once
  *   direct_    is for processors, and for types whose sums have the type itself. Nothing is sorted.
  *              A few workers each own a box of the output: a range of slices by a range of columns.
  *              Each walks all updates and applies those of its box

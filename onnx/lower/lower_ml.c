@@ -105,7 +105,7 @@ gantry_status_t gantry__onnx_lower_imputer(gantry__onnx_call_t *call) {
 
 /* ---- columns ---- */
 
-/* Columns of several tensors, which are cut or filled with zeros nowhere. */
+/* Columns of several tensors. None is cut or filled with zeros. */
 gantry_status_t gantry__onnx_lower_feature_vectorizer(gantry__onnx_call_t *call) {
     tensor **parts = gantry__onnx_scratch(call, call->input_count, sizeof *parts);
     size_t count;

@@ -51,7 +51,7 @@ static gantry_status_t begin_walk(walk_t *walk, gantry_dtype_t dtype) {
     return gantry_scope_status(call->host);
 }
 
-/* Where the nodes `at` walk_decide for true. Only their kinds of decisions are computed. */
+/* Where the nodes `at` decide for true. Only kinds of decisions that a tree has are computed. */
 static tensor *walk_decide(const walk_t *walk, tensor *at, tensor *values) {
     static const char *const ops[] = {"LessEqual", "Less",  "GreaterEqual",
                                       "Greater",   "Equal", "NotEqual"};

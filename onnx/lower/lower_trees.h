@@ -20,7 +20,7 @@ typedef enum gantry__onnx_decision_t {
     GANTRY__ONNX_LEAF = 7    /* Of a file only. */
 } gantry__onnx_decision_t;
 
-/* All trees of a node. Nodes that decide have the numbers from 0 on, leaves those behind them. */
+/* All trees of a node. Nodes that decide have the numbers from 0 on, leaves those after them. */
 typedef struct gantry__onnx_trees_t {
     size_t inner_count, leaf_count, root_count;
     int64_t *roots;

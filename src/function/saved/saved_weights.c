@@ -74,7 +74,7 @@ static int weights_compare_parts(const void *left, const void *right) {
     return a->begin == b->begin ? 0 : a->begin < b->begin ? -1 : 1;
 }
 
-/* Reads parts that follow each other in the file, from *at on, and moves it behind them. */
+/* Reads parts that follow each other in the file, from *at on, and moves *at after them. */
 static gantry_status_t weights_read_neighbours(const weights_load_t *load, size_t *at) {
     struct iovec parts[MOST_PARTS];
     const uint64_t begin = load->parts[*at].begin;
