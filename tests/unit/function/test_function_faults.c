@@ -563,6 +563,30 @@ TEST(long_names_are_cut) {
     runtime_fixture_close(&f);
 }
 
+/* Of a long origin the end is said. */
+static void picking_for_long(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                             const gantry_tensor_t **outputs, void *user) {
+    char origin[700];
+    memset(origin, 'o', sizeof origin);
+    (void)snprintf(origin + 600, sizeof origin - 600, "/net: node 'last'");
+    assert_int_equal(gantry_scope_set_origin(scope, origin), GANTRY_OK);
+    picking(scope, inputs, outputs, user);
+    assert_int_equal(gantry_scope_set_origin(scope, NULL), GANTRY_OK);
+}
+
+TEST(long_origins_keep_their_ends) {
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    gantry_function_t *function = trace(&f, picking_for_long, NULL);
+    expect_read_fails(call(scope, function, 7), "function f: ...: ooo");
+    assert_non_null(
+        strstr(gantry_last_message(), "ooo/net: node 'last': node pick " GATHER FULL_WORDS));
+    gantry_function_release(function);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
 int main(int argc, char **argv) {
     /* an argument runs one test: the leftovers of a failed test fail the next ones */
     if (argc > 1) cmocka_set_test_filter(argv[1]);
