@@ -5,7 +5,7 @@
  * own modules, which is why it is no slot of gantry_call_services_t.
  *
  * The arguments of such a launch must be the bases of the inputs, that of output 0, and a scalar,
- * in which the offsets of these tensors stand in this order, 8 bytes each. Owner: plain values of
+ * which has the offsets of these tensors in this order, 8 bytes each. Owner: plain values of
  * the caller. Threads: a call belongs to one thread. */
 #ifndef GANTRY_HOST_REPEAT_H
 #define GANTRY_HOST_REPEAT_H

@@ -238,7 +238,7 @@ static gantry_status_t run_lower(gantry__onnx_call_t *call) {
     GANTRY__TRY(gantry_scope_set_origin(call->scope, origin));
     const gantry_status_t status = call->row->lower(call);
     call->origin = NULL;
-    if (status == GANTRY_OK) (void)gantry_scope_set_origin(call->scope, NULL);
+    (void)gantry_scope_set_origin(call->scope, NULL); /* the text ends here */
     return status;
 }
 

@@ -30,7 +30,7 @@ static units_case_t draw(images_net_t *net) {
     c.rows = is_pixel ? 1 : 3;
     c.columns = is_pixel ? 1 : 2 + images_below(net, 2);
     c.channels = is_pixel ? 700 + images_below(net, 900) : 120 + images_below(net, 80);
-    c.outputs = PART * (4 + images_below(net, MOST_PARTS - 3));
+    c.outputs = PART * (4 + images_below(net, MOST_PARTS - 3)) - images_below(net, 8);
     c.images = 1 + images_below(net, 2);
     c.height = 3 + images_below(net, 12);
     c.width = 3 + images_below(net, 12);
@@ -54,13 +54,14 @@ static const gantry_tensor_t *draw_images(images_net_t *net, const units_case_t 
 static const gantry_tensor_t *by_parts(images_net_t *net, const units_case_t *c,
                                        const gantry_tensor_t *x, const gantry_tensor_t *filter) {
     const gantry_tensor_t *parts[MOST_PARTS];
-    const int64_t size[] = {c->rows, c->columns, c->channels, PART};
-    for (int64_t i = 0; i < c->outputs / PART; ++i) {
-        const int64_t begin[] = {0, 0, 0, i * PART};
+    const int64_t count_of_parts = (c->outputs + PART - 1) / PART;
+    for (int64_t i = 0; i < count_of_parts; ++i) {
+        const int64_t begin[] = {0, 0, 0, i * PART}, left = c->outputs - i * PART;
+        const int64_t size[] = {c->rows, c->columns, c->channels, left < PART ? left : PART};
         parts[i] = gantry_conv2d(net->scope, x, gantry_slice(net->scope, filter, begin, size),
                                  &c->options);
     }
-    return gantry_concat(net->scope, parts, (size_t)(c->outputs / PART), 3);
+    return gantry_concat(net->scope, parts, (size_t)count_of_parts, 3);
 }
 
 /* NaN at the same places, and equal bits elsewhere. */
