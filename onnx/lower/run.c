@@ -217,22 +217,12 @@ static void settle_constants(gantry__onnx_run_t *run, const gantry__onnx_call_t 
     }
 }
 
-/* The last bytes of a path, from the beginning of a character: they have the file's own name. */
-static const char *end_of_path(const char *path) {
-    enum { MOST_PATH = 200 };
-    const size_t bytes = strlen(path);
-    if (bytes <= MOST_PATH) return path;
-    path += bytes - MOST_PATH;
-    while ((*path & 0xc0) == 0x80) ++path;
-    return path;
-}
-
 /* Ops of the host fail while the node is lowered, which names it. */
 static gantry_status_t run_lower(gantry__onnx_call_t *call) {
     char origin[768];
     if (call->scope == call->host) return call->row->lower(call);
     const char *path = call->run->constants->plan.model->path;
-    const int used = snprintf(origin, sizeof origin, "%s: ", end_of_path(path));
+    const int used = snprintf(origin, sizeof origin, "%s: ", gantry__utf8_end(path, 200));
     gantry__onnx_describe_node(call->node, origin + used, sizeof origin - (size_t)used);
     call->origin = origin;
     GANTRY__TRY(gantry_scope_set_origin(call->scope, origin));

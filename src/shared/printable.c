@@ -20,6 +20,14 @@ size_t gantry__utf8_bytes(const char *text) {
     return length;
 }
 
+const char *gantry__utf8_end(const char *text, size_t most) {
+    const size_t bytes = strlen(text);
+    if (bytes <= most) return text;
+    text += bytes - most;
+    while ((*text & 0xc0) == 0x80) ++text;
+    return text;
+}
+
 uint32_t gantry__utf8_command(const char *text, size_t bytes) {
     const unsigned char *at = (const unsigned char *)text;
     uint32_t value = at[0];

@@ -14,6 +14,9 @@ size_t gantry__utf8_bytes(const char *text);
  * text. 0 for any other. */
 uint32_t gantry__utf8_command(const char *text, size_t bytes);
 
+/* The end of the text, of at most so many bytes, from the beginning of a character. */
+const char *gantry__utf8_end(const char *text, size_t most);
+
 /* Changes the text in place. Each command and each byte that is no UTF-8 becomes one '?', except
  * the character `kept`; 0: none is kept. */
 void gantry__make_printable(char *text, char kept);

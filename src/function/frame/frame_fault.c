@@ -9,6 +9,7 @@
 #include "function/trace/control.h"
 #include "function/frame/frame.h"
 #include "op/operands_text.h"
+#include "shared/printable.h"
 
 /* ---- what a node takes ---- */
 
@@ -74,26 +75,17 @@ static size_t print_frame(const gantry__frame_t *frame, char *out, size_t out_by
                                        .text);
 }
 
-/* The last bytes of an origin, from the beginning of a character: its end says most. */
-static const char *end_of_origin(const char *origin) {
-    enum { MOST_ORIGIN = 200 };
-    const size_t bytes = origin ? strlen(origin) : 0;
-    if (bytes <= MOST_ORIGIN) return origin ? origin : "";
-    origin += bytes - MOST_ORIGIN;
-    while ((*origin & 0xc0) == 0x80) ++origin;
-    return origin;
-}
-
 static void print_place(const gantry__frame_t *frame, const gantry__action_t *action,
                         const char *operands, char *out, size_t out_bytes) {
     size_t used = print_frame(frame, out, out_bytes);
     used = print_action(frame, action, operands, out, out_bytes, used);
     if (used < out_bytes) return;
     const gantry__node_t *node = node_of(frame, action); /* long names, or many blocks between */
-    (void)snprintf(
-        out, out_bytes, "function %.100s: ...: %s%snode %.100s (%.80s)%s on %.80s: ", frame->owner,
-        end_of_origin(node->origin), node->origin ? ": " : "", node->name, node->op->name, operands,
-        action->device ? action->device->name : "its own device");
+    const char *origin = node->origin ? gantry__utf8_end(node->origin, 200) : "";
+    (void)snprintf(out, out_bytes,
+                   "function %.100s: ...: %s%snode %.100s (%.80s)%s on %.80s: ", frame->owner,
+                   origin, *origin ? ": " : "", node->name, node->op->name, operands,
+                   action->device ? action->device->name : "its own device");
 }
 
 void gantry__frame_print_place(const gantry__frame_t *frame, const gantry__action_t *action,

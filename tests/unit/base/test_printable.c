@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A text of another process that is shown has no control characters (C0, DEL, C1), no
- * controls of direction and no malformed UTF-8; letters of every script stay. */
+ * controls of direction and no malformed UTF-8; letters of every script stay.
+ * Promise: The end of a text begins with a whole character. */
 #include <stdio.h>
 
 #include "shared/printable.h"
@@ -41,6 +42,14 @@ TEST(kept_character_stays) {
     char text[] = "a\nb\tc\xc2\x9b";
     gantry__make_printable(text, '\n');
     assert_string_equal(text, "a\nb?c?");
+}
+
+TEST(end_begins_with_a_character) {
+    assert_string_equal(gantry__utf8_end("abc", 3), "abc");
+    assert_string_equal(gantry__utf8_end("abcd", 3), "bcd");
+    assert_string_equal(gantry__utf8_end("a\xf0\x9f\x98\x80z", 5), "\xf0\x9f\x98\x80z");
+    assert_string_equal(gantry__utf8_end("a\xf0\x9f\x98\x80z", 4), "z");
+    assert_string_equal(gantry__utf8_end("abc", 0), "");
 }
 
 int main(void) { return test_main(); }
