@@ -119,13 +119,17 @@ static gantry_status_t unpack_inputs(gantry__onnx_call_t *call, const gantry_ten
     return gantry_scope_status(call->scope);
 }
 
+/* Refuses a bias of queries, keys and values that is no vector; none is accepted. */
+static gantry_status_t check_bias(gantry__onnx_call_t *call, const gantry_tensor_t *bias) {
+    if (!bias || gantry_tensor_shape(bias)->rank == 1) return GANTRY_OK;
+    return gantry__onnx_invalid(call, "a bias of rank %d, not 1", gantry_tensor_shape(bias)->rank);
+}
+
 /* Adds the bias of queries, keys and values to them. */
 static gantry_status_t add_biases(gantry__onnx_call_t *call, const gantry_tensor_t *bias,
                                   const gantry_tensor_t *parts[3]) {
     int64_t begin = 0;
-    if (bias && gantry_tensor_shape(bias)->rank != 1)
-        return gantry__onnx_invalid(call, "a bias of rank %d, not 1",
-                                    gantry_tensor_shape(bias)->rank);
+    GANTRY__TRY(check_bias(call, bias));
     for (size_t i = 0; bias && i < 3; ++i) {
         const gantry_shape_t *shape = gantry_tensor_shape(parts[i]);
         if (shape->rank != 3)
@@ -351,6 +355,7 @@ gantry_status_t gantry__onnx_lower_packed_multi_head_attention(gantry__onnx_call
                                       (const int32_t[]){0}, 1);
     }
     GANTRY__TRY(gantry_scope_status(call->scope));
+    GANTRY__TRY(check_bias(call, bias));
     for (size_t i = 0; i < 3; ++i) {
         if (!parts[i] || gantry_tensor_shape(parts[i])->rank != 2)
             return gantry__onnx_invalid(call, "query, key and value are [tokens, hidden size]");
