@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "cuda/cublas/cuda_cublas.h"
+#include "cuda/cudnn/cuda_cudnn.h"
 #include "driver/backend_query.h"
 #include "driver/library_open.h"
 #include "driver/process_mark.h"
@@ -106,7 +107,8 @@ static uint32_t cuda_backend_list_kernels(gantry_backend_instance_t *instance, u
                                           const gantry_kernel_def_t *const **out_kernels) {
     static const gantry_kernel_def_t *const kernels[] = {
         &gantry__cublas_kernels[0], &gantry__cublas_kernels[1], &gantry__cublas_fused_kernel,
-        &gantry__nccl_kernel};
+        &gantry__cudnn_kernels[0],  &gantry__cudnn_kernels[1],  &gantry__cudnn_kernels[2],
+        &gantry__cudnn_kernels[3],  &gantry__nccl_kernel};
     const uint32_t count = sizeof kernels / sizeof kernels[0];
 
     if (index >= instance->record_count) return 0;
@@ -135,6 +137,17 @@ bool gantry__cuda_has_cublas(gantry_backend_instance_t *instance, char *reason,
     return cublas->is_usable;
 }
 
+bool gantry__cuda_has_cudnn(gantry_backend_instance_t *instance, char *reason,
+                            size_t reason_bytes) {
+    gantry__cudnn_t *cudnn = &instance->cudnn;
+    pthread_mutex_lock(&instance->lock);
+    gantry__cudnn_open(instance->host, &instance->cu, cudnn);
+    pthread_mutex_unlock(&instance->lock);
+    (void)snprintf(reason, reason_bytes, "%s",
+                   cudnn->library.is_usable ? "" : cudnn->library.reason);
+    return cudnn->library.is_usable;
+}
+
 static void cuda_backend_add(gantry_backend_instance_t *instance, const char *before,
                              const char *name, bool is_usable, const char *found,
                              const char *reason) {
@@ -154,8 +167,7 @@ static void cuda_backend_write_line(gantry_backend_instance_t *instance) {
                      instance->cublas.reason);
     cuda_backend_add(instance, ", ", "NVML", nvml->is_usable, nvml->name, nvml->reason);
     cuda_backend_add(instance, ", ", "NCCL", nccl->is_usable, nccl->name, nccl->reason);
-    cuda_backend_add(instance, "; not used yet: ", "cuDNN", cudnn->is_usable, cudnn->name,
-                     cudnn->reason);
+    cuda_backend_add(instance, ", ", "cuDNN", cudnn->is_usable, cudnn->name, cudnn->reason);
 }
 
 static const char *cuda_backend_list_libraries(gantry_backend_instance_t *instance) {
@@ -165,7 +177,7 @@ static const char *cuda_backend_list_libraries(gantry_backend_instance_t *instan
     gantry__cuda_nvml(instance);
     pthread_mutex_lock(&instance->lock);
     if (instance->libraries[0] == '\0') {
-        gantry__cudnn_open(instance->host, &instance->cudnn);
+        gantry__cudnn_open(instance->host, &instance->cu, &instance->cudnn);
         gantry__nccl_open(instance->host, &instance->nccl);
         cuda_backend_write_line(instance);
     }

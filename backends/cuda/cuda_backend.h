@@ -19,7 +19,7 @@
 #include <stdbool.h>
 
 #include "cuda/cublas/cuda_cublas_table.h"
-#include "cuda/cuda_cudnn.h"
+#include "cuda/cudnn/cuda_cudnn_plan.h"
 #include "cuda/cuda_nccl.h"
 #include "cuda/cuda_nvml.h"
 #include "cuda/cuda_nvrtc.h"
@@ -91,6 +91,7 @@ struct gantry_backend_device_t {
     uint8_t tuned[GANTRY__CUBLAS_CLASSES]; /* tuned choices: cuda_cublas_tuned.h */
     gantry__cublas_table_t plans;
     gantry__cublas_table_t answers; /* the library's answers: whether it has a way for a form */
+    gantry__cudnn_device_t cudnn;   /* has a lock of its own */
 };
 
 struct gantry_backend_stream_t {
@@ -229,6 +230,8 @@ const gantry__nvml_t *gantry__cuda_nvml(gantry_backend_instance_t *instance);
 /* Opens cuBLASLt on the first call. Returns whether it can be used; if not, reason says why. */
 bool gantry__cuda_has_cublas(gantry_backend_instance_t *instance, char *reason,
                              size_t reason_bytes);
+/* The same of cuDNN. */
+bool gantry__cuda_has_cudnn(gantry_backend_instance_t *instance, char *reason, size_t reason_bytes);
 
 /* ---- cuda_graph.c ---- */
 

@@ -235,11 +235,12 @@ static gantry_backend_device_t *cuda_device_make(gantry_backend_instance_t *inst
     atomic_init(&device->is_library_new, false);
     atomic_init(&device->captures, 0);
     atomic_init(&device->region_bytes, 0);
-    if (gantry__driver_mutex_init(device->host, &device->lock, "a CUDA device") != GANTRY_OK) {
-        gantry__host_free(device->host, device, sizeof *device);
-        return NULL;
+    if (gantry__driver_mutex_init(device->host, &device->lock, "a CUDA device") == GANTRY_OK) {
+        if (gantry__cudnn_begin(device) == GANTRY_OK) return device;
+        pthread_mutex_destroy(&device->lock);
     }
-    return device;
+    gantry__host_free(device->host, device, sizeof *device);
+    return NULL;
 }
 
 static const char *context_text(const gantry_backend_device_t *device) {
@@ -298,6 +299,7 @@ void gantry__cuda_device_close(gantry_backend_device_t *device) {
     note_closing(device);
     gantry__nccl_forget(device);
     close_cublas(device);
+    gantry__cudnn_end(device);
     end_relay(device);
     give_context(device);
     pthread_mutex_destroy(&device->lock);

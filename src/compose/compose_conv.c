@@ -4,8 +4,8 @@
  *     patches [n * y * x, rows * columns * channels]
  *     x filter [rows * columns * channels, outputs]
  *
- * Processors multiply without patches: ConvolveImages is one kernel there. Cards multiply by their
- * libraries. The transposed convolution adds up patches (FoldImagePatches) that the transposed
+ * Processors multiply without patches: ConvolveImages is one kernel there, and so it is on cards
+ * whose library convolves images of these sizes. Other cards multiply patches by their libraries. The transposed convolution adds up patches (FoldImagePatches) that the transposed
  * product makes. On processors with steps of 1 it is instead a convolution of the result with the
  * filter after half a turn.
  *
@@ -25,16 +25,20 @@
 
 #include "device/logical_device.h"
 #include "op/op_infer_window.h"
+#include "run/asked_call.h"
 #include "run/call_op.h"
 #include "compose/compose_conv.h"
 #include "run/dispatch.h"
 #include "run/tensor_state.h"
+
+#include "ops/type_rows.h"
 
 typedef const gantry_tensor_t tensor;
 
 #define PATCH_BYTES (INT64_C(64) << 20)
 #define MOST_IN_PLACE 65536 /* multiplications of a group for a pixel, on a card */
 #define MOST_BLOCKS 60      /* the most blocks of images: Concat takes no more */
+#define NO_HOST UINT32_MAX
 
 typedef gantry__conv_t conv_t;
 
@@ -198,10 +202,9 @@ static tensor *multiply_groups(const conv_t *conv, tensor *patches, tensor *filt
     return gantry_transpose(conv->scope, product, back);
 }
 
-/* The device that a part would run on with this type; NULL: none. */
-static const gantry_logical_device_t *compose_conv_find_device(const conv_t *conv,
-                                                               gantry__op_id_t id,
-                                                               gantry_dtype_t dtype) {
+/* The plan of a part with this type; NULL: none. */
+static const gantry__plan_t *compose_conv_find_plan(const conv_t *conv, gantry__op_id_t id,
+                                                    gantry_dtype_t dtype) {
     const uint32_t before = gantry__failures();
     const gantry__op_def_t *op = gantry__op_get(id);
     gantry_attr_t attrs[GANTRY__MAX_ATTRS];
@@ -210,10 +213,56 @@ static const gantry_logical_device_t *compose_conv_find_device(const conv_t *con
         conv->scope->runtime, op, attrs, conv->scope->wish, NULL, conv->scope->batch_invariant);
     gantry__kept_plan_t *kept = NULL;
     if (gantry__plan_cache_place(&conv->scope->runtime->plans, &request, &kept) == GANTRY_OK)
-        return kept->plan.device;
+        return &kept->plan;
     gantry__forget_since(before);
     return NULL;
 }
+
+/* The device that a part would run on with this type; NULL: none. */
+static const gantry_logical_device_t *compose_conv_find_device(const conv_t *conv,
+                                                               gantry__op_id_t id,
+                                                               gantry_dtype_t dtype) {
+    const gantry__plan_t *plan = compose_conv_find_plan(conv, id, dtype);
+    return plan ? plan->device : NULL;
+}
+
+/* The sizes that a part has as its input on the host. */
+static const void *compose_conv_sizes(void *caller, uint32_t input) {
+    (void)input;
+    return ((const gantry_shape_t *)caller)->dims;
+}
+
+/* Whether a vendor's library computes the part on its device: a card's libraries convolve without
+ * patches, but not every shape. `host` is the input on the host, which has sizes; NO_HOST: none
+ * is. */
+static bool compose_conv_has_library(const conv_t *conv, gantry__op_id_t id,
+                                     const gantry_shape_t *const *shapes, uint32_t count,
+                                     uint32_t host) {
+    const gantry_dtype_t dtype = conv->c->call->out_dtypes[0];
+    const uint32_t before = gantry__failures();
+    const gantry_kernel_def_t *kernel = NULL;
+    gantry__asked_call_t call;
+    gantry_attr_value_t attrs[4];
+    if (conv->groups > 1 || sees_each_pixel_once(conv) || !GANTRY__TYPE_IS(dtype, FLOATING))
+        return false;
+    const gantry__plan_t *plan = compose_conv_find_plan(conv, GANTRY__OP_ID_ConvolveImages, dtype);
+    if (!plan || !plan->kernels[0]->def->library) return false;
+    gantry__asked_init(&call, id, count);
+    for (uint32_t i = 0; i < count; ++i) {
+        call.shapes[i] = shapes[i];
+        call.dtypes[i] = i == host ? GANTRY_INT64 : dtype;
+    }
+    if (host < count) {
+        call.infer.host_value = compose_conv_sizes;
+        call.infer.caller = (void *)(uintptr_t)shapes[host];
+    }
+    if (gantry__op_infer(&call.infer, attrs, compose_conv_attrs(conv, attrs)) == GANTRY_OK)
+        (void)gantry__asked_find_kernel(conv->scope->runtime, &call, conv->scope->wish,
+                                        conv->scope->batch_invariant, NULL, &kernel);
+    gantry__forget_since(before);
+    return kernel && kernel->library;
+}
+
 
 /* Whether groups are multiplied in place. A card's library pays for moving large ones. */
 static bool goes_in_place(const conv_t *conv, gantry_dtype_t dtype) {
@@ -293,7 +342,7 @@ static tensor *convolve_in_blocks(const conv_t *conv, tensor *images, tensor *fi
     const int64_t batch = conv->image.dims[0], step = images_at_once(conv);
     tensor *blocks[MOST_BLOCKS];
     size_t count = 0;
-    if (goes_without_patches(conv, conv->c->call->out_dtypes[0]))
+    if (conv->in_library || goes_without_patches(conv, conv->c->call->out_dtypes[0]))
         return convolve_images(conv, images, filter, false);
     if (step >= batch) return compose_conv_convolve(conv, images, filter, batch);
     for (int64_t first = 0; first < batch; first += step) {
@@ -330,8 +379,10 @@ static tensor *multiply_planes(const conv_t *conv, tensor *images, tensor *filte
 static void compose_conv_leave_out_transposes(conv_t *conv) {
     const gantry_dtype_t dtype = conv->c->call->out_dtypes[0];
     if (!conv->channels_first || conv->scope->trace || conv->zero[0] || conv->groups > 1) return;
-    const bool has_patches = !goes_without_patches(conv, dtype);
+    const bool has_patches = !conv->in_library && !goes_without_patches(conv, dtype);
     conv->gives_planes = !has_patches;
+    if (conv->in_library) conv->reads_planes = true;
+    if (conv->in_library) return;
     conv->reads_planes =
         conv->channels <= GANTRY__WINDOW_MOST_PLANES && !sees_each_pixel_once(conv) &&
         (has_patches
@@ -403,6 +454,9 @@ static void compose_conv_forward(const gantry__compose_t *c, tensor *image_zero,
         c->outputs[0] = multiply_planes(&conv, c->inputs[0], c->inputs[1]);
         return;
     }
+    const gantry_shape_t *const shapes[] = {&conv.image, &c->inputs[1]->shape};
+    conv.in_library =
+        compose_conv_has_library(&conv, GANTRY__OP_ID_ConvolveImages, shapes, 2, NO_HOST);
     compose_conv_leave_out_transposes(&conv);
     tensor *images = conv.reads_planes ? c->inputs[0] : gantry__conv_to_last(&conv, c->inputs[0]);
     if (image_zero) images = pad_with_zero_point(&conv, images);

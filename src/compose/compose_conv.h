@@ -13,6 +13,7 @@ typedef struct gantry__conv_t {
     bool channels_first;
     /* the images that are convolved, or the result of ConvolveImages, have their channels first */
     bool reads_planes, gives_planes;
+    bool in_library; /* a vendor's library convolves the images without patches */
     /* sizes of the filter; channels are those of one group */
     int64_t rows, columns, channels, outputs;
     int64_t groups;

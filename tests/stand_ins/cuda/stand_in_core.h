@@ -86,6 +86,7 @@ typedef struct stand_in_machine_t {
     int cublas;
     int blas_fast; /* -1: each choice is */
     int cudnn;
+    int cudnn_cuda;
     int nccl;
     int has_peers;
     int launch_us;

@@ -18,6 +18,7 @@ void stand_in__default_machine(stand_in_machine_t *out_machine) {
     out_machine->cublas = 120900;
     out_machine->blas_fast = -1;
     out_machine->cudnn = 91900;
+    out_machine->cudnn_cuda = 12090;
     out_machine->nccl = 22809;
     out_machine->has_peers = 1;
     out_machine->lost_after = -1;
@@ -188,6 +189,8 @@ static int set_one(stand_in_machine_t *machine, const char *key, char *value) {
         machine->blas_fast = number;
     } else if (strcmp(key, "cudnn") == 0) {
         machine->cudnn = number;
+    } else if (strcmp(key, "cudnn_cuda") == 0) {
+        machine->cudnn_cuda = number;
     } else if (strcmp(key, "nccl") == 0) {
         machine->nccl = number;
     } else if (strcmp(key, "launch_us") == 0 && number >= 0) {

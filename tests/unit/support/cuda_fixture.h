@@ -60,6 +60,7 @@ static inline gantry_runtime_t *fixture_open_runtime(gantry_choice_t soft_placem
     static const char *const libraries[][2] = {{"GANTRY_CUDA_LIBRARY", STAND_IN("libcuda")},
                                                {"GANTRY_CUDA_NVRTC", STAND_IN("libnvrtc")},
                                                {"GANTRY_CUDA_CUBLAS", STAND_IN("libcublas")},
+                                               {"GANTRY_CUDA_CUDNN", STAND_IN("libcudnn")},
                                                {"GANTRY_CUDA_NVML", STAND_IN("libnvml")}};
     const gantry_runtime_options_t options = {.struct_size = sizeof options,
                                               .backend_path = GANTRY_TEST_MODULES "/../gantry",
