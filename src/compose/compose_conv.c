@@ -10,7 +10,8 @@
  * filter after half a turn.
  *
  * The gradient of a filter is the product of the patches, transposed, and the result's gradient;
- * processors need no patches for it (_ImagesFilterGradient). A depthwise convolution's image
+ * processors and such libraries need no patches for it (_ImagesFilterGradient), and these libraries
+ * none for the gradient of images (_ImagesGradient). A depthwise convolution's image
  * gets its gradient by a depthwise convolution, or by patches that are added up. AvgPool is a
  * depthwise convolution whose weights are 1 / the number of elements inside the image.
  *
@@ -241,6 +242,7 @@ static bool compose_conv_has_library(const conv_t *conv, gantry__op_id_t id,
     const gantry_dtype_t dtype = conv->c->call->out_dtypes[0];
     const uint32_t before = gantry__failures();
     const gantry_kernel_def_t *kernel = NULL;
+    const gantry_shape_t four = GANTRY_SHAPE(4);
     gantry__asked_call_t call;
     gantry_attr_value_t attrs[4];
     if (conv->groups > 1 || sees_each_pixel_once(conv) || !GANTRY__TYPE_IS(dtype, FLOATING))
@@ -249,7 +251,7 @@ static bool compose_conv_has_library(const conv_t *conv, gantry__op_id_t id,
     if (!plan || !plan->kernels[0]->def->library) return false;
     gantry__asked_init(&call, id, count);
     for (uint32_t i = 0; i < count; ++i) {
-        call.shapes[i] = shapes[i];
+        call.shapes[i] = i == host ? &four : shapes[i];
         call.dtypes[i] = i == host ? GANTRY_INT64 : dtype;
     }
     if (host < count) {
@@ -542,12 +544,30 @@ bool gantry__conv_is_void(const gantry__compose_t *c, const gantry_shape_t *a,
     return true;
 }
 
+/* A gradient by one part, whose input `host` has the sizes of the result. */
+static tensor *compose_conv_gradient(const conv_t *conv, gantry__op_id_t id,
+                                     const gantry_shape_t *sizes, uint32_t host, tensor *x,
+                                     tensor *result) {
+    gantry__extras_t extras = {.count = 0};
+    tensor *inputs[3] = {x, x, result};
+    gantry_attr_value_t attrs[4];
+    inputs[host] = gantry__add_host_shape(&extras, conv->scope, sizes);
+    return gantry__call_op(conv->scope, id, inputs, 3, attrs, compose_conv_attrs(conv, attrs),
+                           &extras);
+}
+
 static void compose_transposed(const gantry__compose_t *c, tensor *filter, tensor *result) {
     const gantry_shape_t *image = &c->call->out_shapes[0];
     conv_t conv = gantry__conv_read(c, image, &filter->shape, &result->shape);
+    const gantry_shape_t *const shapes[] = {&conv.image, &filter->shape, &conv.places};
     if (gantry__conv_is_void(c, image, &result->shape)) return;
-    c->outputs[0] = gantry__conv_to_first(
-        &conv, compose_conv_transposed(&conv, filter, gantry__conv_to_last(&conv, result)));
+    tensor *last_result = gantry__conv_to_last(&conv, result);
+    tensor *images =
+        compose_conv_has_library(&conv, GANTRY__OP_ID__ImagesGradient, shapes, 3, 0)
+            ? compose_conv_gradient(&conv, GANTRY__OP_ID__ImagesGradient, &conv.image, 0, filter,
+                                    last_result)
+            : compose_conv_transposed(&conv, filter, last_result);
+    c->outputs[0] = gantry__conv_to_first(&conv, images);
 }
 
 void gantry__compose_conv_2d_backprop_input(const gantry__compose_t *c) {
@@ -583,23 +603,16 @@ static tensor *compose_conv_piece(const conv_t *conv, tensor *x, int64_t first, 
     return gantry__compose_widen(conv->c, gantry_slice(conv->scope, x, begin, sizes));
 }
 
-/* The whole gradient without patches, on processors. */
-static tensor *compose_conv_filter_at_once(const conv_t *conv, tensor *images, tensor *result) {
-    gantry__extras_t extras = {.count = 0};
-    const gantry_shape_t *filter = &conv->c->call->out_shapes[0];
-    tensor *inputs[] = {images, gantry__add_host_shape(&extras, conv->scope, filter), result};
-    gantry_attr_value_t attrs[4];
-    const size_t attr_count = compose_conv_attrs(conv, attrs);
-    return gantry__call_op(conv->scope, GANTRY__OP_ID__ImagesFilterGradient, inputs, 3, attrs,
-                           attr_count, &extras);
-}
-
 static tensor *compose_conv_filter(const conv_t *conv, tensor *images, tensor *result) {
     const gantry_dtype_t dtype = conv->c->call->out_dtypes[0]; /* an operand may be missing */
-    if (goes_without_patches(conv, dtype) &&
-        compose_conv_find_device(conv, GANTRY__OP_ID__ImagesFilterGradient, dtype) ==
-            compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype))
-        return compose_conv_filter_at_once(conv, images, result);
+    const gantry_shape_t *filter = &conv->c->call->out_shapes[0];
+    const gantry_shape_t *const shapes[] = {&conv->image, filter, &conv->places};
+    if (compose_conv_has_library(conv, GANTRY__OP_ID__ImagesFilterGradient, shapes, 3, 1) ||
+        (goes_without_patches(conv, dtype) &&
+         compose_conv_find_device(conv, GANTRY__OP_ID__ImagesFilterGradient, dtype) ==
+             compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype)))
+        return compose_conv_gradient(conv, GANTRY__OP_ID__ImagesFilterGradient, filter, 1, images,
+                                     result);
     const int64_t batch = conv->image.dims[0], step = images_at_once(conv);
     tensor *parts[MOST_BLOCKS];
     size_t count = 0;

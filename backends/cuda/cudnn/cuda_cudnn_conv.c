@@ -8,126 +8,13 @@
  * once. The workspace comes from the core's scratch, as much as the plan needs; where scratch is
  * not available, a plan that needs none is taken. An operand that is not aligned as plans need it
  * is copied first. */
-#include <stdio.h>
-#include <string.h>
-
 #include "cuda/cuda_backend.h"
 #include "cuda/cudnn/cuda_cudnn.h"
+#include "cuda/cudnn/cuda_cudnn_call.h"
 #include "kernels/matmul/matmul_epilogue.h"
 #include "kernels/matmul/matmul_shape.h"
 
-/* as large as the patches that a convolution makes at a time */
-#define WORKSPACE_BYTES (UINT64_C(64) << 20)
 #define SCRATCH_ALIGNMENT UINT64_C(256)
-
-/* A call: its form, and its operands by their id; NULL: the form lacks it. */
-typedef struct cudnn_call_t {
-    gantry__cudnn_form_t form;
-    const gantry_arg_t *args[GANTRY__CUDNN_OPERANDS + 1];
-    int32_t result; /* the operand that is computed */
-} cudnn_call_t;
-
-/* ---- reading a call ---- */
-
-/* Whether sums may be added in another order in each run. Nothing lets them yet. */
-static bool cudnn_conv_may_reorder(const gantry_op_call_t *call) {
-    (void)call;
-    return false;
-}
-
-static bool cudnn_conv_is_planar(const gantry_op_call_t *call, const char *name) {
-    const gantry_attr_t *format = gantry__k_attr(call, name);
-    return format && format->s && format->s[1] == 'C';
-}
-
-static void cudnn_conv_read_images(const gantry_arg_t *arg, bool is_planar, int64_t out[4]) {
-    static const int orders[2][4] = {{0, 3, 1, 2}, {0, 1, 2, 3}};
-    for (int d = 0; d < 4; ++d) out[d] = arg->dims[orders[is_planar][d]];
-}
-
-static void cudnn_conv_read_filter(const gantry_arg_t *arg, int64_t out[4]) {
-    out[0] = arg->dims[3];
-    out[1] = arg->dims[2];
-    out[2] = arg->dims[0];
-    out[3] = arg->dims[1];
-}
-
-/* Element d + 1 of a list of four; 1 if the op has none. */
-static int64_t cudnn_conv_at(const gantry_op_call_t *call, const char *name, int d) {
-    const gantry_attr_t *attr = gantry__k_attr(call, name);
-    return attr && attr->i == 4 ? attr->list[d + 1] : 1;
-}
-
-/* The padding along rows (0) or columns (1). That of SAME is what the windows need, and its smaller
- * half comes first. */
-static void cudnn_conv_read_padding(const gantry_op_call_t *call, int d,
-                                    gantry__cudnn_form_t *form) {
-    const char *padding = gantry__k_attr(call, "padding")->s;
-    if (strcmp(padding, "EXPLICIT") == 0) {
-        const int64_t *pads = gantry__k_attr(call, "explicit_paddings")->list;
-        form->before[d] = pads[2 * d + 2];
-        form->after[d] = pads[2 * d + 3];
-    } else if (strcmp(padding, "SAME") == 0) {
-        const int64_t end = (form->result[d + 2] - 1) * form->steps[d] +
-                            (form->filter[d + 2] - 1) * form->spreads[d] + 1,
-                      beyond = end > form->image[d + 2] ? end - form->image[d + 2] : 0;
-        form->before[d] = beyond / 2;
-        form->after[d] = beyond - beyond / 2;
-    }
-}
-
-static void cudnn_conv_read_form(const gantry_op_call_t *call, int32_t what, cudnn_call_t *out) {
-    gantry__cudnn_form_t *form = &out->form;
-    const gantry_arg_t *const *args = out->args;
-    const gantry_backend_instance_t *instance = call->device->instance;
-    memset(form, 0, sizeof *form);
-    form->what = what;
-    form->dtype = call->outputs[0]->dtype;
-    form->image_is_planar = cudnn_conv_is_planar(call, "input_format");
-    form->result_is_planar = cudnn_conv_is_planar(call, "output_format");
-    form->may_round = form->dtype == GANTRY_FLOAT32 &&
-                      instance->float32_products != GANTRY__CUBLAS_COMPUTE_32F;
-    form->any_order = cudnn_conv_may_reorder(call);
-    cudnn_conv_read_images(args[GANTRY__CUDNN_IMAGE], form->image_is_planar, form->image);
-    cudnn_conv_read_filter(args[GANTRY__CUDNN_FILTER], form->filter);
-    cudnn_conv_read_images(args[GANTRY__CUDNN_RESULT], form->result_is_planar, form->result);
-    for (int d = 0; d < 2; ++d) {
-        form->steps[d] = cudnn_conv_at(call, "strides", d);
-        form->spreads[d] = cudnn_conv_at(call, "dilations", d);
-        cudnn_conv_read_padding(call, d, form);
-    }
-    form->most_workspace_bytes = WORKSPACE_BYTES;
-}
-
-static void cudnn_conv_read_forward(const gantry_op_call_t *call,
-                                    const gantry__epilogue_t *epilogue, cudnn_call_t *out) {
-    *out = (cudnn_call_t){.args = {[GANTRY__CUDNN_IMAGE] = call->inputs[0],
-                                   [GANTRY__CUDNN_FILTER] = call->inputs[1],
-                                   [GANTRY__CUDNN_RESULT] = call->outputs[0],
-                                   [GANTRY__CUDNN_BIAS] = epilogue->bias},
-                          .result = GANTRY__CUDNN_RESULT};
-    cudnn_conv_read_form(call, GANTRY__CUDNN_CONVOLVES, out);
-    out->form.has_bias = epilogue->bias != NULL;
-    out->form.has_relu = epilogue->has_relu;
-}
-
-/* The inputs are the image's sizes, the filter, and the gradient of the result. */
-static void cudnn_conv_read_image_gradient(const gantry_op_call_t *call, cudnn_call_t *out) {
-    *out = (cudnn_call_t){.args = {[GANTRY__CUDNN_IMAGE] = call->outputs[0],
-                                   [GANTRY__CUDNN_FILTER] = call->inputs[1],
-                                   [GANTRY__CUDNN_RESULT] = call->inputs[2]},
-                          .result = GANTRY__CUDNN_IMAGE};
-    cudnn_conv_read_form(call, GANTRY__CUDNN_GIVES_IMAGE, out);
-}
-
-/* The inputs are the images, the filter's sizes, and the gradient of the result. */
-static void cudnn_conv_read_filter_gradient(const gantry_op_call_t *call, cudnn_call_t *out) {
-    *out = (cudnn_call_t){.args = {[GANTRY__CUDNN_IMAGE] = call->inputs[0],
-                                   [GANTRY__CUDNN_FILTER] = call->outputs[0],
-                                   [GANTRY__CUDNN_RESULT] = call->inputs[2]},
-                          .result = GANTRY__CUDNN_FILTER};
-    cudnn_conv_read_form(call, GANTRY__CUDNN_GIVES_FILTER, out);
-}
 
 /* ---- whether cuDNN takes a call ---- */
 
@@ -137,7 +24,7 @@ static bool cudnn_conv_card_suits(const gantry_op_call_t *call) {
 }
 
 /* Counts beyond 32 bits are left to the other kernels. */
-static bool cudnn_conv_has_size(const cudnn_call_t *read) {
+static bool cudnn_conv_has_size(const gantry__cudnn_call_t *read) {
     for (int32_t id = GANTRY__CUDNN_IMAGE; id <= GANTRY__CUDNN_OPERANDS; ++id) {
         const gantry_arg_t *arg = read->args[id];
         if (arg && (arg->element_count <= 0 || arg->element_count > INT32_MAX)) return false;
@@ -145,7 +32,7 @@ static bool cudnn_conv_has_size(const cudnn_call_t *read) {
     return true;
 }
 
-static bool cudnn_conv_takes(const gantry_op_call_t *call, const cudnn_call_t *read) {
+static bool cudnn_conv_takes(const gantry_op_call_t *call, const gantry__cudnn_call_t *read) {
     uint64_t bytes;
     return cudnn_conv_has_size(read) && gantry__cudnn_takes(call->device, &read->form, &bytes);
 }
@@ -158,33 +45,33 @@ static bool cudnn_conv_pads_with_zeros(const gantry_op_call_t *call) {
 
 static int32_t cudnn_conv_supports_forward(const gantry_op_call_t *call) {
     static const gantry__epilogue_t none = {.bias = NULL};
-    cudnn_call_t read;
+    gantry__cudnn_call_t read;
     if (!cudnn_conv_card_suits(call) || !cudnn_conv_pads_with_zeros(call)) return 0;
-    cudnn_conv_read_forward(call, &none, &read);
+    gantry__cudnn_read_forward(call, &none, &read);
     return cudnn_conv_takes(call, &read);
 }
 
 static int32_t cudnn_conv_supports_fused(const gantry_op_call_t *call) {
     gantry__epilogue_t epilogue;
-    cudnn_call_t read;
+    gantry__cudnn_call_t read;
     if (!cudnn_conv_card_suits(call) || !cudnn_conv_pads_with_zeros(call) ||
         !gantry__epilogue_read(call, &epilogue))
         return 0;
-    cudnn_conv_read_forward(call, &epilogue, &read);
+    gantry__cudnn_read_forward(call, &epilogue, &read);
     return cudnn_conv_takes(call, &read);
 }
 
 static int32_t cudnn_conv_supports_image(const gantry_op_call_t *call) {
-    cudnn_call_t read;
+    gantry__cudnn_call_t read;
     if (!cudnn_conv_card_suits(call)) return 0;
-    cudnn_conv_read_image_gradient(call, &read);
+    gantry__cudnn_read_image_gradient(call, &read);
     return cudnn_conv_takes(call, &read);
 }
 
 static int32_t cudnn_conv_supports_filter(const gantry_op_call_t *call) {
-    cudnn_call_t read;
+    gantry__cudnn_call_t read;
     if (!cudnn_conv_card_suits(call)) return 0;
-    cudnn_conv_read_filter_gradient(call, &read);
+    gantry__cudnn_read_filter_gradient(call, &read);
     return cudnn_conv_takes(call, &read);
 }
 
@@ -199,14 +86,14 @@ static uint64_t cudnn_conv_round(uint64_t bytes) {
 }
 
 /* Whether an operand must be copied to begin where plans need it. Results begin there. */
-static bool cudnn_conv_is_askew(const cudnn_call_t *read, int32_t id) {
+static bool cudnn_conv_is_askew(const gantry__cudnn_call_t *read, int32_t id) {
     const gantry_arg_t *arg = read->args[id];
     return arg && id != read->result &&
            gantry__cuda_address(&arg->span) % GANTRY__CUDNN_ALIGNMENT != 0;
 }
 
 /* Takes memory for the workspace, which comes first, and for copies. */
-static int32_t cudnn_conv_take_scratch(gantry_op_call_t *call, const cudnn_call_t *read,
+static int32_t cudnn_conv_take_scratch(gantry_op_call_t *call, const gantry__cudnn_call_t *read,
                                        uint64_t workspace_bytes, gantry_span_t *out_scratch) {
     uint64_t bytes = cudnn_conv_round(workspace_bytes);
     *out_scratch = (gantry_span_t){0, 0, 0};
@@ -228,7 +115,7 @@ static int32_t cudnn_conv_copy(gantry_op_call_t *call, const gantry_arg_t *arg,
 
 /* ---- computing ---- */
 
-static int32_t cudnn_conv_find_operands(gantry_op_call_t *call, const cudnn_call_t *read,
+static int32_t cudnn_conv_find_operands(gantry_op_call_t *call, const gantry__cudnn_call_t *read,
                                         uint64_t workspace_bytes, gantry_span_t scratch,
                                         gantry__cudnn_operands_t *out) {
     *out = (gantry__cudnn_operands_t){
@@ -244,7 +131,7 @@ static int32_t cudnn_conv_find_operands(gantry_op_call_t *call, const cudnn_call
 }
 
 /* Takes the form without a workspace, if there is no memory for one. */
-static int32_t cudnn_conv_prepare(gantry_op_call_t *call, cudnn_call_t *read,
+static int32_t cudnn_conv_prepare(gantry_op_call_t *call, gantry__cudnn_call_t *read,
                                   gantry__cudnn_operands_t *out_operands) {
     const gantry__cudnn_form_t first = read->form;
     uint64_t workspace_bytes;
@@ -263,7 +150,7 @@ static int32_t cudnn_conv_prepare(gantry_op_call_t *call, cudnn_call_t *read,
 }
 
 /* The context must be current meanwhile, for the library and for scratch. */
-static int32_t cudnn_conv_run(gantry_op_call_t *call, cudnn_call_t *read) {
+static int32_t cudnn_conv_run(gantry_op_call_t *call, gantry__cudnn_call_t *read) {
     gantry__cudnn_operands_t operands;
     GANTRY__TRY(gantry__cuda_stream_check(call->stream));
     gantry_backend_device_t *device = call->device;
@@ -282,28 +169,28 @@ static int32_t cudnn_conv_run(gantry_op_call_t *call, cudnn_call_t *read) {
 
 static int32_t cudnn_conv_compute_forward(gantry_op_call_t *call) {
     static const gantry__epilogue_t none = {.bias = NULL};
-    cudnn_call_t read;
-    cudnn_conv_read_forward(call, &none, &read);
+    gantry__cudnn_call_t read;
+    gantry__cudnn_read_forward(call, &none, &read);
     return cudnn_conv_run(call, &read);
 }
 
 static int32_t cudnn_conv_compute_fused(gantry_op_call_t *call) {
     gantry__epilogue_t epilogue;
-    cudnn_call_t read;
+    gantry__cudnn_call_t read;
     (void)gantry__epilogue_read(call, &epilogue);
-    cudnn_conv_read_forward(call, &epilogue, &read);
+    gantry__cudnn_read_forward(call, &epilogue, &read);
     return cudnn_conv_run(call, &read);
 }
 
 static int32_t cudnn_conv_compute_image(gantry_op_call_t *call) {
-    cudnn_call_t read;
-    cudnn_conv_read_image_gradient(call, &read);
+    gantry__cudnn_call_t read;
+    gantry__cudnn_read_image_gradient(call, &read);
     return cudnn_conv_run(call, &read);
 }
 
 static int32_t cudnn_conv_compute_filter(gantry_op_call_t *call) {
-    cudnn_call_t read;
-    cudnn_conv_read_filter_gradient(call, &read);
+    gantry__cudnn_call_t read;
+    gantry__cudnn_read_filter_gradient(call, &read);
     return cudnn_conv_run(call, &read);
 }
 

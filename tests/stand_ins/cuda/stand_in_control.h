@@ -20,6 +20,7 @@
  *   blas_fast=3                  the choice of cuBLASLt that is faster than others (default none)
  *   cudnn=91900, nccl=22809      versions of cuDNN and NCCL, in their own format (defaults)
  *   cudnn_cuda=12090             the CUDA for which cuDNN was built (default)
+ *   cudnn_workspace=64K          the workspace of the engine that wants one (default)
  *   launch_us=200                cuLaunchKernel takes so long, at least (default 0)
  *   pci=0000:65:00.0,...         addresses
  *   uuid=GPU-...,...             identities

@@ -18,7 +18,6 @@
 #include "stand_in_numbers.h"
 #include "stand_in_pocl.h"
 
-#define WORKSPACE_WANTED 65536
 #define MOST_OPS 3
 enum { HEURISTICS_FALLBACK = 2, HEURISTICS_A = 3, POINTWISE_ADD = 0, POINTWISE_RELU = 100 };
 enum { ENGINE_TENSOR_CORE, ENGINE_ANY_ORDER, ENGINE_PLAIN, ENGINE_STRICT };
@@ -368,7 +367,9 @@ int cudnnBackendSetAttribute(void *handle, int name, int type, int64_t count, co
 
 /* ---- engines ---- */
 
-static int64_t workspace_of(int engine) { return engine == ENGINE_PLAIN ? WORKSPACE_WANTED : 0; }
+static int64_t workspace_of(int engine) {
+    return engine == ENGINE_PLAIN ? (int64_t)stand_in__machine()->cudnn_workspace : 0;
+}
 
 /* The engines of a mode, from *out_first on. */
 static int64_t engines_of(const dnn_descriptor_t *heuristics, int *out_first) {
