@@ -113,8 +113,9 @@ static uint32_t cuda_backend_list_kernels(gantry_backend_instance_t *instance, u
         &gantry__cudnn_kernels[1],
         &gantry__cudnn_kernels[2],
         &gantry__cudnn_kernels[3],
-        &gantry__conv_gradient_kernels[0],
-        &gantry__conv_gradient_kernels[1],
+        &gantry__conv_plain_kernels[0],
+        &gantry__conv_plain_kernels[1],
+        &gantry__conv_plain_kernels[2],
         &gantry__nccl_kernel};
     const uint32_t count = sizeof kernels / sizeof kernels[0];
 
