@@ -19,7 +19,7 @@
 #include <stdbool.h>
 
 #include "cuda/cublas/cuda_cublas_table.h"
-#include "cuda/cudnn/cuda_cudnn_plan.h"
+#include "cuda/cudnn/cuda_cudnn_table.h"
 #include "cuda/cuda_nccl.h"
 #include "cuda/cuda_nvml.h"
 #include "cuda/cuda_nvrtc.h"

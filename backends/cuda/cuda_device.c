@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cuda/cublas/cuda_cublas_plan.h"
+#include "cuda/cudnn/cuda_cudnn_plan.h"
 #include "driver/process_limit.h"
 
 #define REASON_BYTES 384

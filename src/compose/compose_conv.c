@@ -5,9 +5,10 @@
  *     x filter [rows * columns * channels, outputs]
  *
  * Processors multiply without patches: ConvolveImages is one kernel there, and so it is on cards
- * whose library convolves images of these sizes. Other cards multiply patches by their libraries. The transposed convolution adds up patches (FoldImagePatches) that the transposed
- * product makes. On processors with steps of 1 it is instead a convolution of the result with the
- * filter after half a turn.
+ * whose library convolves images of these sizes. Other cards multiply patches by their libraries.
+ * The transposed convolution adds up patches (FoldImagePatches) that the transposed product makes.
+ * On processors with steps of 1 it is instead a convolution of the result with the filter after
+ * half a turn.
  *
  * The gradient of a filter is the product of the patches, transposed, and the result's gradient;
  * processors and such libraries need no patches for it (_ImagesFilterGradient), and these libraries
@@ -26,20 +27,16 @@
 
 #include "device/logical_device.h"
 #include "op/op_infer_window.h"
-#include "run/asked_call.h"
 #include "run/call_op.h"
 #include "compose/compose_conv.h"
 #include "run/dispatch.h"
 #include "run/tensor_state.h"
-
-#include "ops/type_rows.h"
 
 typedef const gantry_tensor_t tensor;
 
 #define PATCH_BYTES (INT64_C(64) << 20)
 #define MOST_IN_PLACE 65536 /* multiplications of a group for a pixel, on a card */
 #define MOST_BLOCKS 60      /* the most blocks of images: Concat takes no more */
-#define NO_HOST UINT32_MAX
 
 typedef gantry__conv_t conv_t;
 
@@ -108,15 +105,10 @@ static size_t patch_attrs(const conv_t *conv, const int64_t sizes[4], gantry_att
     return conv->has_pads ? 5 : 4;
 }
 
-static bool sees_each_pixel_once(const conv_t *conv) {
-    return conv->rows == 1 && conv->columns == 1 && conv->strides[1] == 1 &&
-           conv->strides[2] == 1 && !conv->has_pads;
-}
-
 static tensor *make_patches(const conv_t *conv, tensor *images) {
     const int64_t sizes[] = {1, conv->rows, conv->columns, 1};
     gantry_attr_value_t attrs[6];
-    if (sees_each_pixel_once(conv)) return images;
+    if (gantry__conv_sees_pixels(conv)) return images;
     size_t count = patch_attrs(conv, sizes, attrs);
     if (conv->reads_planes) attrs[count++] = gantry__attr_text("input_format", "NCHW");
     return gantry__call_op(conv->scope, GANTRY__OP_ID_ExtractImagePatches, &images, 1, attrs, count,
@@ -124,15 +116,6 @@ static tensor *make_patches(const conv_t *conv, tensor *images) {
 }
 
 /* ---- the product ---- */
-
-/* Attributes of convolutions without a format: channels are last. */
-static size_t compose_conv_attrs(const conv_t *conv, gantry_attr_value_t out[4]) {
-    out[0] = gantry__attr_ints("strides", conv->strides, 4);
-    out[1] = gantry__attr_ints("dilations", conv->rates, 4);
-    out[2] = gantry__attr_text("padding", conv->padding);
-    out[3] = gantry__attr_ints("explicit_paddings", conv->pads, 8);
-    return conv->has_pads ? 4 : 3;
-}
 
 /* The product of patches and filter, or of a group's. `columns` is the shape of the filter's zero
  * points there. */
@@ -203,74 +186,11 @@ static tensor *multiply_groups(const conv_t *conv, tensor *patches, tensor *filt
     return gantry_transpose(conv->scope, product, back);
 }
 
-/* The plan of a part with this type; NULL: none. */
-static const gantry__plan_t *compose_conv_find_plan(const conv_t *conv, gantry__op_id_t id,
-                                                    gantry_dtype_t dtype) {
-    const uint32_t before = gantry__failures();
-    const gantry__op_def_t *op = gantry__op_get(id);
-    gantry_attr_t attrs[GANTRY__MAX_ATTRS];
-    gantry__dispatch_types(op, dtype, attrs);
-    const gantry__place_request_t request = gantry__dispatch_request(
-        conv->scope->runtime, op, attrs, conv->scope->wish, NULL, conv->scope->batch_invariant);
-    gantry__kept_plan_t *kept = NULL;
-    if (gantry__plan_cache_place(&conv->scope->runtime->plans, &request, &kept) == GANTRY_OK)
-        return &kept->plan;
-    gantry__forget_since(before);
-    return NULL;
-}
-
-/* The device that a part would run on with this type; NULL: none. */
-static const gantry_logical_device_t *compose_conv_find_device(const conv_t *conv,
-                                                               gantry__op_id_t id,
-                                                               gantry_dtype_t dtype) {
-    const gantry__plan_t *plan = compose_conv_find_plan(conv, id, dtype);
-    return plan ? plan->device : NULL;
-}
-
-/* The sizes that a part has as its input on the host. */
-static const void *compose_conv_sizes(void *caller, uint32_t input) {
-    (void)input;
-    return ((const gantry_shape_t *)caller)->dims;
-}
-
-/* Whether a vendor's library computes the part on its device: a card's libraries convolve without
- * patches, but not every shape. `host` is the input on the host, which has sizes; NO_HOST: none
- * is. */
-static bool compose_conv_has_library(const conv_t *conv, gantry__op_id_t id,
-                                     const gantry_shape_t *const *shapes, uint32_t count,
-                                     uint32_t host) {
-    const gantry_dtype_t dtype = conv->c->call->out_dtypes[0];
-    const uint32_t before = gantry__failures();
-    const gantry_kernel_def_t *kernel = NULL;
-    const gantry_shape_t four = GANTRY_SHAPE(4);
-    gantry__asked_call_t call;
-    gantry_attr_value_t attrs[4];
-    if (conv->groups > 1 || sees_each_pixel_once(conv) || !GANTRY__TYPE_IS(dtype, FLOATING))
-        return false;
-    const gantry__plan_t *plan = compose_conv_find_plan(conv, GANTRY__OP_ID_ConvolveImages, dtype);
-    if (!plan || !plan->kernels[0]->def->library) return false;
-    gantry__asked_init(&call, id, count);
-    for (uint32_t i = 0; i < count; ++i) {
-        call.shapes[i] = i == host ? &four : shapes[i];
-        call.dtypes[i] = i == host ? GANTRY_INT64 : dtype;
-    }
-    if (host < count) {
-        call.infer.host_value = compose_conv_sizes;
-        call.infer.caller = (void *)(uintptr_t)shapes[host];
-    }
-    if (gantry__op_infer(&call.infer, attrs, compose_conv_attrs(conv, attrs)) == GANTRY_OK)
-        (void)gantry__asked_find_kernel(conv->scope->runtime, &call, conv->scope->wish,
-                                        conv->scope->batch_invariant, NULL, &kernel);
-    gantry__forget_since(before);
-    return kernel && kernel->library;
-}
-
-
 /* Whether groups are multiplied in place. A card's library pays for moving large ones. */
 static bool goes_in_place(const conv_t *conv, gantry_dtype_t dtype) {
     const gantry_logical_device_t *device =
-        compose_conv_find_device(conv, GANTRY__OP_ID__GroupedMatMul, dtype);
-    return device && device == compose_conv_find_device(conv, GANTRY__OP_ID_BatchMatMul, dtype) &&
+        gantry__conv_find_device(conv, GANTRY__OP_ID__GroupedMatMul, dtype);
+    return device && device == gantry__conv_find_device(conv, GANTRY__OP_ID_BatchMatMul, dtype) &&
            (device->info.type == GANTRY_DEVICE_TYPE_CPU ||
             conv->channels * conv->outputs / conv->groups <= MOST_IN_PLACE);
 }
@@ -278,11 +198,11 @@ static bool goes_in_place(const conv_t *conv, gantry_dtype_t dtype) {
 /* Whether ConvolveImages takes the call, on a processor. One that imitates a card, or makes lanes
  * from work-items, does not count. */
 static bool goes_without_patches(const conv_t *conv, gantry_dtype_t dtype) {
-    if (conv->groups > 1 || sees_each_pixel_once(conv) ||
+    if (conv->groups > 1 || gantry__conv_sees_pixels(conv) ||
         (dtype != GANTRY_FLOAT32 && dtype != GANTRY_FLOAT64))
         return false;
     const gantry_logical_device_t *device =
-        compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype);
+        gantry__conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype);
     return device && device->info.type == GANTRY_DEVICE_TYPE_CPU &&
            device->info.sub_group_size <= 1;
 }
@@ -300,7 +220,7 @@ static tensor *compose_conv_convolve(const conv_t *conv, tensor *images, tensor 
     const int64_t places = batch * conv->places.dims[1] * conv->places.dims[2];
     const int64_t each = conv->rows * conv->columns * conv->channels;
     tensor *patches = make_patches(conv, images), *product;
-    if (conv->groups > 1 && sees_each_pixel_once(conv) &&
+    if (conv->groups > 1 && gantry__conv_sees_pixels(conv) &&
         goes_in_place(conv, conv->c->call->out_dtypes[0])) {
         product = multiply_pixels(conv, images, filter, places);
     } else if (conv->groups > 1) {
@@ -319,7 +239,7 @@ static tensor *convolve_images(const conv_t *conv, tensor *images, tensor *filte
                                bool without_padding) {
     tensor *inputs[] = {images, filter};
     gantry_attr_value_t attrs[7];
-    size_t attr_count = compose_conv_attrs(conv, attrs);
+    size_t attr_count = gantry__conv_attrs(conv, attrs);
     if (without_padding) attrs[attr_count++] = gantry__attr_bool("without_padding", true);
     if (conv->reads_planes) attrs[attr_count++] = gantry__attr_text("input_format", "NCHW");
     if (conv->gives_planes) attrs[attr_count++] = gantry__attr_text("output_format", "NCHW");
@@ -334,9 +254,9 @@ static int64_t images_at_once(const conv_t *conv) {
                          (double)gantry_dtype_size(conv->c->inputs[0]->dtype);
     const int64_t batch = conv->image.dims[0], least = (batch + MOST_BLOCKS - 1) / MOST_BLOCKS;
     const double fit = bytes > 0 ? (double)PATCH_BYTES / bytes : (double)batch;
-    const int64_t most = fit >= (double)batch || sees_each_pixel_once(conv) ? batch
-                         : fit < 1.0                                        ? 1
-                                                                            : (int64_t)fit;
+    const int64_t most = fit >= (double)batch || gantry__conv_sees_pixels(conv) ? batch
+                         : fit < 1.0                                            ? 1
+                                                                                : (int64_t)fit;
     return most > least ? most : least;
 }
 
@@ -361,10 +281,10 @@ static tensor *convolve_in_blocks(const conv_t *conv, tensor *images, tensor *fi
 /* Whether one product takes the images and gives the result with their channels first. */
 static bool multiplies_planes(const conv_t *conv, gantry_dtype_t dtype) {
     if (!conv->channels_first || conv->scope->trace || conv->zero[0] || conv->groups > 1 ||
-        conv->c->call->op->id == GANTRY__OP_ID_ConvInteger || !sees_each_pixel_once(conv))
+        conv->c->call->op->id == GANTRY__OP_ID_ConvInteger || !gantry__conv_sees_pixels(conv))
         return false;
     const gantry_logical_device_t *device =
-        compose_conv_find_device(conv, GANTRY__OP_ID__FusedMatMul, dtype);
+        gantry__conv_find_device(conv, GANTRY__OP_ID__FusedMatMul, dtype);
     return device && device->synchronous;
 }
 
@@ -386,10 +306,10 @@ static void compose_conv_leave_out_transposes(conv_t *conv) {
     if (conv->in_library) conv->reads_planes = true;
     if (conv->in_library) return;
     conv->reads_planes =
-        conv->channels <= GANTRY__WINDOW_MOST_PLANES && !sees_each_pixel_once(conv) &&
+        conv->channels <= GANTRY__WINDOW_MOST_PLANES && !gantry__conv_sees_pixels(conv) &&
         (has_patches
              ? images_at_once(conv) >= conv->image.dims[0]
-             : compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype)->synchronous);
+             : gantry__conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype)->synchronous);
 }
 
 static int64_t compose_conv_padding_before(const conv_t *conv, int d, int64_t reach) {
@@ -457,8 +377,8 @@ static void compose_conv_forward(const gantry__compose_t *c, tensor *image_zero,
         return;
     }
     const gantry_shape_t *const shapes[] = {&conv.image, &c->inputs[1]->shape};
-    conv.in_library =
-        compose_conv_has_library(&conv, GANTRY__OP_ID_ConvolveImages, shapes, 2, NO_HOST);
+    conv.in_library = gantry__conv_has_library(&conv, GANTRY__OP_ID_ConvolveImages, shapes, 2,
+                                               GANTRY__CONV_NO_HOST);
     compose_conv_leave_out_transposes(&conv);
     tensor *images = conv.reads_planes ? c->inputs[0] : gantry__conv_to_last(&conv, c->inputs[0]);
     if (image_zero) images = pad_with_zero_point(&conv, images);
@@ -516,7 +436,7 @@ static tensor *fold(const conv_t *conv, tensor *patches) {
 static tensor *compose_conv_transposed(const conv_t *conv, tensor *filter, tensor *result) {
     const gantry_matmul_options_t transposed = {.transpose_b = true};
     conv_t around;
-    if (!sees_each_pixel_once(conv) && compose_conv_turn(conv, &around) &&
+    if (!gantry__conv_sees_pixels(conv) && compose_conv_turn(conv, &around) &&
         goes_without_patches(&around, conv->c->call->out_dtypes[0])) {
         return convolve_turned(&around, filter, result);
     }
@@ -534,7 +454,7 @@ static tensor *compose_conv_transposed(const conv_t *conv, tensor *filter, tenso
     }
     patches =
         gantry_reshape(conv->scope, patches, GANTRY_SHAPE(p[0], p[1], p[2], each * conv->groups));
-    return sees_each_pixel_once(conv) ? patches : fold(conv, patches);
+    return gantry__conv_sees_pixels(conv) ? patches : fold(conv, patches);
 }
 
 bool gantry__conv_is_void(const gantry__compose_t *c, const gantry_shape_t *a,
@@ -552,7 +472,7 @@ static tensor *compose_conv_gradient(const conv_t *conv, gantry__op_id_t id,
     tensor *inputs[3] = {x, x, result};
     gantry_attr_value_t attrs[4];
     inputs[host] = gantry__add_host_shape(&extras, conv->scope, sizes);
-    return gantry__call_op(conv->scope, id, inputs, 3, attrs, compose_conv_attrs(conv, attrs),
+    return gantry__call_op(conv->scope, id, inputs, 3, attrs, gantry__conv_attrs(conv, attrs),
                            &extras);
 }
 
@@ -562,11 +482,10 @@ static void compose_transposed(const gantry__compose_t *c, tensor *filter, tenso
     const gantry_shape_t *const shapes[] = {&conv.image, &filter->shape, &conv.places};
     if (gantry__conv_is_void(c, image, &result->shape)) return;
     tensor *last_result = gantry__conv_to_last(&conv, result);
-    tensor *images =
-        compose_conv_has_library(&conv, GANTRY__OP_ID__ImagesGradient, shapes, 3, 0)
-            ? compose_conv_gradient(&conv, GANTRY__OP_ID__ImagesGradient, &conv.image, 0, filter,
-                                    last_result)
-            : compose_conv_transposed(&conv, filter, last_result);
+    tensor *images = gantry__conv_has_library(&conv, GANTRY__OP_ID__ImagesGradient, shapes, 3, 0)
+                         ? compose_conv_gradient(&conv, GANTRY__OP_ID__ImagesGradient, &conv.image,
+                                                 0, filter, last_result)
+                         : compose_conv_transposed(&conv, filter, last_result);
     c->outputs[0] = gantry__conv_to_first(&conv, images);
 }
 
@@ -607,10 +526,10 @@ static tensor *compose_conv_filter(const conv_t *conv, tensor *images, tensor *r
     const gantry_dtype_t dtype = conv->c->call->out_dtypes[0]; /* an operand may be missing */
     const gantry_shape_t *filter = &conv->c->call->out_shapes[0];
     const gantry_shape_t *const shapes[] = {&conv->image, filter, &conv->places};
-    if (compose_conv_has_library(conv, GANTRY__OP_ID__ImagesFilterGradient, shapes, 3, 1) ||
+    if (gantry__conv_has_library(conv, GANTRY__OP_ID__ImagesFilterGradient, shapes, 3, 1) ||
         (goes_without_patches(conv, dtype) &&
-         compose_conv_find_device(conv, GANTRY__OP_ID__ImagesFilterGradient, dtype) ==
-             compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype)))
+         gantry__conv_find_device(conv, GANTRY__OP_ID__ImagesFilterGradient, dtype) ==
+             gantry__conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype)))
         return compose_conv_gradient(conv, GANTRY__OP_ID__ImagesFilterGradient, filter, 1, images,
                                      result);
     const int64_t batch = conv->image.dims[0], step = images_at_once(conv);
@@ -642,7 +561,7 @@ void gantry__compose_conv_2d_backprop_filter(const gantry__compose_t *c) {
 tensor *gantry__conv_channels(const conv_t *conv, tensor *images, tensor *filter) {
     tensor *inputs[] = {images, filter};
     gantry_attr_value_t attrs[4];
-    const size_t attr_count = compose_conv_attrs(conv, attrs);
+    const size_t attr_count = gantry__conv_attrs(conv, attrs);
     return gantry__call_op(conv->scope, GANTRY__OP_ID_DepthwiseConv2dNative, inputs, 2, attrs,
                            attr_count, NULL);
 }
@@ -711,7 +630,7 @@ void gantry__compose_depthwise_backprop_filter(const gantry__compose_t *c) {
         gantry__add_host_shape(&extras, c->scope, &own),
         gantry__compose_widen(c, gantry__conv_to_last(&conv, result))};
     gantry_attr_value_t attrs[4];
-    const size_t attr_count = compose_conv_attrs(&conv, attrs);
+    const size_t attr_count = gantry__conv_attrs(&conv, attrs);
     tensor *parts = gantry__call_op(c->scope, GANTRY__OP_ID_DepthwiseFilterParts, inputs, 3, attrs,
                                     attr_count, &extras);
     c->outputs[0] = gantry_reshape(

@@ -16,7 +16,7 @@ void gantry__asked_init(gantry__asked_call_t *call, gantry__op_id_t op, uint32_t
 }
 
 static void asked_describe_arg(gantry_dtype_t dtype, const gantry_shape_t *shape,
-                              gantry_arg_t *arg) {
+                               gantry_arg_t *arg) {
     *arg = (gantry_arg_t){.struct_size = sizeof *arg,
                           .dtype = (int32_t)dtype,
                           .rank = shape->rank,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares backends/cuda/cudnn/cuda_cudnn_api.h with NVIDIA's cudnn_graph.h. Compiled, never run. */
+/* Compares backends/cuda/cudnn/cuda_cudnn_api.h with NVIDIA's cudnn_graph.h. Compiled, never
+ * run. */
 #include <cudnn_graph.h>
 
 #include "cuda/cudnn/cuda_cudnn_api.h"

@@ -42,8 +42,8 @@ GANTRY_FN float gantry__conv_sum(GANTRY_GLOBAL const T *pixels, GANTRY_GLOBAL co
         for (GANTRY_LONG s = 0; GANTRY_IS_WITHIN(y, q->height) && s < q->columns; ++s) {
             const GANTRY_LONG x = px * q->step_x + s * q->spread_x - q->left;
             const GANTRY_LONG pixel = y * q->width + x;
-            const GANTRY_LONG at = n * area * q->channels +
-                                   (q->image_is_planar != 0 ? pixel : pixel * q->channels);
+            const GANTRY_LONG at =
+                n * area * q->channels + (q->image_is_planar != 0 ? pixel : pixel * q->channels);
             const GANTRY_LONG own = (r * q->columns + s) * q->channels * q->outputs + k;
 
             for (GANTRY_LONG c = 0; GANTRY_IS_WITHIN(x, q->width) && c < q->channels; ++c) {
@@ -70,8 +70,8 @@ GANTRY_KERNEL conv_joined(GANTRY_SPAN_IN(image), GANTRY_SPAN_IN(filter), GANTRY_
 
     if (i >= q.elements) return;
     sum = gantry__conv_sum(GANTRY_IN(T, image), GANTRY_IN(T, filter), &q, n,
-                           q.result_is_planar != 0 ? at1 : at0,
-                           q.result_is_planar != 0 ? at2 : at1, k);
+                           q.result_is_planar != 0 ? at1 : at0, q.result_is_planar != 0 ? at2 : at1,
+                           k);
     if (q.has_bias != 0) sum += GANTRY_WIDEN(GANTRY_IN(T, bias)[k]);
     if (q.has_relu != 0 && sum < 0.0f) sum = 0.0f;
     GANTRY_OUT(T, result)[i] = GANTRY_NARROW(sum);
@@ -90,8 +90,7 @@ GANTRY_KERNEL conv_image_gradient(GANTRY_SPAN_IN(filter), GANTRY_SPAN_IN(result)
 
     if (i >= q.elements) return;
     for (GANTRY_LONG r = 0; r < q.rows; ++r) {
-        const GANTRY_LONG py =
-            gantry__place_of(y, q.top, r * q.spread_y, q.step_y, q.out_height);
+        const GANTRY_LONG py = gantry__place_of(y, q.top, r * q.spread_y, q.step_y, q.out_height);
 
         for (GANTRY_LONG s = 0; py >= 0 && s < q.columns; ++s) {
             const GANTRY_LONG px =
@@ -108,14 +107,14 @@ GANTRY_KERNEL conv_image_gradient(GANTRY_SPAN_IN(filter), GANTRY_SPAN_IN(result)
 }
 
 GANTRY_KERNEL conv_filter_gradient(GANTRY_SPAN_IN(image), GANTRY_SPAN_IN(result),
-                                   GANTRY_SPAN_OUT(filter),
-                                   GANTRY_VALUE(gantry__conv_plain_t, q)) {
+                                   GANTRY_SPAN_OUT(filter), GANTRY_VALUE(gantry__conv_plain_t, q)) {
     GANTRY_TAKE(gantry__conv_plain_t, q)
     GANTRY_GLOBAL const T *const pixels = GANTRY_IN(T, image);
     GANTRY_GLOBAL const T *const from = GANTRY_IN(T, result);
     const GANTRY_LONG i = GANTRY_GLOBAL_ID(0);
     const GANTRY_LONG vector = gantry__divide_position(i, q.outputs), k = i - vector * q.outputs;
-    const GANTRY_LONG at = gantry__divide_position(vector, q.channels), c = vector - at * q.channels;
+    const GANTRY_LONG at = gantry__divide_position(vector, q.channels),
+                      c = vector - at * q.channels;
     const GANTRY_LONG r = gantry__divide_position(at, q.columns), s = at - r * q.columns;
     float sum = 0.0f;
 
@@ -128,10 +127,10 @@ GANTRY_KERNEL conv_filter_gradient(GANTRY_SPAN_IN(image), GANTRY_SPAN_IN(result)
                 const GANTRY_LONG x = px * q.step_x + s * q.spread_x - q.left;
 
                 if (GANTRY_IS_WITHIN(x, q.width)) {
-                    sum += GANTRY_WIDEN(
-                               pixels[((n * q.height + y) * q.width + x) * q.channels + c]) *
-                           GANTRY_WIDEN(
-                               from[((n * q.out_height + py) * q.out_width + px) * q.outputs + k]);
+                    sum +=
+                        GANTRY_WIDEN(pixels[((n * q.height + y) * q.width + x) * q.channels + c]) *
+                        GANTRY_WIDEN(
+                            from[((n * q.out_height + py) * q.out_width + px) * q.outputs + k]);
                 }
             }
         }

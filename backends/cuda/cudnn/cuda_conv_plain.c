@@ -9,8 +9,7 @@
 
 extern const unsigned char gantry__text_conv_plain[];
 
-GANTRY_K_PROGRAM(conv_plain_source, "cuda/conv_plain", gantry__text_half,
-                 gantry__text_conv_plain);
+GANTRY_K_PROGRAM(conv_plain_source, "cuda/conv_plain", gantry__text_half, gantry__text_conv_plain);
 
 /* Must have the same fields as gantry__conv_plain_t of the device text. */
 typedef struct conv_plain_t {
@@ -24,27 +23,27 @@ typedef struct conv_plain_t {
 } conv_plain_t;
 
 static conv_plain_t conv_plain_problem(const gantry_op_call_t *call,
-                                             const gantry__cudnn_form_t *form) {
+                                       const gantry__cudnn_form_t *form) {
     return (conv_plain_t){.elements = call->outputs[0]->element_count,
-                             .images = form->image[0],
-                             .height = form->image[2],
-                             .width = form->image[3],
-                             .channels = form->image[1],
-                             .out_height = form->result[2],
-                             .out_width = form->result[3],
-                             .outputs = form->result[1],
-                             .rows = form->filter[2],
-                             .columns = form->filter[3],
-                             .step_y = form->steps[0],
-                             .step_x = form->steps[1],
-                             .spread_y = form->spreads[0],
-                             .spread_x = form->spreads[1],
-                             .top = form->before[0],
-                             .left = form->before[1],
-                             .image_is_planar = form->image_is_planar,
-                             .result_is_planar = form->result_is_planar,
-                             .has_bias = form->has_bias,
-                             .has_relu = form->has_relu};
+                          .images = form->image[0],
+                          .height = form->image[2],
+                          .width = form->image[3],
+                          .channels = form->image[1],
+                          .out_height = form->result[2],
+                          .out_width = form->result[3],
+                          .outputs = form->result[1],
+                          .rows = form->filter[2],
+                          .columns = form->filter[3],
+                          .step_y = form->steps[0],
+                          .step_x = form->steps[1],
+                          .spread_y = form->spreads[0],
+                          .spread_x = form->spreads[1],
+                          .top = form->before[0],
+                          .left = form->before[1],
+                          .image_is_planar = form->image_is_planar,
+                          .result_is_planar = form->result_is_planar,
+                          .has_bias = form->has_bias,
+                          .has_relu = form->has_relu};
 }
 
 /* The operands are two inputs; NULL: there is no bias. */
@@ -55,10 +54,9 @@ static int32_t conv_plain_run(gantry_op_call_t *call, const char *name,
     const conv_plain_t problem = conv_plain_problem(call, form);
     const gantry__k_options_t options = gantry__k_options_of_type(call, out->dtype);
     const bool is_joined = form->what == GANTRY__CUDNN_CONVOLVES;
-    const gantry_launch_arg_t args[] = {gantry__k_span(first), gantry__k_span(second),
-                                        gantry__k_span(out),
-                                        gantry__k_scalar(&problem, sizeof problem),
-                                        gantry__k_span(bias ? bias : first)};
+    const gantry_launch_arg_t args[] = {
+        gantry__k_span(first), gantry__k_span(second), gantry__k_span(out),
+        gantry__k_scalar(&problem, sizeof problem), gantry__k_span(bias ? bias : first)};
     const uint64_t items = (uint64_t)out->element_count;
     gantry_backend_kernel_t *kernel = NULL;
     GANTRY__TRY(call->services->kernel(call, &conv_plain_source, options.text, name, &kernel));
@@ -85,8 +83,8 @@ static int32_t conv_plain_joined(gantry_op_call_t *call) {
 static int32_t conv_plain_of_image(gantry_op_call_t *call) {
     gantry__cudnn_call_t read;
     gantry__cudnn_read_image_gradient(call, &read);
-    return conv_plain_run(call, "conv_image_gradient", &read.form, call->inputs[1],
-                          call->inputs[2], NULL);
+    return conv_plain_run(call, "conv_image_gradient", &read.form, call->inputs[1], call->inputs[2],
+                          NULL);
 }
 
 static int32_t conv_plain_of_filter(gantry_op_call_t *call) {

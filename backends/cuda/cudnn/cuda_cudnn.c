@@ -48,8 +48,8 @@ void gantry__cudnn_open(const gantry_host_t *host, const gantry__cuda_symbols_t 
     const bool is_first = !library->is_tried;
     gantry__cuda_library_place(host, &wanted, cudnn, library);
     if (!is_first || !library->is_usable) return;
-    library->is_usable = gantry__cuda_library_suits(
-        &file, library->name, (int)cudnn->cudnnGetCudartVersion(), cu->name, cu->version,
-        library->reason, sizeof library->reason);
+    library->is_usable =
+        gantry__cuda_library_suits(&file, library->name, (int)cudnn->cudnnGetCudartVersion(),
+                                   cu->name, cu->version, library->reason, sizeof library->reason);
     if (library->is_usable) cuda_cudnn_check_parts(cudnn);
 }

@@ -56,7 +56,8 @@ static void cudnn_call_read_padding(const gantry_op_call_t *call, int d,
     }
 }
 
-static void cudnn_call_read_form(const gantry_op_call_t *call, int32_t what, gantry__cudnn_call_t *out) {
+static void cudnn_call_read_form(const gantry_op_call_t *call, int32_t what,
+                                 gantry__cudnn_call_t *out) {
     gantry__cudnn_form_t *form = &out->form;
     const gantry_arg_t *const *args = out->args;
     const gantry_backend_instance_t *instance = call->device->instance;
@@ -65,8 +66,8 @@ static void cudnn_call_read_form(const gantry_op_call_t *call, int32_t what, gan
     form->dtype = call->outputs[0]->dtype;
     form->image_is_planar = cudnn_call_is_planar(call, "input_format");
     form->result_is_planar = cudnn_call_is_planar(call, "output_format");
-    form->may_round = form->dtype == GANTRY_FLOAT32 &&
-                      instance->float32_products != GANTRY__CUBLAS_COMPUTE_32F;
+    form->may_round =
+        form->dtype == GANTRY_FLOAT32 && instance->float32_products != GANTRY__CUBLAS_COMPUTE_32F;
     form->any_order = cudnn_call_may_reorder(call);
     cudnn_call_read_images(args[GANTRY__CUDNN_IMAGE], form->image_is_planar, form->image);
     cudnn_call_read_filter(args[GANTRY__CUDNN_FILTER], form->filter);
@@ -79,13 +80,13 @@ static void cudnn_call_read_form(const gantry_op_call_t *call, int32_t what, gan
     form->most_workspace_bytes = WORKSPACE_BYTES;
 }
 
-void gantry__cudnn_read_forward(const gantry_op_call_t *call,
-                                    const gantry__epilogue_t *epilogue, gantry__cudnn_call_t *out) {
+void gantry__cudnn_read_forward(const gantry_op_call_t *call, const gantry__epilogue_t *epilogue,
+                                gantry__cudnn_call_t *out) {
     *out = (gantry__cudnn_call_t){.args = {[GANTRY__CUDNN_IMAGE] = call->inputs[0],
-                                   [GANTRY__CUDNN_FILTER] = call->inputs[1],
-                                   [GANTRY__CUDNN_RESULT] = call->outputs[0],
-                                   [GANTRY__CUDNN_BIAS] = epilogue->bias},
-                          .result = GANTRY__CUDNN_RESULT};
+                                           [GANTRY__CUDNN_FILTER] = call->inputs[1],
+                                           [GANTRY__CUDNN_RESULT] = call->outputs[0],
+                                           [GANTRY__CUDNN_BIAS] = epilogue->bias},
+                                  .result = GANTRY__CUDNN_RESULT};
     cudnn_call_read_form(call, GANTRY__CUDNN_CONVOLVES, out);
     out->form.has_bias = epilogue->bias != NULL;
     out->form.has_relu = epilogue->has_relu;
@@ -93,16 +94,16 @@ void gantry__cudnn_read_forward(const gantry_op_call_t *call,
 
 void gantry__cudnn_read_image_gradient(const gantry_op_call_t *call, gantry__cudnn_call_t *out) {
     *out = (gantry__cudnn_call_t){.args = {[GANTRY__CUDNN_IMAGE] = call->outputs[0],
-                                   [GANTRY__CUDNN_FILTER] = call->inputs[1],
-                                   [GANTRY__CUDNN_RESULT] = call->inputs[2]},
-                          .result = GANTRY__CUDNN_IMAGE};
+                                           [GANTRY__CUDNN_FILTER] = call->inputs[1],
+                                           [GANTRY__CUDNN_RESULT] = call->inputs[2]},
+                                  .result = GANTRY__CUDNN_IMAGE};
     cudnn_call_read_form(call, GANTRY__CUDNN_GIVES_IMAGE, out);
 }
 
 void gantry__cudnn_read_filter_gradient(const gantry_op_call_t *call, gantry__cudnn_call_t *out) {
     *out = (gantry__cudnn_call_t){.args = {[GANTRY__CUDNN_IMAGE] = call->inputs[0],
-                                   [GANTRY__CUDNN_FILTER] = call->outputs[0],
-                                   [GANTRY__CUDNN_RESULT] = call->inputs[2]},
-                          .result = GANTRY__CUDNN_FILTER};
+                                           [GANTRY__CUDNN_FILTER] = call->outputs[0],
+                                           [GANTRY__CUDNN_RESULT] = call->inputs[2]},
+                                  .result = GANTRY__CUDNN_FILTER};
     cudnn_call_read_form(call, GANTRY__CUDNN_GIVES_FILTER, out);
 }

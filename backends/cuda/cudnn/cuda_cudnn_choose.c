@@ -39,10 +39,9 @@ static bool cudnn_choose_allows(const cudnn_choosing_t *choosing, gantry__cudnn_
                                 gantry__cudnn_desc_t engine) {
     int notes[MOST_NOTES];
     int64_t count = 0;
-    gantry__cudnn_parts_note(
-        parts, choosing->cudnn->cudnnBackendGetAttribute(engine, GANTRY__CUDNN_ENGINE_NOTES,
-                                                         GANTRY__CUDNN_TYPE_NOTE, MOST_NOTES,
-                                                         &count, notes));
+    gantry__cudnn_parts_note(parts, choosing->cudnn->cudnnBackendGetAttribute(
+                                        engine, GANTRY__CUDNN_ENGINE_NOTES, GANTRY__CUDNN_TYPE_NOTE,
+                                        MOST_NOTES, &count, notes));
     if (parts->status != GANTRY__CUDNN_SUCCESS || count > MOST_NOTES) return false;
     for (int64_t i = 0; i < count; ++i) {
         if (!gantry__cudnn_note_is_allowed(choosing->form, notes[i])) return false;
@@ -54,9 +53,9 @@ static int64_t cudnn_choose_number(const cudnn_choosing_t *choosing, gantry__cud
                                    gantry__cudnn_desc_t desc, unsigned int attribute) {
     int64_t value = 0, count = 0;
     if (parts->status == GANTRY__CUDNN_SUCCESS)
-        gantry__cudnn_parts_note(
-            parts, choosing->cudnn->cudnnBackendGetAttribute(
-                       desc, attribute, GANTRY__CUDNN_TYPE_INT64, 1, &count, &value));
+        gantry__cudnn_parts_note(parts,
+                                 choosing->cudnn->cudnnBackendGetAttribute(
+                                     desc, attribute, GANTRY__CUDNN_TYPE_INT64, 1, &count, &value));
     return value;
 }
 
@@ -66,10 +65,9 @@ static gantry__cudnn_desc_t cudnn_choose_engine(const cudnn_choosing_t *choosing
     int64_t count = 0;
     gantry__cudnn_desc_t engine = gantry__cudnn_make(parts, GANTRY__CUDNN_ENGINE);
     if (!engine) return NULL;
-    gantry__cudnn_parts_note(
-        parts, choosing->cudnn->cudnnBackendGetAttribute(config, GANTRY__CUDNN_CONFIG_ENGINE,
-                                                         GANTRY__CUDNN_TYPE_DESCRIPTOR, 1, &count,
-                                                         &engine));
+    gantry__cudnn_parts_note(parts, choosing->cudnn->cudnnBackendGetAttribute(
+                                        config, GANTRY__CUDNN_CONFIG_ENGINE,
+                                        GANTRY__CUDNN_TYPE_DESCRIPTOR, 1, &count, &engine));
     return engine;
 }
 
@@ -109,8 +107,7 @@ static bool cudnn_choose_try(cudnn_choosing_t *choosing, gantry__cudnn_desc_t co
         const int64_t bytes =
             cudnn_choose_number(choosing, parts, plan, GANTRY__CUDNN_PLAN_WORKSPACE);
         ++choice->allowed;
-        choice->engine =
-            cudnn_choose_number(choosing, parts, engine, GANTRY__CUDNN_ENGINE_INDEX);
+        choice->engine = cudnn_choose_number(choosing, parts, engine, GANTRY__CUDNN_ENGINE_INDEX);
         if (parts->status == GANTRY__CUDNN_SUCCESS && bytes >= 0 &&
             (uint64_t)bytes <= choosing->form->most_workspace_bytes) {
             choice->workspace_bytes = (uint64_t)bytes;
@@ -143,10 +140,9 @@ static int64_t cudnn_choose_list(const cudnn_choosing_t *choosing, gantry__cudnn
         gantry__cudnn_set_desc(parts, list, GANTRY__CUDNN_HEURISTICS_DEVICE, choosing->device);
     gantry__cudnn_finalize(parts, list);
     if (parts->status == GANTRY__CUDNN_SUCCESS)
-        gantry__cudnn_parts_note(
-            parts, cudnn->cudnnBackendGetAttribute(list, GANTRY__CUDNN_HEURISTICS_RESULTS,
-                                                   GANTRY__CUDNN_TYPE_DESCRIPTOR, 0, &wanted,
-                                                   NULL));
+        gantry__cudnn_parts_note(parts, cudnn->cudnnBackendGetAttribute(
+                                            list, GANTRY__CUDNN_HEURISTICS_RESULTS,
+                                            GANTRY__CUDNN_TYPE_DESCRIPTOR, 0, &wanted, NULL));
     if (wanted > MOST_CONFIGS) wanted = MOST_CONFIGS;
     while (parts->status == GANTRY__CUDNN_SUCCESS && made < wanted) {
         configs[made] = NULL;

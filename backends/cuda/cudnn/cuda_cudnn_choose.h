@@ -12,7 +12,7 @@
 typedef struct gantry__cudnn_choice_t {
     gantry__cudnn_desc_t plan; /* NULL: no engine may compute it; the parts have the reason */
     uint64_t workspace_bytes;
-    int64_t engine; /* the library's number for it */
+    int64_t engine;           /* the library's number for it */
     int32_t offered, allowed; /* engines, up to the chosen one */
 } gantry__cudnn_choice_t;
 

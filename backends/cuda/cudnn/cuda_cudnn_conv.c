@@ -11,6 +11,7 @@
 #include "cuda/cuda_backend.h"
 #include "cuda/cudnn/cuda_cudnn.h"
 #include "cuda/cudnn/cuda_cudnn_call.h"
+#include "cuda/cudnn/cuda_cudnn_plan.h"
 #include "kernels/matmul/matmul_epilogue.h"
 #include "kernels/matmul/matmul_shape.h"
 
@@ -98,7 +99,8 @@ static int32_t cudnn_conv_take_scratch(gantry_op_call_t *call, const gantry__cud
     uint64_t bytes = cudnn_conv_round(workspace_bytes);
     *out_scratch = (gantry_span_t){0, 0, 0};
     for (int32_t id = GANTRY__CUDNN_IMAGE; id <= GANTRY__CUDNN_OPERANDS; ++id) {
-        if (cudnn_conv_is_askew(read, id)) bytes += cudnn_conv_round(cudnn_conv_bytes(read->args[id]));
+        if (cudnn_conv_is_askew(read, id))
+            bytes += cudnn_conv_round(cudnn_conv_bytes(read->args[id]));
     }
     return bytes > 0 ? call->services->scratch(call, bytes, out_scratch) : GANTRY_OK;
 }
@@ -118,8 +120,8 @@ static int32_t cudnn_conv_copy(gantry_op_call_t *call, const gantry_arg_t *arg,
 static int32_t cudnn_conv_find_operands(gantry_op_call_t *call, const gantry__cudnn_call_t *read,
                                         uint64_t workspace_bytes, gantry_span_t scratch,
                                         gantry__cudnn_operands_t *out) {
-    *out = (gantry__cudnn_operands_t){
-        .workspace = workspace_bytes > 0 ? gantry__cuda_address(&scratch) : 0};
+    *out = (gantry__cudnn_operands_t){.workspace =
+                                          workspace_bytes > 0 ? gantry__cuda_address(&scratch) : 0};
     scratch.offset_bytes += cudnn_conv_round(workspace_bytes);
     for (int32_t id = GANTRY__CUDNN_IMAGE; id <= GANTRY__CUDNN_OPERANDS; ++id) {
         if (!read->args[id]) continue;
@@ -211,12 +213,11 @@ const gantry_kernel_def_t gantry__cudnn_kernels[GANTRY__CUDNN_OPS] = {
                        .compute = cudnn_conv_compute_forward),
     GANTRY_K_PROMISING(0, "_FusedConvolveImages", cudnn_conv_fused_types, 1, NULL, 0,
                        .priority = GANTRY__MATMUL_ABOVE_PACK, .library = "cuDNN",
-                       .supports = cudnn_conv_supports_fused,
-                       .compute = cudnn_conv_compute_fused, .data = &gantry__cudnn_kernels[0]),
+                       .supports = cudnn_conv_supports_fused, .compute = cudnn_conv_compute_fused,
+                       .data = &gantry__cudnn_kernels[0]),
     GANTRY_K_PROMISING(0, "_ImagesGradient", cudnn_conv_types, 1, cudnn_conv_image_hosts, 1,
                        .priority = GANTRY__MATMUL_ABOVE_PACK, .library = "cuDNN",
-                       .supports = cudnn_conv_supports_image,
-                       .compute = cudnn_conv_compute_image),
+                       .supports = cudnn_conv_supports_image, .compute = cudnn_conv_compute_image),
     GANTRY_K_PROMISING(0, "_ImagesFilterGradient", cudnn_conv_types, 1, cudnn_conv_filter_hosts, 1,
                        .priority = GANTRY__MATMUL_ABOVE_PACK, .library = "cuDNN",
                        .supports = cudnn_conv_supports_filter,

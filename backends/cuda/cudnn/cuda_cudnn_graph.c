@@ -21,7 +21,8 @@ void gantry__cudnn_parts_begin(const gantry__cudnn_t *cudnn, gantry__cudnn_parts
 }
 
 void gantry__cudnn_parts_end(gantry__cudnn_parts_t *parts) {
-    while (parts->count > 0) parts->cudnn->cudnnBackendDestroyDescriptor(parts->list[--parts->count]);
+    while (parts->count > 0)
+        parts->cudnn->cudnnBackendDestroyDescriptor(parts->list[--parts->count]);
 }
 
 /* The library's text has several lines, of which the first one says what is wrong. */
@@ -116,8 +117,8 @@ static gantry__cudnn_desc_t cudnn_graph_tensor(gantry__cudnn_parts_t *parts,
                       &alignment);
     if (is_virtual) {
         const bool yes = true;
-        gantry__cudnn_set(parts, desc, GANTRY__CUDNN_TENSOR_IS_VIRTUAL,
-                          GANTRY__CUDNN_TYPE_BOOLEAN, 1, &yes);
+        gantry__cudnn_set(parts, desc, GANTRY__CUDNN_TENSOR_IS_VIRTUAL, GANTRY__CUDNN_TYPE_BOOLEAN,
+                          1, &yes);
     }
     gantry__cudnn_finalize(parts, desc);
     return desc;
@@ -205,10 +206,10 @@ static int64_t cudnn_graph_epilogue(gantry__cudnn_parts_t *parts, const gantry__
                              vector = cudnn_graph_images(one, form->result_is_planar);
         gantry__cudnn_desc_t bias = cudnn_graph_tensor(
             parts, &vector, cudnn_graph_type(form->dtype), GANTRY__CUDNN_BIAS, false);
-        gantry__cudnn_desc_t out =
-            form->has_relu ? cudnn_graph_tensor(parts, &layout, GANTRY__CUDNN_FLOAT,
-                                                GANTRY__CUDNN_OPERANDS + 2, true)
-                           : result;
+        gantry__cudnn_desc_t out = form->has_relu
+                                       ? cudnn_graph_tensor(parts, &layout, GANTRY__CUDNN_FLOAT,
+                                                            GANTRY__CUDNN_OPERANDS + 2, true)
+                                       : result;
         ops[count++] = cudnn_graph_pointwise(parts, sum, bias, out);
         sum = out;
     }
@@ -231,10 +232,10 @@ gantry__cudnn_desc_t gantry__cudnn_graph(gantry__cudnn_parts_t *parts,
         cudnn_graph_tensor(parts, &filter, type, GANTRY__CUDNN_FILTER, false);
     gantry__cudnn_desc_t result =
         cudnn_graph_tensor(parts, &places, type, GANTRY__CUDNN_RESULT, false);
-    tensors[GANTRY__CUDNN_RESULT] =
-        has_epilogue ? cudnn_graph_tensor(parts, &places, GANTRY__CUDNN_FLOAT,
-                                          GANTRY__CUDNN_OPERANDS + 1, true)
-                     : result;
+    tensors[GANTRY__CUDNN_RESULT] = has_epilogue
+                                        ? cudnn_graph_tensor(parts, &places, GANTRY__CUDNN_FLOAT,
+                                                             GANTRY__CUDNN_OPERANDS + 1, true)
+                                        : result;
     ops[0] = cudnn_graph_convolution(parts, form, tensors);
     const int64_t count =
         cudnn_graph_epilogue(parts, form, tensors[GANTRY__CUDNN_RESULT], result, ops);

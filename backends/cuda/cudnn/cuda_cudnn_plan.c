@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes, keeps and runs plans of cuDNN (cuda_cudnn_plan.h). The table is buckets of chains. When it
- * is full, the plan to drop is found by a look at every plan, which costs a microsecond, while the
- * new one has cost milliseconds. */
+/* Makes, keeps and runs plans of cuDNN (cuda_cudnn_plan.h). */
 #include "cuda/cudnn/cuda_cudnn_plan.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "cuda/cuda_backend.h"
-
-_Static_assert(sizeof(gantry__cudnn_form_t) % sizeof(uint64_t) == 0, "hashed by words");
-_Static_assert((GANTRY__CUDNN_PLANS & (GANTRY__CUDNN_PLANS - 1)) == 0, "a power of two");
 
 /* ---- texts ---- */
 
@@ -22,9 +17,9 @@ static void cudnn_plan_write_form(const gantry__cudnn_form_t *form, char text[FO
     (void)snprintf(text, FORM_TEXT_BYTES,
                    "%s of images [%lld, %lld, %lld, %lld] by a filter [%lld, %lld, %lld, %lld]",
                    names[form->what], (long long)form->image[0], (long long)form->image[2],
-                   (long long)form->image[3], (long long)form->image[1],
-                   (long long)form->filter[2], (long long)form->filter[3],
-                   (long long)form->filter[1], (long long)form->filter[0]);
+                   (long long)form->image[3], (long long)form->image[1], (long long)form->filter[2],
+                   (long long)form->filter[3], (long long)form->filter[1],
+                   (long long)form->filter[0]);
 }
 
 static void cudnn_plan_log(const gantry_backend_device_t *device, const gantry__cudnn_form_t *form,
@@ -86,60 +81,26 @@ static bool cudnn_plan_start(gantry_backend_device_t *device) {
     return own->handle;
 }
 
-/* ---- the table ---- */
-
-static uint32_t cudnn_plan_bucket(const gantry__cudnn_form_t *form) {
-    uint64_t words[sizeof *form / sizeof(uint64_t)];
-    uint64_t hash = UINT64_C(0x9e3779b97f4a7c15);
-    memcpy(words, form, sizeof *form);
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i) {
-        hash = (hash ^ words[i]) * UINT64_C(0xff51afd7ed558ccd);
-        hash ^= hash >> 32;
-    }
-    return (uint32_t)(hash & (GANTRY__CUDNN_PLANS - 1));
-}
-
-static gantry__cudnn_plan_t *cudnn_plan_find(gantry__cudnn_device_t *own,
-                                             const gantry__cudnn_form_t *form) {
-    gantry__cudnn_plan_t *plan = own->buckets[cudnn_plan_bucket(form)];
-    while (plan && memcmp(&plan->form, form, sizeof *form) != 0) plan = plan->next;
-    if (plan) plan->last_use = ++own->uses;
-    return plan;
-}
+/* ---- plans ---- */
 
 static void cudnn_plan_release(gantry_backend_device_t *device, gantry__cudnn_plan_t *plan) {
-    gantry__cudnn_device_t *own = &device->cudnn;
-    gantry__cudnn_plan_t **at = &own->buckets[cudnn_plan_bucket(&plan->form)];
-    while (*at != plan) at = &(*at)->next;
-    *at = plan->next;
-    --own->count;
+    gantry__cudnn_table_take(&device->cudnn, plan);
     gantry__cudnn_parts_end(&plan->parts);
     gantry__host_free(device->host, plan, sizeof *plan);
 }
 
 static void cudnn_plan_drop_oldest(gantry_backend_device_t *device) {
-    gantry__cudnn_plan_t *oldest = NULL;
-    for (uint32_t i = 0; i < GANTRY__CUDNN_PLANS; ++i) {
-        for (gantry__cudnn_plan_t *plan = device->cudnn.buckets[i]; plan; plan = plan->next) {
-            if (!oldest || plan->last_use < oldest->last_use) oldest = plan;
-        }
-    }
-    if (oldest) cudnn_plan_release(device, oldest);
+    cudnn_plan_release(device, gantry__cudnn_table_oldest(&device->cudnn));
 }
 
 /* An entry of the form without a plan; NULL without host memory. */
 static gantry__cudnn_plan_t *cudnn_plan_add(gantry_backend_device_t *device,
                                             const gantry__cudnn_form_t *form) {
-    gantry__cudnn_device_t *own = &device->cudnn;
     gantry__cudnn_plan_t *plan = gantry__driver_alloc(device->host, sizeof *plan);
     if (!plan) return NULL;
-    if (own->count == GANTRY__CUDNN_PLANS) cudnn_plan_drop_oldest(device);
-    gantry__cudnn_plan_t **bucket = &own->buckets[cudnn_plan_bucket(form)];
+    if (device->cudnn.count == GANTRY__CUDNN_PLANS) cudnn_plan_drop_oldest(device);
     plan->form = *form;
-    plan->last_use = ++own->uses;
-    plan->next = *bucket;
-    *bucket = plan;
-    ++own->count;
+    gantry__cudnn_table_keep(&device->cudnn, plan);
     gantry__cudnn_parts_begin(&device->instance->cudnn, &plan->parts);
     return plan;
 }
@@ -180,7 +141,7 @@ static gantry__cudnn_plan_t *cudnn_plan_make(gantry_backend_device_t *device,
 static gantry__cudnn_plan_t *cudnn_plan_take(gantry_backend_device_t *device,
                                              const gantry__cudnn_form_t *form) {
     if (!cudnn_plan_start(device)) return NULL;
-    gantry__cudnn_plan_t *plan = cudnn_plan_find(&device->cudnn, form);
+    gantry__cudnn_plan_t *plan = gantry__cudnn_table_find(&device->cudnn, form);
     if (plan || gantry__cuda_enter(device) != GANTRY__CU_SUCCESS) return plan;
     plan = cudnn_plan_make(device, form);
     gantry__cuda_leave(device);
@@ -208,7 +169,7 @@ static void cudnn_plan_give_up(gantry_backend_device_t *device, gantry__cudnn_pl
 void gantry__cudnn_refuse(gantry_backend_device_t *device, const gantry__cudnn_form_t *form,
                           const char *reason) {
     pthread_mutex_lock(&device->cudnn.lock);
-    gantry__cudnn_plan_t *plan = cudnn_plan_find(&device->cudnn, form);
+    gantry__cudnn_plan_t *plan = gantry__cudnn_table_find(&device->cudnn, form);
     if (!plan) plan = cudnn_plan_add(device, form);
     if (plan) cudnn_plan_give_up(device, plan, reason);
     pthread_mutex_unlock(&device->cudnn.lock);
@@ -217,8 +178,8 @@ void gantry__cudnn_refuse(gantry_backend_device_t *device, const gantry__cudnn_f
 /* ---- running ---- */
 
 static void cudnn_plan_execute(gantry_backend_device_t *device, const gantry__cudnn_plan_t *plan,
-                               const gantry__cudnn_operands_t *operands,
-                               gantry__cu_stream_t stream, gantry__cudnn_parts_t *parts) {
+                               const gantry__cudnn_operands_t *operands, gantry__cu_stream_t stream,
+                               gantry__cudnn_parts_t *parts) {
     const gantry__cudnn_t *cudnn = &device->instance->cudnn;
     int64_t ids[GANTRY__CUDNN_OPERANDS], count = 0;
     void *pointers[GANTRY__CUDNN_OPERANDS], *workspace = (void *)(uintptr_t)operands->workspace;
@@ -237,8 +198,8 @@ static void cudnn_plan_execute(gantry_backend_device_t *device, const gantry__cu
     if (parts->status == GANTRY__CUDNN_SUCCESS)
         gantry__cudnn_parts_note(parts, cudnn->cudnnSetStream(device->cudnn.handle, stream));
     if (parts->status == GANTRY__CUDNN_SUCCESS)
-        gantry__cudnn_parts_note(parts, cudnn->cudnnBackendExecute(device->cudnn.handle,
-                                                                   plan->choice.plan, pack));
+        gantry__cudnn_parts_note(
+            parts, cudnn->cudnnBackendExecute(device->cudnn.handle, plan->choice.plan, pack));
 }
 
 /* A lost card appears as a failed execution, which only the driver's own answer distinguishes from
@@ -253,11 +214,11 @@ static int32_t cudnn_plan_fail(gantry_backend_device_t *device, gantry__cudnn_pl
                                const gantry__cudnn_parts_t *parts) {
     char form[FORM_TEXT_BYTES], reason[400], text[700];
     const bool is_lost = cudnn_plan_is_lost(device);
-    const int32_t code =
-        is_lost                                                          ? GANTRY_UNAVAILABLE
-        : parts->status == GANTRY__CUDNN_HOST_ALLOCATION_FAILED ||
-                parts->status == GANTRY__CUDNN_DEVICE_ALLOCATION_FAILED ? GANTRY_RESOURCE_EXHAUSTED
-                                                                         : GANTRY_INTERNAL;
+    const int32_t code = is_lost ? GANTRY_UNAVAILABLE
+                         : parts->status == GANTRY__CUDNN_HOST_ALLOCATION_FAILED ||
+                                 parts->status == GANTRY__CUDNN_DEVICE_ALLOCATION_FAILED
+                             ? GANTRY_RESOURCE_EXHAUSTED
+                             : GANTRY_INTERNAL;
     cudnn_plan_write_form(&plan->form, form);
     cudnn_plan_write_reason(parts, reason, sizeof reason);
     (void)snprintf(text, sizeof text, "%s: %s", form, reason);

@@ -3,37 +3,15 @@
  *
  * The library's first list of engines costs some 100 ms, each later one 2 ms, so a device keeps the
  * plans that were used last, and refusals with them. A form that failed at its plan or its run
- * stays refused as long as the device is open, because its callers then choose other kernels, and a
- * form must not have the bits of one way now and those of another way later.
+ * stays refused, because its callers then choose other kernels, and a form should not have the bits
+ * of one way now and those of another way later.
  *
  * Owner: the device, which must begin and end its part. Threads: thread-safe; the part's own lock
  * guards the table and the handle, which cuDNN allows one thread at a time. */
 #ifndef GANTRY_CUDA_CUDNN_PLAN_H
 #define GANTRY_CUDA_CUDNN_PLAN_H
 
-#include <pthread.h>
-
-#include "cuda/cudnn/cuda_cudnn_choose.h"
-
-#define GANTRY__CUDNN_PLANS 256 /* plans that a device keeps; also its buckets, a power of two */
-
-typedef struct gantry__cudnn_plan_t {
-    gantry__cudnn_form_t form;
-    struct gantry__cudnn_plan_t *next; /* the next plan of its bucket */
-    uint64_t last_use;
-    gantry__cudnn_parts_t parts; /* status and reason: why there is no plan */
-    gantry__cudnn_choice_t choice;
-} gantry__cudnn_plan_t;
-
-/* cuDNN on one device. */
-typedef struct gantry__cudnn_device_t {
-    pthread_mutex_t lock; /* guards what follows */
-    bool is_tried;
-    gantry__cudnn_handle_t handle; /* NULL: not made, or refused */
-    gantry__cudnn_plan_t *buckets[GANTRY__CUDNN_PLANS];
-    uint32_t count;
-    uint64_t uses;
-} gantry__cudnn_device_t;
+#include "cuda/cudnn/cuda_cudnn_table.h"
 
 /* What a run works on: addresses by operand, 0 for one that the form lacks. */
 typedef struct gantry__cudnn_operands_t {

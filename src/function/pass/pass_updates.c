@@ -197,7 +197,7 @@ static gantry_status_t infer_layout(const updates_t *u, const layout_t *layout,
         {.name = "parts", .kind = GANTRY_ATTR_INT, .i = layout->count},
         {.name = "shared", .kind = GANTRY_ATTR_INT, .i = layout->shared}};
     gantry__asked_init(call, GANTRY__OP_ID__FusedParts,
-                            layout->shared + layout->count * layout->own);
+                       layout->shared + layout->count * layout->own);
     for (uint32_t i = 0; i < call->infer.input_count; ++i) {
         const gantry__value_t *value = &u->fusing.graph->values[layout->inputs[i]];
         call->shapes[i] = &value->shape;

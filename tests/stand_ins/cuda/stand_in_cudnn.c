@@ -22,9 +22,9 @@
 enum { HEURISTICS_FALLBACK = 2, HEURISTICS_A = 3, POINTWISE_ADD = 0, POINTWISE_RELU = 100 };
 enum { ENGINE_TENSOR_CORE, ENGINE_ANY_ORDER, ENGINE_PLAIN, ENGINE_STRICT };
 
-#define DNN_ENTER()                                                                     \
-    do {                                                                                \
-        int dnn_code_ = stand_in__enter(__func__, STAND_IN_NEEDS_NOTHING);              \
+#define DNN_ENTER()                                                                        \
+    do {                                                                                   \
+        int dnn_code_ = stand_in__enter(__func__, STAND_IN_NEEDS_NOTHING);                 \
         if (dnn_code_ != 0) return dnn_fail(dnn_code_, "the stand-in fails %s", __func__); \
     } while (0)
 

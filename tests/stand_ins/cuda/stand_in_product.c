@@ -68,7 +68,8 @@ uint64_t stand_in__matrix_bytes(const stand_in_matrix_t *matrix) {
                            ? (uint64_t)(matrix->batch - 1) * (uint64_t)matrix->batch_stride
                            : 0;
 
-    return (batches + (lines - 1) * (uint64_t)matrix->leading + line) * stand_in__element_bytes(matrix->type);
+    return (batches + (lines - 1) * (uint64_t)matrix->leading + line) *
+           stand_in__element_bytes(matrix->type);
 }
 
 /* ---- elements ---- */
@@ -76,8 +77,7 @@ uint64_t stand_in__matrix_bytes(const stand_in_matrix_t *matrix) {
 static double round_input(int compute_type, double value) {
     switch (compute_type) {
         case COMPUTE_FAST_16F: return stand_in__round(2, value);
-        case COMPUTE_FAST_16BF:
-            return stand_in__round(14, value);
+        case COMPUTE_FAST_16BF: return stand_in__round(14, value);
         case COMPUTE_FAST_TF32: return stand_in__round_to_tf32(value);
         default: return value;
     }
@@ -109,7 +109,8 @@ static void unpack(const stand_in_matrix_t *matrix, int compute_type, const void
     for (uint64_t row = 0; row < rows; ++row) {
         for (uint64_t column = 0; column < columns; ++column) {
             out[row * columns + column] = round_input(
-                compute_type, stand_in__load(data, matrix->type, index_of(matrix, row, column, batch)));
+                compute_type,
+                stand_in__load(data, matrix->type, index_of(matrix, row, column, batch)));
         }
     }
 }
@@ -148,11 +149,12 @@ static void run_batch(const stand_in_product_t *product, uint64_t batch, double 
             double value = product->alpha * sums[column];
 
             if (product->beta != 0) {
-                value += product->beta * stand_in__load((const void *)product->data[2], product->c.type,
-                                              index_of(&product->c, row, column, batch));
+                value +=
+                    product->beta * stand_in__load((const void *)product->data[2], product->c.type,
+                                                   index_of(&product->c, row, column, batch));
             }
             stand_in__store((void *)product->data[3], product->d.type,
-                  index_of(&product->d, row, column, batch), finish(product, row, value));
+                            index_of(&product->d, row, column, batch), finish(product, row, value));
         }
     }
 }

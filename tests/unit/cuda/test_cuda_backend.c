@@ -274,10 +274,9 @@ static void places_of_cudnn_and_nccl_say_why_they_are_empty(void **state) {
     const stand_in_control_t *control = fixture_control();
 
     (void)state;
-    expect_places(
-        "/nonexistent/libcudnn_graph.so.9", "/nonexistent/libnccl.so.2",
-        "cuDNN missing (cuDNN cannot be opened: /nonexistent/libcudnn_graph.so.9: ",
-        "NCCL missing (NCCL cannot be opened: /nonexistent/libnccl.so.2: ");
+    expect_places("/nonexistent/libcudnn_graph.so.9", "/nonexistent/libnccl.so.2",
+                  "cuDNN missing (cuDNN cannot be opened: /nonexistent/libcudnn_graph.so.9: ",
+                  "NCCL missing (NCCL cannot be opened: /nonexistent/libnccl.so.2: ");
     expect_places("libm.so.6", "libm.so.6",
                   "libm.so.6 is no cuDNN: it has no function cudnnGetVersion",
                   "libm.so.6 is no NCCL: it has no function ncclGetVersion");

@@ -24,12 +24,13 @@ typedef struct convolve_case_t {
     gantry_window_options_t options;
 } convolve_case_t;
 
-#define SIZES(...) {.rank = 4, .dims = {__VA_ARGS__}}
+#define SIZES(...)                         \
+    {                                      \
+        .rank = 4, .dims = { __VA_ARGS__ } \
+    }
 static const convolve_case_t cases[] = {
     {.images = SIZES(2, 7, 6, 5), .filter = SIZES(3, 3, 5, 4)},
-    {.images = SIZES(1, 8, 9, 3),
-     .filter = SIZES(3, 2, 3, 8),
-     .options = {.strides = {2, 2}}},
+    {.images = SIZES(1, 8, 9, 3), .filter = SIZES(3, 2, 3, 8), .options = {.strides = {2, 2}}},
     {.images = SIZES(2, 9, 9, 2),
      .filter = SIZES(2, 3, 2, 3),
      .options = {.dilations = {2, 3}, .padding = GANTRY_PADDING_VALID}},
@@ -38,9 +39,7 @@ static const convolve_case_t cases[] = {
      .options = {.strides = {3, 1},
                  .padding = GANTRY_PADDING_EXPLICIT,
                  .explicit_paddings = {1, 3, 0, 2}}},
-    {.images = SIZES(3, 1, 12, 2),
-     .filter = SIZES(1, 5, 2, 6),
-     .options = {.strides = {1, 2}}},
+    {.images = SIZES(3, 1, 12, 2), .filter = SIZES(1, 5, 2, 6), .options = {.strides = {1, 2}}},
 };
 #define CASES (sizeof cases / sizeof cases[0])
 
@@ -55,7 +54,8 @@ static const gantry_tensor_t *make_input(gantry_scope_t *scope, gantry_dtype_t d
         values[i] = (float)((int)(seed >> 28) - 8) / 4;
     }
     return gantry_cast(
-        scope, gantry_constant(scope, GANTRY_FLOAT32, shape, values, count * sizeof *values), dtype);
+        scope, gantry_constant(scope, GANTRY_FLOAT32, shape, values, count * sizeof *values),
+        dtype);
 }
 
 static gantry_shape_t planar(gantry_shape_t s) {
@@ -107,8 +107,7 @@ static const gantry_tensor_t *gradient(gantry_scope_t *scope, const convolve_cas
                                        const gantry_tensor_t *result) {
     gantry_attr_value_t attrs[5];
     int64_t lists[3][8];
-    const gantry_shape_t shape =
-        c->options.channels_first ? planar(c->images) : c->images;
+    const gantry_shape_t shape = c->options.channels_first ? planar(c->images) : c->images;
     const gantry_tensor_t *of_image[] = {shape_tensor(scope, &shape), filter, result},
                           *of_filter[] = {images, shape_tensor(scope, &c->filter), result};
     const gantry_tensor_t *out = NULL;
@@ -127,8 +126,7 @@ static const gantry_tensor_t *convolve_in(gantry_scope_t *scope, const convolve_
                           *filter = make_input(scope, c->dtype, c->filter, 2);
     const gantry_tensor_t *result = gantry_conv2d(scope, images, filter, &c->options);
     if (what == CONVOLVES || !result) return result;
-    const gantry_tensor_t *given =
-        make_input(scope, c->dtype, *gantry_tensor_shape(result), 3);
+    const gantry_tensor_t *given = make_input(scope, c->dtype, *gantry_tensor_shape(result), 3);
     return gradient(scope, c, what, images, filter, given);
 }
 
@@ -136,8 +134,7 @@ static const gantry_tensor_t *convolve_in(gantry_scope_t *scope, const convolve_
 static size_t convolve(gantry_runtime_t *runtime, const char *device, const convolve_case_t *c,
                        convolve_what_t what, float *out, size_t room) {
     gantry_scope_t *scope = gantry_scope_begin(runtime, device);
-    const gantry_tensor_t *wide =
-        gantry_cast(scope, convolve_in(scope, c, what), GANTRY_FLOAT32);
+    const gantry_tensor_t *wide = gantry_cast(scope, convolve_in(scope, c, what), GANTRY_FLOAT32);
     if (!wide) fail_msg("%s", gantry_scope_message(scope));
     const size_t count = (size_t)gantry_tensor_elements(wide);
     assert_true(count <= room);
@@ -205,7 +202,8 @@ static float tiny_sum(const char *precision) {
     unsetenv("GANTRY_CUDA_MATMUL_PRECISION");
     gantry_scope_t *scope = gantry_scope_begin(runtime, "GPU:0");
     const gantry_tensor_t *result = gantry_conv2d(
-        scope, gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1, 3, 3, 1), image, sizeof image),
+        scope,
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1, 3, 3, 1), image, sizeof image),
         gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2, 1, 1), filter, sizeof filter),
         &options);
     if (!result || gantry_tensor_read(result, got, sizeof got) != GANTRY_OK)
@@ -226,8 +224,8 @@ static void joined_body(gantry_scope_t *scope, const gantry_tensor_t *const *inp
                         const gantry_tensor_t **outputs, void *user) {
     const convolve_case_t *c = user;
     outputs[0] = gantry_relu(
-        scope, gantry_bias_add(scope, gantry_conv2d(scope, inputs[0], inputs[1], &c->options),
-                               inputs[2]));
+        scope,
+        gantry_bias_add(scope, gantry_conv2d(scope, inputs[0], inputs[1], &c->options), inputs[2]));
     outputs[1] = gradient(scope, c, GIVES_IMAGE, inputs[0], inputs[1], outputs[0]);
     outputs[2] = gradient(scope, c, GIVES_FILTER, inputs[0], inputs[1], outputs[0]);
 }
@@ -431,7 +429,7 @@ static void check_engine(const char *setting, int engine) {
 
 TEST(plans_keep_to_a_workspace_that_fits) {
     check_engine("cudnn_workspace=64M", 2);
-    check_engine("cudnn_workspace=65M", 3);           /* more than plans may have */
+    check_engine("cudnn_workspace=65M", 3);            /* more than plans may have */
     check_engine("cudnn_workspace=60M;memory=40M", 3); /* more than the card has */
 }
 

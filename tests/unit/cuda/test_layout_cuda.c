@@ -6,7 +6,7 @@
  * CUDA's stand-in, with the bits that it has without the layout pass.
  * Promise: Two convolutions with bias and Relu take no transpose there, of images of at most 4
  * channels and of every type whose products are Gantry's own, with the same bits.
- * Promise: The explanation says where cuBLASLt's kernel keeps a transpose of products of patches. */
+ * Promise: The explanation says where cuBLASLt keeps a transpose of products of patches. */
 #define _XOPEN_SOURCE 700
 #include "cuda_fixture.h"
 #include "planes_case.h"
