@@ -33,9 +33,12 @@ static bool cudnn_conv_has_size(const gantry__cudnn_call_t *read) {
     return true;
 }
 
+/* One order of channels is for both images and result: passes over graphs may exchange orders only
+ * where no bit changes, and another order is another engine. */
 static bool cudnn_conv_takes(const gantry_op_call_t *call, const gantry__cudnn_call_t *read) {
     uint64_t bytes;
-    return cudnn_conv_has_size(read) && gantry__cudnn_takes(call->device, &read->form, &bytes);
+    return read->form.image_is_planar == read->form.result_is_planar && cudnn_conv_has_size(read) &&
+           gantry__cudnn_takes(call->device, &read->form, &bytes);
 }
 
 /* Padding that must be left out is the portable kernel's. */
