@@ -5,8 +5,8 @@
  *                     keeps the first position with that key, and 1 more; an empty one has 0
  *     unique_count    counts the elements of each tile that are the first of their value
  *     scan_group      of compaction.cl makes places of the counts
- *     unique_put      writes these elements to the result, and their numbers to the table
- *     unique_number   takes the number of each element from there
+ *     unique_put      writes these elements to the result, and their numbers in place of their places
+ *     unique_number   takes the number of each element from the first one of its value
  *
  * The table has at least two places for each element. Which element takes a place depends on the
  * race, but not which position is left there, so the results do not. A key is searched at most
@@ -18,7 +18,7 @@
 #define GANTRY_UNIQUE_TILE 1024
 #define GANTRY_UNIQUE_PROBES 256
 #define GANTRY_UNIQUE_NONE 0xffffffffu   /* the place of a NaN */
-#define GANTRY_UNIQUE_NUMBER 0x80000000u /* a value's number, not a position or a place */
+#define GANTRY_UNIQUE_NUMBER 0x80000000u /* a value's number, not a place */
 
 typedef struct gantry__unique_table_t {
     gantry__work_t work;
@@ -53,7 +53,7 @@ GANTRY_FN uint unique_place(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL uint *table,
 
     for (uint probe = 0; probe < GANTRY_UNIQUE_PROBES; ++probe) {
         const uint place = (first + probe) & (uint)p->mask;
-        uint there = table[place];
+        uint there = GANTRY_PEEK(table + place);
 
         if (there == 0) {
             there = GANTRY_EXCHANGE_IF(table + place, 0u, (uint)i + 1);
@@ -122,9 +122,7 @@ GANTRY_KERNEL unique_count(GANTRY_SPAN_IN(table), GANTRY_SPAN_IN(places), GANTRY
     }
 }
 
-/* Only the item of a value's first element changes what the table has for it, so all others see
- * there that they are not the first. */
-GANTRY_KERNEL unique_put(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(table), GANTRY_SPAN_OUT(places),
+GANTRY_KERNEL unique_put(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(table), GANTRY_SPAN_OUT(places),
                          GANTRY_SPAN_IN(firsts), GANTRY_SPAN_OUT(values),
                          GANTRY_VALUE(gantry__unique_table_t, p)) {
     GANTRY_TAKE(gantry__unique_table_t, p)
@@ -138,7 +136,7 @@ GANTRY_KERNEL unique_put(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(table), GANTRY_SPAN_
     int from = 0;
 
     for (int e = 0; e < some; ++e) {
-        own += unique_is_first(GANTRY_OUT(uint, table), GANTRY_OUT(uint, places), begin + e);
+        own += unique_is_first(GANTRY_IN(uint, table), GANTRY_OUT(uint, places), begin + e);
     }
     sums[item] = own;
     GANTRY_BARRIER();
@@ -152,12 +150,9 @@ GANTRY_KERNEL unique_put(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(table), GANTRY_SPAN_
         GANTRY_IN(GANTRY_LONG, firsts)[GANTRY_GROUP_ID(0)] + sums[from + item] - own;
     for (int e = 0; e < some; ++e) {
         const GANTRY_LONG i = begin + e;
-        if (unique_is_first(GANTRY_OUT(uint, table), GANTRY_OUT(uint, places), i)) {
-            const uint place = GANTRY_OUT(uint, places)[i];
-            GANTRY_GLOBAL uint *at = place == GANTRY_UNIQUE_NONE ? GANTRY_OUT(uint, places) + i
-                                                                 : GANTRY_OUT(uint, table) + place;
+        if (unique_is_first(GANTRY_IN(uint, table), GANTRY_OUT(uint, places), i)) {
             GANTRY_OUT(T, values)[number] = GANTRY_IN(T, x)[i];
-            *at = GANTRY_UNIQUE_NUMBER | (uint)number;
+            GANTRY_OUT(uint, places)[i] = GANTRY_UNIQUE_NUMBER | (uint)number;
             number++;
         }
     }
@@ -169,8 +164,9 @@ GANTRY_KERNEL unique_number(GANTRY_SPAN_IN(table), GANTRY_SPAN_IN(places), GANTR
 
     for (GANTRY_LONG i = GANTRY_FIRST(p.work); i < GANTRY_END(p.work); i += GANTRY_STEP) {
         const uint place = GANTRY_IN(uint, places)[i];
-        const uint found = place >= GANTRY_UNIQUE_NUMBER ? place : GANTRY_IN(uint, table)[place];
-        const uint number = found & ~GANTRY_UNIQUE_NUMBER;
+        const GANTRY_LONG first =
+            place >= GANTRY_UNIQUE_NUMBER ? i : (GANTRY_LONG)GANTRY_IN(uint, table)[place] - 1;
+        const uint number = GANTRY_IN(uint, places)[first] & ~GANTRY_UNIQUE_NUMBER;
 
         GANTRY_PUT_INDEX(GANTRY_OUT(uchar, indices), p.is_wide, i, number);
         if (p.counts) {
