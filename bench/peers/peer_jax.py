@@ -26,6 +26,8 @@ LACKS = {}
 
 def open_peer(threads):
     # it takes its threads from the cores that the process may use
+    if "PEERS_CARD" in os.environ and jax.default_backend() == "cpu":
+        raise RuntimeError(f"JAX {jax.__version__} is installed without support for a card, or sees none")
     return f"JAX {jax.__version__} on {jax.devices()[0]}"
 
 
