@@ -171,6 +171,11 @@ def training_step(network, pooled):
     return jax.jit(step, donate_argnums=0)
 
 
+def case_network(x, *weights, network):
+    layers = Layers(pooled_by_window)
+    return compiled(lambda x, *weights: peer_networks.run(network.layers, layers, iter(weights), x), x, *weights)
+
+
 def case_train(inputs, labels, *weights, network):
     def way(pooled):
         step = training_step(network, pooled)

@@ -153,10 +153,19 @@ class Layers:
         return self.called(self.keras.MultiHeadAttention(heads, width), x, x, weights=weights, use_causal_mask=True)
 
 
+def model_of(network, dtype, weights):
+    x = tf.keras.Input(network.sample, dtype=dtype)
+    return tf.keras.Model(x, peer_networks.run(network.layers, Layers(), iter(weights), x))
+
+
+def case_network(x, *weights, network):
+    model = model_of(network, x.dtype.name, [w.numpy() for w in weights])
+    return compiled(lambda x: model(x, training=False), x)
+
+
 def case_train(inputs, labels, *weights, network):
     def way(jit_compile):
-        x = tf.keras.Input(network.sample, dtype=inputs.dtype.name)
-        model = tf.keras.Model(x, peer_networks.run(network.layers, Layers(), iter(weights), x))
+        model = model_of(network, inputs.dtype.name, weights)
         optimizer = {"nadam": tf.keras.optimizers.Nadam, "adam": tf.keras.optimizers.Adam}[network.optimizer]()
         optimizer.build(model.trainable_variables)
 
