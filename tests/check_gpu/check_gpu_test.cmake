@@ -127,7 +127,7 @@ else()
     message(FATAL_ERROR "--peers without a figure changed the page")
   endif()
   peers(0 ${packages} "${WORK_DIR}/one/stand-in-")
-  expect("${report}" "## Summary" "| inference: forward | 1 | PyTorch |" "| MLP, batch 1 | GFLOP/s |" "- JAX: ImportError: libcudart.so.13"
+  expect("${report}" "## Summary" "| inference: forward | 1 | PyTorch" "| MLP, batch 1 | GFLOP/s |" "- JAX: ImportError: libcudart.so.13"
          "## What is wrong\n\nNo step failed." "| bench: card_launch | passed |" "## Beside other frameworks" "| mlp_1 |" "| add_4 |")
 endif()
 
