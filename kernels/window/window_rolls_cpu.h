@@ -364,8 +364,8 @@ static int64_t GANTRY_CPU_NAME(rolls_gather)(const float *filter, int64_t all, i
     return k;
 }
 
-/* Paddings must be less than a window. With more, or with narrower images, more rows would have to be
- * copied than there is room for. */
+/* Paddings must be less than a window. With more, or with narrower images, more rows would have to
+ * be copied than there is room for. */
 static bool GANTRY_CPU_NAME(rolls_are_for)(const gantry__windows_t *p) {
     return (p->rows == 3 || p->rows == 5) && p->columns == p->rows && !gantry__has_gaps(p) &&
            p->step_x <= 2 && p->step_y <= 2 && (p->step_x <= p->step_y || p->rows == 3) &&
