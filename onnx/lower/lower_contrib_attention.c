@@ -247,6 +247,10 @@ static gantry_status_t attend_projected(gantry__onnx_call_t *call, const gantry_
     if (gantry__onnx_attr_int(call, "past_present_share_buffer", 0))
         return gantry__onnx_unsupported(call, "a past that the op changes in its place");
     GANTRY__TRY(cut_projection(call, all, parts));
+    const gantry_shape_t *kept = gantry_tensor_shape(past);
+    if (past && (kept->rank != 5 || kept->dims[0] != 2))
+        return gantry__onnx_invalid(call, "a past of rank %d, not [2, batch, heads, length, size]",
+                                    kept->rank);
     gantry__onnx_attention_t attention = {
         .call = call,
         .query = parts[0],
@@ -425,15 +429,18 @@ static gantry_status_t give_turned(gantry__onnx_call_t *call, const gantry_tenso
         call, gantry_rotary_embedding(call->scope, x, cosines, sines, places, &options));
 }
 
-/* Refuses packed batches, and an input that has no heads. */
+/* Refuses packed batches, an input that has no heads, and a cache that is no matrix. */
 static gantry_status_t check_rotary(gantry__onnx_call_t *call) {
     const gantry_tensor_t *x = gantry__onnx_input(call, 0);
     if (gantry__onnx_attr_int(call, "is_packed_batching", 0))
         return gantry__onnx_unsupported(call, "is_packed_batching");
     GANTRY__TRY(gantry__onnx_need_shape(call, x));
     const int32_t rank = gantry_tensor_shape(x)->rank;
-    if (rank == 3 || rank == 4) return GANTRY_OK;
-    return gantry__onnx_invalid(call, "an input of rank %d; accepted are 3 and 4", rank);
+    const int32_t cache_rank = gantry_tensor_shape(gantry__onnx_input(call, 2))->rank;
+    if (rank != 3 && rank != 4)
+        return gantry__onnx_invalid(call, "an input of rank %d; accepted are 3 and 4", rank);
+    if (cache_rank == 2) return GANTRY_OK;
+    return gantry__onnx_invalid(call, "cos_cache has rank %d, not 2", cache_rank);
 }
 
 gantry_status_t gantry__onnx_lower_contrib_rotary(gantry__onnx_call_t *call) {
@@ -476,8 +483,7 @@ gantry_status_t gantry__onnx_lower_sectioned_rotary(gantry__onnx_call_t *call) {
     const gantry_tensor_t *places = gantry__onnx_input(call, 1), *sections[2], *caches[2];
     GANTRY__TRY(check_rotary(call));
     GANTRY__TRY(gantry__onnx_need_shape(call, gantry__onnx_input(call, 2)));
-    if (gantry_tensor_shape(places)->rank != 3 || gantry_tensor_shape(places)->dims[0] != 3 ||
-        gantry_tensor_shape(gantry__onnx_input(call, 2))->rank != 2)
+    if (gantry_tensor_shape(places)->rank != 3 || gantry_tensor_shape(places)->dims[0] != 3)
         return gantry__onnx_invalid(call, "position_ids must have the shape [3, batch, length]");
     GANTRY__TRY(
         read_sections(call, gantry_tensor_shape(gantry__onnx_input(call, 2))->dims[1], sections));

@@ -32,6 +32,7 @@ const gantry_tensor_t *gantry__onnx_pack_pairs(gantry__onnx_call_t *call,
     gantry_scope_t *scope = call->scope;
     gantry_shape_t shape = *gantry_tensor_shape(x);
     const int32_t last = shape.rank - 1;
+    if (!x) return NULL;
     x = gantry_cast(scope, gantry__onnx_scale(call, x, 1, 8), GANTRY_UINT8);
     shape.dims[last] /= 2;
     gantry_shape_t pairs = shape;

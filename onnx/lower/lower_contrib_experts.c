@@ -90,6 +90,9 @@ static gantry_status_t read_few_bits(experts_t *node, size_t which) {
         (scales->rank == 3 &&
          (scales->dims[2] < 1 || shape->dims[2] * (8 / bits) % scales->dims[2] != 0)))
         return gantry__onnx_invalid(call, "input %zu, weights, does not fit its scales", i);
+    if (all[2] && gantry_tensor_shape(all[2])->rank != scales->rank)
+        return gantry__onnx_invalid(call, "zero points of rank %d for scales of rank %d",
+                                    gantry_tensor_shape(all[2])->rank, scales->rank);
     bool all_known = true;
     for (size_t k = 0; k < 3; ++k)
         all_known = all_known && (!all[k] || gantry__onnx_is_known(call, all[k]));

@@ -249,6 +249,18 @@ static gantry_status_t write_cache(const group_t *group, const gantry_tensor_t *
     return gantry_scope_status(scope);
 }
 
+/* Refuses a scale of a cache that is neither one nor one for each head and element. */
+static gantry_status_t check_group_scale(const group_t *group, const group_cache_t *cache) {
+    const int64_t count = gantry_tensor_elements(cache->scale);
+    if (!cache->scale || count == 1 || count == group->key_heads * group->size) return GANTRY_OK;
+    GANTRY__TRY(gantry__onnx_need_shape(group->call, cache->scale));
+    return gantry__onnx_invalid(group->call,
+                                "a scale of %lld elements for a cache of %lld heads of %lld; one, "
+                                "or one for each element of a head, is accepted",
+                                (long long)count, (long long)group->key_heads,
+                                (long long)group->size);
+}
+
 /* A scale for each head and element, or one. */
 static const gantry_tensor_t *group_scale(const group_t *group, const group_cache_t *cache) {
     gantry_scope_t *scope = gantry__onnx_scope_of(group->call, &cache->scale, 1);
@@ -283,6 +295,7 @@ static gantry_status_t write_part(const group_t *group, size_t i, const gantry_t
                                   const gantry_tensor_t **out) {
     group_cache_t cache;
     GANTRY__TRY(read_group_cache(group->call, i, &cache));
+    GANTRY__TRY(check_group_scale(group, &cache));
     GANTRY__TRY(gantry__onnx_split_heads(group->call, group->parts[1 + i], group->key_heads, out));
     if (cache.scale) return write_quantized_cache(group, &cache, present, out);
     GANTRY__TRY(write_cache(group, cache.past, *out, present));
