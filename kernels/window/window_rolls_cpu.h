@@ -324,6 +324,7 @@ static void GANTRY_CPU_NAME(rolls_sum)(gantry__rolls_t *rolls, gantry__rolls_fn 
 static void GANTRY_CPU_NAME(rolls_at)(gantry__rolls_t *rolls, int64_t x, int64_t planes,
                                       int64_t number, int64_t top, float *out) {
     const gantry__windows_t *p = rolls->window;
+    const int64_t places = p->out_height * p->out_width;
     const float *plane = rolls->first, *weights = rolls->weights;
     rolls->apart =
         planes_most(planes_least(rolls->places - GANTRY_PLANES_SUMS, GANTRY_PLANES_SUMS), 0);
@@ -339,8 +340,9 @@ static void GANTRY_CPU_NAME(rolls_at)(gantry__rolls_t *rolls, int64_t x, int64_t
         (rolls, plane, top * p->step_y - p->top - (p->step_y - 1),
          rolls->rows * p->step_y + p->rows - 1);
         GANTRY_CPU_NAME(rolls_sum)
-        (rolls, sum, weights, out + x, k + 1 == planes || rolls->rows < p->out_height);
-        out += p->out_height * p->out_width;
+        (rolls, sum, weights, out + x,
+         rolls->rows < p->out_height || (planes - 1 - k) * places < GANTRY_PLANES_SUMS);
+        out += places;
         number = number + 1 < p->depth ? number + 1 : 0;
         if (number == 0) plane += p->height * p->width;
     }
