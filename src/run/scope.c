@@ -111,6 +111,7 @@ static gantry_scope_t *make_scope(gantry_runtime_t *runtime) {
     if (!scope) return NULL;
     scope->runtime = gantry__runtime_retain(runtime, 1);
     scope->batch_invariant = runtime->switches.batch_invariant;
+    scope->any_order = runtime->switches.any_order;
     return scope;
 }
 
@@ -167,6 +168,7 @@ static gantry_scope_t *begin_in(gantry_scope_t *parent, const char *device) {
     scope->tag = parent->tag;
     scope->origin = parent->origin;
     scope->batch_invariant = parent->batch_invariant;
+    scope->any_order = parent->any_order;
     scope->blocks.are_ignored = parent->blocks.are_ignored;
     scope->trace = parent->trace;
     scope->related = parent->related;
@@ -208,17 +210,28 @@ gantry_status_t gantry_scope_set_tag(gantry_scope_t *scope, const char *tag) {
     return GANTRY_OK;
 }
 
-gantry_status_t gantry_scope_set_batch_invariant(gantry_scope_t *scope, gantry_choice_t choice) {
-    GANTRY__TRY(gantry__scope_check(scope));
+/* Takes the choice of a call; default_value is the runtime's. */
+static gantry_status_t scope_take_choice(gantry_scope_t *scope, const char *call,
+                                         gantry_choice_t choice, bool default_value, bool *out) {
     if (choice != GANTRY_DEFAULT && choice != GANTRY_OFF && choice != GANTRY_ON)
         return gantry__scope_fail(
-            scope,
-            gantry__refuse(
-                "gantry_scope_set_batch_invariant: choice is %d; GANTRY_DEFAULT, GANTRY_OFF and GANTRY_ON are accepted",
-                (int)choice));
-    scope->batch_invariant =
-        choice == GANTRY_DEFAULT ? scope->runtime->switches.batch_invariant : choice == GANTRY_ON;
+            scope, gantry__refuse(
+                       "%s: choice is %d; GANTRY_DEFAULT, GANTRY_OFF and GANTRY_ON are accepted",
+                       call, (int)choice));
+    *out = choice == GANTRY_DEFAULT ? default_value : choice == GANTRY_ON;
     return GANTRY_OK;
+}
+
+gantry_status_t gantry_scope_set_batch_invariant(gantry_scope_t *scope, gantry_choice_t choice) {
+    GANTRY__TRY(gantry__scope_check(scope));
+    return scope_take_choice(scope, "gantry_scope_set_batch_invariant", choice,
+                             scope->runtime->switches.batch_invariant, &scope->batch_invariant);
+}
+
+gantry_status_t gantry_scope_set_any_order(gantry_scope_t *scope, gantry_choice_t choice) {
+    GANTRY__TRY(gantry__scope_check(scope));
+    return scope_take_choice(scope, "gantry_scope_set_any_order", choice,
+                             scope->runtime->switches.any_order, &scope->any_order);
 }
 
 /* ---- end ---- */
@@ -378,6 +391,7 @@ void gantry__scope_begin_parts(gantry_scope_t *inner, gantry_scope_t *outer,
     inner->tag = outer->tag;
     inner->origin = outer->origin;
     inner->batch_invariant = outer->batch_invariant;
+    inner->any_order = outer->any_order;
     inner->blocks.are_ignored = outer->blocks.are_ignored;
     inner->composed = composed;
     inner->trace = outer->trace;

@@ -73,9 +73,10 @@ struct gantry_scope_t {
     uint32_t overwritten;
     /* parts of composed ops are recorded in a trace also where sizes depend on data */
     bool takes_parts;
-    bool batch_invariant; /* a row of a result has the same bits in every batch */
-    const char *tag;      /* the runtime's copy of the tag for memory reports, or NULL */
-    const char *origin;   /* of what its ops are made; in a trace a copy of the graph; or NULL */
+    /* a row of a result has the same bits in every batch; sums may be made in any order */
+    bool batch_invariant, any_order;
+    const char *tag;    /* the runtime's copy of the tag for memory reports, or NULL */
+    const char *origin; /* of what its ops are made; in a trace a copy of the graph; or NULL */
     gantry_tensor_t *tensors; /* owned, newest first */
     gantry__spares_t spares;
     const gantry__op_def_t *composed; /* the composed op whose parts run here, or NULL */
