@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Promise (gpu_lines): No kernel's form for GPUs touches more lines of memory, or waits longer for a bank, than its
 # ceiling.
-# Promise (gpu_lines.indexed): The same holds for the forms of Sort of rows, TopK, Bincount, ScatterNd, SegmentSum, Gather,
-# Cumsum of a vector and Unique.
+# Promise (gpu_lines.indexed): No form for GPUs of Sort of rows, TopK, Bincount, ScatterNd, SegmentSum, Gather, Cumsum of a
+# vector and Unique touches more lines, or waits longer for a bank, than its ceiling.
 #
 # check_ceilings.sh PROGRAM CEILINGS [ARGUMENT]: runs the program with the argument on Oclgrind with the counting plug-in (OCLGRIND_PLUGINS), and
 # compares the counts with the ceilings.

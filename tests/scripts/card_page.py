@@ -106,4 +106,15 @@ page = page_of("opencl")
 make(page)
 expect(page.read_text(), "| elementwise, opencl:0 | 2 | cpu:0 | 1.00 | 0.50 (exp) | 2.00 (a + b) |", "No step failed.")
 assert "Below what is wanted" not in page.read_text()
+# The tables that scripts/check-gpu makes of the bench's file; a figure that is missing has its step's reason.
+script = (SOURCES / "scripts/check-gpu").read_text()
+functions = "\n".join(re.search(rf"^{name}\(\) {{.*?^}}$", script, re.M | re.S)[0] for name in ("rows_table", "targets_table"))
+(WORK / "steps").write_text("| bench: card_stream | left out: no time left |  |\n| bench: card_launch | passed | 3 |\n")
+shutil.copy(GIVEN / "bench.json", WORK)
+made = subprocess.run(["sh", "-c", f"WORK='{WORK}' VIEW=''\n{functions}\ntargets_table\nrows_table against_cpu"], capture_output=True, text=True, check=True).stdout
+expect(made, "| card_launch | add of 4 elements, in a row | cuda:0 | 6.347 us | cuLaunchKernel | 0.628 | >= 0.833 x | MISSED |",
+       "| card_start | beyond driver and cuBLASLt | cuda:0 | 49.84 ms | a fixed bound | none | <= 50 ms | reached |",
+       "- card_launch: 2 of 3 figures are not measured: the bench left them out", "- card_stream: 18 of 18 figures are not measured: left out: no time left",
+       "1 reached, 1 missed.", "| elementwise | a + b | opencl:0 | 40 GB/s | cpu:0 | 2.000 |")
+no_empty_cells(made)
 print(f"{len(pages)} pages of cards are those of their tables")
