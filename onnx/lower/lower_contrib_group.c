@@ -32,13 +32,12 @@ typedef struct group_cache_t {
     gantry__onnx_quantized_t type; /* Of the quantised numbers; those of 4 bits are in pairs. */
 } group_cache_t;
 
-/* Refuses what it does not have. */
-static gantry_status_t check_group_query(gantry__onnx_call_t *call) {
-    if (gantry__onnx_input(call, 16))
+gantry_status_t gantry__onnx_check_group_query_attention(gantry__onnx_call_t *call) {
+    if (gantry__onnx_has_input(call, 16))
         return gantry__onnx_unsupported(call, "the input query_seqlens");
     if (gantry__onnx_attr_int(call, "sliding_window_cache", 0))
         return gantry__onnx_unsupported(call, "sliding_window_cache");
-    if (!gantry__onnx_input(call, 14) != !gantry__onnx_input(call, 15))
+    if (gantry__onnx_has_input(call, 14) != gantry__onnx_has_input(call, 15))
         return gantry__onnx_invalid(call, "q_norm_weight and k_norm_weight must be given together");
     return GANTRY_OK;
 }
@@ -361,7 +360,6 @@ gantry_status_t gantry__onnx_lower_group_query_attention(gantry__onnx_call_t *ca
     gantry__onnx_attention_t attention = {.call = call, .right = -1};
     const gantry_tensor_t *present[2] = {NULL}, *share = NULL;
     const int64_t window = gantry__onnx_attr_int(call, "local_window_size", -1);
-    GANTRY__TRY(check_group_query(call));
     GANTRY__TRY(unpack_group(&group));
     GANTRY__TRY(read_lengths_of(&group));
     GANTRY__TRY(norm_parts(&group));
