@@ -5,7 +5,7 @@
  *                     keeps the first position with that key, and 1 more; an empty one has 0
  *     unique_count    counts the elements of each tile that are the first of their value
  *     scan_group      of compaction.cl makes places of the counts
- *     unique_put      writes these elements to the result, and their numbers in place of their places
+ *     unique_put      writes these elements to the result, and for their places their numbers
  *     unique_number   takes the number of each element from the first one of its value
  *
  * The table has at least two places for each element. Which element takes a place depends on the
