@@ -206,8 +206,9 @@ static const gantry_logical_device_t *compose_conv_find_device(const conv_t *con
     const gantry__op_def_t *op = gantry__op_get(id);
     gantry_attr_t attrs[GANTRY__MAX_ATTRS];
     gantry__dispatch_types(op, dtype, attrs);
-    const gantry__place_request_t request = gantry__dispatch_request(
-        conv->scope->runtime, op, attrs, conv->scope->wish, NULL, conv->scope->batch_invariant);
+    const gantry__place_request_t request =
+        gantry__dispatch_request(conv->scope->runtime, op, attrs, conv->scope->wish, NULL,
+                                 conv->scope->order.batch_invariant);
     gantry__kept_plan_t *kept = NULL;
     if (gantry__plan_cache_place(&conv->scope->runtime->plans, &request, &kept) == GANTRY_OK)
         return kept->plan.device;

@@ -74,8 +74,8 @@ static GANTRY__NOINLINE gantry_status_t find_plan_and_open(gantry__eager_t *eage
     GANTRY__TRY(gantry__eager_wish(eager, &wish));
     gantry__place_request_t request =
         gantry__dispatch_request(eager->runtime, eager->op, eager->attrs, wish,
-                                 eager->request->pinned, eager->scope->batch_invariant);
-    request.any_order = eager->scope->any_order;
+                                 eager->request->pinned, eager->scope->order.batch_invariant);
+    request.any_order = eager->scope->order.any;
     request.exhausted = eager->exhausted;
     for (;;) {
         GANTRY__TRY(gantry__plan_cache_place(&eager->runtime->plans, &request, &eager->kept));

@@ -110,8 +110,8 @@ static gantry_scope_t *make_scope(gantry_runtime_t *runtime) {
     gantry_scope_t *scope = gantry__heap_zalloc(&runtime->heap, sizeof *scope);
     if (!scope) return NULL;
     scope->runtime = gantry__runtime_retain(runtime, 1);
-    scope->batch_invariant = runtime->switches.batch_invariant;
-    scope->any_order = runtime->switches.any_order;
+    scope->order.batch_invariant = runtime->switches.batch_invariant;
+    scope->order.any = runtime->switches.any_order;
     return scope;
 }
 
@@ -167,8 +167,8 @@ static gantry_scope_t *begin_in(gantry_scope_t *parent, const char *device) {
     scope->next_sibling = parent->first_child;
     scope->tag = parent->tag;
     scope->origin = parent->origin;
-    scope->batch_invariant = parent->batch_invariant;
-    scope->any_order = parent->any_order;
+    scope->order.batch_invariant = parent->order.batch_invariant;
+    scope->order.any = parent->order.any;
     scope->blocks.are_ignored = parent->blocks.are_ignored;
     scope->trace = parent->trace;
     scope->related = parent->related;
@@ -225,13 +225,14 @@ static gantry_status_t scope_take_choice(gantry_scope_t *scope, const char *call
 gantry_status_t gantry_scope_set_batch_invariant(gantry_scope_t *scope, gantry_choice_t choice) {
     GANTRY__TRY(gantry__scope_check(scope));
     return scope_take_choice(scope, "gantry_scope_set_batch_invariant", choice,
-                             scope->runtime->switches.batch_invariant, &scope->batch_invariant);
+                             scope->runtime->switches.batch_invariant,
+                             &scope->order.batch_invariant);
 }
 
 gantry_status_t gantry_scope_set_any_order(gantry_scope_t *scope, gantry_choice_t choice) {
     GANTRY__TRY(gantry__scope_check(scope));
     return scope_take_choice(scope, "gantry_scope_set_any_order", choice,
-                             scope->runtime->switches.any_order, &scope->any_order);
+                             scope->runtime->switches.any_order, &scope->order.any);
 }
 
 /* ---- end ---- */
@@ -390,8 +391,8 @@ void gantry__scope_begin_parts(gantry_scope_t *inner, gantry_scope_t *outer,
     inner->chooser = outer->chooser;
     inner->tag = outer->tag;
     inner->origin = outer->origin;
-    inner->batch_invariant = outer->batch_invariant;
-    inner->any_order = outer->any_order;
+    inner->order.batch_invariant = outer->order.batch_invariant;
+    inner->order.any = outer->order.any;
     inner->blocks.are_ignored = outer->blocks.are_ignored;
     inner->composed = composed;
     inner->trace = outer->trace;
