@@ -15,7 +15,7 @@ set(GANTRY_SIMD_BASE_HOT reduce_cpu_simd reduce_cpu_extreme_simd softmax_cpu_sim
 
 # A build of one set is for programs that count bytes. These files have many types, and programs call their ops seldom,
 # or reading memory or drawing again takes most of their time: compiled for size, they are at most half as large.
-set(GANTRY_SIMD_SMALL segment_cpu_simd draw_cpu_simd elementwise_cpu_rare_simd window_grad_cpu_simd)
+set(GANTRY_SIMD_SMALL segment_cpu_simd draw_cpu_simd elementwise_cpu_rare_simd window_grad_cpu_simd scatter_cpu_simd)
 
 # These files say themselves what becomes a vector. Their other loops are short, and half as large as plain code.
 set(GANTRY_SIMD_EXPLICIT matmul_integer_cpu_simd)

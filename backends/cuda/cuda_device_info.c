@@ -109,7 +109,7 @@ static void cuda_device_info_fill_numbers(asked_t *asked) {
     uint32_t major = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
     uint32_t minor = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
     info->type = GANTRY_DEVICE_TYPE_GPU;
-    info->flags = GANTRY_DEVICE_WAITS_FOR_PAGEABLE;
+    info->flags = GANTRY_DEVICE_WAITS_FOR_PAGEABLE | GANTRY_DEVICE_FLOAT_ATOMICS;
     if (cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_INTEGRATED) != 0)
         info->flags |= GANTRY_DEVICE_INTEGRATED | GANTRY_DEVICE_HOST_BACKED;
     info->compute_units = cuda_device_info_number(asked, GANTRY__CU_ATTRIBUTE_MULTIPROCESSOR_COUNT);
@@ -130,6 +130,7 @@ static void cuda_device_info_fill_numbers(asked_t *asked) {
         info->greatest_priority = -1; /* two levels; only a context knows how many there are */
     }
     asked->record->capability = (int)(major * 10 + minor);
+    if (major >= 7) info->flags |= GANTRY_DEVICE_GROUPS_GO_ON; /* each thread has a counter */
     (void)snprintf(asked->record->texts.compute_capability,
                    sizeof asked->record->texts.compute_capability, "%u.%u", major, minor);
 }

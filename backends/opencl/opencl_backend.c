@@ -177,7 +177,7 @@ static const gantry_backend_t table = {
     .program = &gantry__opencl_program_ops,
     .interop = &gantry__opencl_interop_ops,
     .set_wait_policy = gantry__opencl_set_wait_policy,
-    .graph = NULL, /* cl_khr_command_buffer is provisional */
+    .graph = NULL, /* docs/functions.md, "Graphs of devices", says why */
     .driver_files = gantry__opencl_driver_files,
 };
 

@@ -225,13 +225,14 @@ static void fill_flags(const asked_t *asked) {
      * that. For a binary it compiles all of the program's kernels once more, for sizes of every
      * kind, which takes half of the time of a first run. */
     if (strcmp(asked->record->platform_name, "Portable Computing Language") == 0)
-        info->flags |= GANTRY_DEVICE_KEEPS_PROGRAMS;
+        info->flags |= GANTRY_DEVICE_KEEPS_PROGRAMS | GANTRY_DEVICE_GROUPS_GO_ON;
     if (info->type == GANTRY_DEVICE_TYPE_CPU) {
         info->flags |= GANTRY_DEVICE_HOST_BACKED;
     } else if (info->type == GANTRY_DEVICE_TYPE_GPU &&
                opencl_device_info_number(asked, CL_DEVICE_HOST_UNIFIED_MEMORY) == CL_TRUE) {
         info->flags |= GANTRY_DEVICE_HOST_BACKED | GANTRY_DEVICE_INTEGRATED;
     }
+    if (info->type == GANTRY_DEVICE_TYPE_GPU) info->flags |= GANTRY_DEVICE_FLOAT_ATOMICS;
     if (info->type == GANTRY_DEVICE_TYPE_GPU &&
         number32(asked, CL_DEVICE_LOCAL_MEM_TYPE) == CL_GLOBAL)
         info->flags |= GANTRY_DEVICE_LOCAL_IS_GLOBAL;

@@ -126,6 +126,7 @@ FUNCTIONS = {  # name: (result, arguments)
     "model_build": (STATUS, [ADDRESS, ctypes.c_int, Shape]),
     "model_compile": (STATUS, [ADDRESS, ADDRESS]),
     "model_set_variable": (STATUS, [ADDRESS, ctypes.c_size_t, ADDRESS, ctypes.c_size_t]),
+    "model_call": (ADDRESS, [ADDRESS, ADDRESS, ADDRESS, ctypes.c_size_t, BOOL]),
     "model_fit": (STATUS, [ADDRESS, ADDRESS, ADDRESS]),
     "model_release": (None, [ADDRESS]),
     "embedding": (LAYER, [I64, I64, ADDRESS, NAME]),
@@ -191,22 +192,17 @@ class Layers:
         return self.applied(layer, x, weights=weights)
 
 
-class Trainer:
-    """A network with given first weights, and its batches, on a device."""
+class Network:
+    """A network with given first weights, on a device."""
 
-    def __init__(self, gantry, device, network, inputs, labels, weights):
-        self.model = self.batches = None
+    def __init__(self, gantry, device, network, dtype, weights):
+        self.model = None
         self.gantry = gantry
         self.library = ctypes.CDLL(os.path.join(os.environ["GANTRY_BUILD"], "lib", "libgantry_train.so"))
         for name, (result, arguments) in FUNCTIONS.items():
             function = getattr(self.library, "gantry_" + name)
             function.restype, function.argtypes = result, arguments
-        synchronize = gantry.library.gantry_runtime_synchronize
-        synchronize.restype, synchronize.argtypes = STATUS, [ADDRESS]
-        self._make_model(device, network, inputs.dtype.name, weights)
-        self._compile_model(network)
-        self._make_batches(inputs, labels)
-        self._make_options()
+        self._make_model(device, network, dtype, weights)
 
     def check(self, is_good):
         if not is_good:
@@ -222,6 +218,27 @@ class Trainer:
         self.check(lib.gantry_model_build(self.model, DTYPES[dtype], Shape.of(network.sample)) == 0)
         for i, array in enumerate(layers.weights):
             self.check(lib.gantry_model_set_variable(self.model, i, array.ctypes.data, array.nbytes) == 0)
+
+    def call(self, scope, x):
+        """-> the logits, or 0 after a failure; the scope may record"""
+        return self.library.gantry_model_call(self.model, scope, (ADDRESS * 1)(x), 1, False)
+
+    def __del__(self):
+        if self.model:
+            self.library.gantry_model_release(self.model)
+
+
+class Trainer(Network):
+    """Such a network and its batches."""
+
+    def __init__(self, gantry, device, network, inputs, labels, weights):
+        self.batches = None
+        super().__init__(gantry, device, network, inputs.dtype.name, weights)
+        synchronize = gantry.library.gantry_runtime_synchronize
+        synchronize.restype, synchronize.argtypes = STATUS, [ADDRESS]
+        self._compile_model(network)
+        self._make_batches(inputs, labels)
+        self._make_options()
 
     def _compile_model(self, network):
         lib, loss = self.library, LossOptions(from_logits=True)
@@ -259,7 +276,6 @@ class Trainer:
         return self.losses[0]
 
     def __del__(self):
-        if self.model:
-            self.library.gantry_model_release(self.model)
+        super().__del__()
         if self.batches:
             self.library.gantry_dataset_release(self.batches)

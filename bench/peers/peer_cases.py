@@ -259,7 +259,24 @@ def training(network, rows, steps, shrink):
     )
 
 
-TRAINED = {"text_classifier": ((32, 8), (256, 4)), "digits_cnn": ((32, 8), (256, 4)), "transformer": ((16, 8), (64, 4))}
+def inference(network, rows, shrink):
+    described, rows_now = peer_networks.NETWORKS[network], rows if shrink == 1 else max(1, rows // 16)
+    return Case(
+        f"{network}_{rows}",
+        "network",
+        f"its logits, {rows_now} samples of {list(described.sample)}, by a compiler",
+        "samples/s",
+        rows_now,
+        peer_training.one_batch(described, rows_now),
+        functools.partial(peer_training.right_logits, described),
+        params={"network": described},
+        tolerance=5e-5,
+        least=AHEAD,
+    )
+
+
+RUN = {"digits_cnn": (32, 256), "transformer": (16, 64)}
+TRAINED = {"mlp": ((32, 8), (256, 4)), "text_classifier": ((32, 8), (256, 4)), "digits_cnn": ((32, 8), (256, 4)), "transformer": ((16, 8), (64, 4))}
 
 
 def function(name, f, n, low, high):
@@ -374,6 +391,7 @@ def all_cases(shrink):
         ),
         *(mlp(rows) for rows in (1, 256)),
         *(text_classifier(rows) for rows in (32, 256)),
+        *(inference(network, rows, shrink) for network, each in RUN.items() for rows in each),
         *(training(network, *sizes, shrink) for network, each in TRAINED.items() for sizes in each),
         function("tanh", np.tanh, mid, -4, 4),
         function("exp", np.exp, mid, -10, 10),

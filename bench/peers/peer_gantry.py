@@ -17,7 +17,7 @@ import numpy as np
 import peer_training
 from gantry_ctypes import Gantry, ReduceOptions, Shape, WindowOptions
 from gantry_onnx_ctypes import Model
-from gantry_train_ctypes import Trainer
+from gantry_train_ctypes import Network, Trainer
 
 LACKS = {}
 DEVICES = {"gantry_cpu": "CPU:0", "gantry_gpu": "GPU:0"}
@@ -227,6 +227,13 @@ def case_text_classifier(ids, *weights):
 
     rows = gantry.shape(ids)[0]
     return traced(body, ids, *weights)
+
+
+def case_network(x, *weights, network):
+    arrays = [gantry.read(w) for w in weights]
+    dtype = "int32" if network.words else "float32"
+    model = Network(gantry, DEVICES[os.environ["PEER"]], network, dtype, arrays)
+    return traced(lambda op, given: model.call(op("add").args[0], given[0]), x)
 
 
 def case_train(inputs, labels, *weights, network):

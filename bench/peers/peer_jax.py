@@ -26,6 +26,8 @@ LACKS = {}
 
 def open_peer(threads):
     # it takes its threads from the cores that the process may use
+    if "PEERS_CARD" in os.environ and jax.default_backend() == "cpu":
+        raise RuntimeError(f"JAX {jax.__version__} is installed without support for a card, or sees none")
     return f"JAX {jax.__version__} on {jax.devices()[0]}"
 
 
@@ -167,6 +169,11 @@ def training_step(network, pooled):
         return (count, *update(count, product, weights, gradients, means, squares, jnp.sqrt)), loss
 
     return jax.jit(step, donate_argnums=0)
+
+
+def case_network(x, *weights, network):
+    layers = Layers(pooled_by_window)
+    return compiled(lambda x, *weights: peer_networks.run(network.layers, layers, iter(weights), x), x, *weights)
 
 
 def case_train(inputs, labels, *weights, network):

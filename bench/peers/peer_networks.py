@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The networks that are trained: each is described once, and every peer builds its own from the description.
+"""The networks that are trained and run: each is described once, and every peer builds its own from the description.
 
 A network is layers, one after the other. A layer is a name and numbers:
 
@@ -40,6 +40,14 @@ def block(width, heads):
 
 
 NETWORKS = {
+    "mlp": Network(
+        (("dense", 512, True), ("dense", 512, True), ("dense", 10, False)),
+        (784,),
+        0,
+        10,
+        (),
+        "adam",
+    ),
     "text_classifier": Network(
         (
             ("embedding", 10000, 7),

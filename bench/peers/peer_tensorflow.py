@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TensorFlow, eager; chains and networks of ops are compiled by XLA. An eager op on the CPU has ended when its call returns."""
+"""TensorFlow, eager, with --card on the card; chains and networks of ops are compiled by XLA. An eager op on the CPU has
+ended when its call returns.
+"""
 
 import inspect
 import operator
+import os
 
 import numpy as np
 import tensorflow as tf
@@ -12,12 +15,25 @@ import peer_networks
 import peer_training
 
 LACKS = {}
+CARD = "PEERS_CARD" in os.environ
+if CARD:
+    finish = tf.test.experimental.sync_devices
+    tf.config.experimental.enable_tensor_float_32_execution(False)
+
+
+def open_card():
+    cards = tf.config.list_physical_devices("GPU")
+    if not cards:
+        raise RuntimeError(f"TensorFlow {tf.__version__} is installed without support for a card, or sees none")
+    for card in cards:
+        tf.config.experimental.set_memory_growth(card, True)
+    return tf.config.experimental.get_device_details(cards[0]).get("device_name", "GPU")
 
 
 def open_peer(threads):
     tf.config.threading.set_intra_op_parallelism_threads(threads)
     tf.config.threading.set_inter_op_parallelism_threads(threads)
-    return f"TensorFlow {tf.__version__}"
+    return f"TensorFlow {tf.__version__}" + (f" on {open_card()}" if CARD else "")
 
 
 def put(array):
@@ -137,10 +153,19 @@ class Layers:
         return self.called(self.keras.MultiHeadAttention(heads, width), x, x, weights=weights, use_causal_mask=True)
 
 
+def model_of(network, dtype, weights):
+    x = tf.keras.Input(network.sample, dtype=dtype)
+    return tf.keras.Model(x, peer_networks.run(network.layers, Layers(), iter(weights), x))
+
+
+def case_network(x, *weights, network):
+    model = model_of(network, x.dtype.name, [w.numpy() for w in weights])
+    return compiled(lambda x: model(x, training=False), x)
+
+
 def case_train(inputs, labels, *weights, network):
     def way(jit_compile):
-        x = tf.keras.Input(network.sample, dtype=inputs.dtype.name)
-        model = tf.keras.Model(x, peer_networks.run(network.layers, Layers(), iter(weights), x))
+        model = model_of(network, inputs.dtype.name, weights)
         optimizer = {"nadam": tf.keras.optimizers.Nadam, "adam": tf.keras.optimizers.Adam}[network.optimizer]()
         optimizer.build(model.trainable_variables)
 

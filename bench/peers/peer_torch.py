@@ -206,6 +206,13 @@ def optimizer_of(network, parameters, capturable):
     return adam, lambda step: epsilon.fill_(1e-7 / (1 - 0.999**step) ** 0.5)
 
 
+def case_network(x, *weights, network):
+    layers = Layers(network)
+    own = [put(np.ascontiguousarray(w)) for w in prepare(network.layers, iter([w.numpy(force=True) for w in weights]))]
+    x = x if network.words else x.movedim(-1, 1).contiguous()
+    return compiled(lambda x, *own: peer_networks.run(network.layers, layers, iter(own), x), x, *own)
+
+
 def case_train(inputs, labels, *weights, network):
     layers = Layers(network)
     if not network.words:

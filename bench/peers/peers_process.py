@@ -16,6 +16,17 @@ class PeerError(Exception):
     """Why a peer has no figure; the peer goes on unless its process is gone."""
 
 
+def packages_of(folder, name):
+    """PYTHONPATH with the packages of a peer, which are in its subfolder; without one, with the first that has NumPy"""
+    if not folder or not os.path.isdir(folder):
+        return {}
+    found = [os.path.join(folder, own) for own in sorted(os.listdir(folder))]
+    found = [p for p in found if os.path.isdir(p if os.path.basename(p) == name else os.path.join(p, "numpy"))]
+    found.sort(key=lambda path: os.path.basename(path) != name)
+    path = [*found[:1], *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {"PYTHONPATH": os.pathsep.join(path)} if found else {}
+
+
 def settings(threads, build, folder, card):
     """All that a peer's libraries take from the environment; what has a call for it is set by the peer's file.
     Compiled code is cached in the folder."""
@@ -44,10 +55,10 @@ def settings(threads, build, folder, card):
 
 
 class Process:
-    def __init__(self, name, python, threads, shrink, build, folder, card=False):
+    def __init__(self, name, python, threads, shrink, build, folder, card=False, packages=None):
         self.name, self.log = name, os.path.join(folder, f"peer-{name}.log")
         self.arguments = [python, os.path.join(HERE, "peer_worker.py"), name, str(threads), str(shrink)]
-        self.environment = settings(threads, build, folder, card)
+        self.environment = {**settings(threads, build, folder, card), **packages_of(packages, name)}
         self.child = None
         self.version = None
 

@@ -13,6 +13,17 @@ WORST = 10
 FIRST_RUN = ("load", "first", "load_mib", "first_mib")
 
 
+NETWORKS = ("mlp_", "text_classifier_", "digits_cnn_", "transformer_")
+
+
+def is_network(case):
+    return case.startswith(NETWORKS)
+
+
+def last_line(text):
+    return (text.strip().splitlines() or ["it says nothing"])[-1]
+
+
 def figure(case, seconds):
     """in the case's unit"""
     if case["unit"] == "us":

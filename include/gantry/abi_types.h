@@ -152,14 +152,19 @@ enum {
 enum {
     /** A row of the result must have the same bits, however many rows there are: the kernel makes
      * no choice by their number that changes the order of a sum, and calls no library that does. */
-    GANTRY_CALL_BATCH_INVARIANT = 1 << 0
+    GANTRY_CALL_BATCH_INVARIANT = 1 << 0,
+    /** Sums of floats may be made in any order, which may change from call to call. */
+    GANTRY_CALL_ANY_ORDER = 1 << 1
 };
 
 /** What a kernel promises. */
 enum {
     /** It keeps GANTRY_CALL_BATCH_INVARIANT. A kernel without this promise is not chosen for such
      * a call. */
-    GANTRY_KERNEL_BATCH_INVARIANT = 1 << 0
+    GANTRY_KERNEL_BATCH_INVARIANT = 1 << 0,
+    /** A call of float32 with GANTRY_CALL_ANY_ORDER is faster on a device with
+     * GANTRY_DEVICE_FLOAT_ATOMICS. */
+    GANTRY_KERNEL_ANY_ORDER = 1 << 1
 };
 
 /* ---- log levels ---- */

@@ -151,7 +151,9 @@ enum {
     GANTRY_DEVICE_LOCAL_IS_GLOBAL = 1 << 7,
     GANTRY_DEVICE_MAKERS_DRIVER = 1 << 8, /**< The maker of the hardware made the driver. */
     /** No instruction computes fma of float32. Functions that call it take longer. */
-    GANTRY_DEVICE_EMULATES_FMA = 1 << 9
+    GANTRY_DEVICE_EMULATES_FMA = 1 << 9,
+    GANTRY_DEVICE_GROUPS_GO_ON = 1 << 10, /**< Started work-groups go on while others wait. */
+    GANTRY_DEVICE_FLOAT_ATOMICS = 1 << 11 /**< Atomic additions of float32 are fast. */
 };
 
 /** Kinds of program text that a device accepts. */
@@ -556,7 +558,7 @@ struct gantry_op_call_t {
     gantry_backend_stream_t *stream;         /**< The stream that takes the work. */
     const gantry_call_services_t *services;  /**< Services of the core. */
     void *core;                              /**< The core's own. */
-    uint32_t flags;    /**< GANTRY_CALL_BATCH_INVARIANT, or 0; other bits: the core's. */
+    uint32_t flags;    /**< GANTRY_CALL_BATCH_INVARIANT and so on; other bits: the core's. */
     uint32_t reserved; /**< 0. */
 };
 
@@ -582,7 +584,7 @@ struct gantry_kernel_def_t {
     /** Names of inputs and outputs in host memory: "axis". */
     const char *const *host_args;
     uint32_t host_arg_count; /**< Entries of host_args. */
-    uint32_t promises;       /**< GANTRY_KERNEL_BATCH_INVARIANT, or 0. */
+    uint32_t promises;       /**< GANTRY_KERNEL_BATCH_INVARIANT and so on, or 0. */
     /** optional (default: yes). Returns 1 if the kernel takes this call. Shapes, types and
      * attributes are known, memory is not. */
     int32_t (*supports)(const gantry_op_call_t *call);

@@ -86,6 +86,10 @@ GANTRY_API gantry_status_t gantry_get_device_details(gantry_runtime_t *runtime,
                                                      const gantry_physical_device_t *device,
                                                      gantry_device_details_t *out_details);
 
+/** Why a scan of a long sequence takes three launches on the device, as a constant text; "" where
+ * it takes one, and on processors. NULL for NULL. */
+GANTRY_API const char *gantry_device_three_launches(const gantry_physical_device_t *device);
+
 /** Lists every view of every backend, including those that no /GPU:N names: an OpenCL CPU
  * device, the second view of a card. Writes up to capacity pointers, and the full count. */
 GANTRY_API gantry_status_t gantry_list_device_views(gantry_runtime_t *runtime, size_t capacity,

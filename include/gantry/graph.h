@@ -112,6 +112,7 @@ typedef struct gantry_graph_node_t {
      * trace has it where the body gave a gradient of its own (gantry_custom_gradient), which a
      * graph does not have. A graph that is made without it has the gradients of its ops. */
     bool refuses_gradient;
+    bool any_order; /**< It runs with the option any_order, as gantry_scope_set_any_order. */
 } gantry_graph_node_t;
 
 /** Adds an op. On entry *output_count is the room in outputs, on return the number of the op's

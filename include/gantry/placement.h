@@ -63,6 +63,19 @@ typedef enum gantry_refusal_t {
     GANTRY_REFUSED_BATCH_DEPENDENT = 14
 } gantry_refusal_t;
 
+/** What became of the option any_order for an op. */
+typedef enum gantry_any_order_t {
+    GANTRY_ANY_ORDER_OFF = 0,            /**< The option is off. */
+    GANTRY_ANY_ORDER_USED = 1,           /**< Sums are made in any order. */
+    GANTRY_ANY_ORDER_NOT_OF_OP = 2,      /**< The op has one order, by which it is fast. */
+    GANTRY_ANY_ORDER_NOT_OF_TYPE = 3,    /**< Only sums of float32 have another order. */
+    GANTRY_ANY_ORDER_NO_ATOMICS = 4,     /**< The device has no atomic additions of floats. */
+    GANTRY_ANY_ORDER_BATCH_INVARIANT = 5 /**< The option batch_invariant is on, too. */
+} gantry_any_order_t;
+
+/** What became of it, in words. The text is constant. */
+GANTRY_API const char *gantry_any_order_text(gantry_any_order_t outcome);
+
 /** The reason in words. The text is constant. */
 GANTRY_API const char *gantry_placement_reason_text(gantry_placement_reason_t reason);
 /** The refusal in words. The text is constant. */
@@ -101,6 +114,7 @@ typedef struct gantry_placement_record_t {
     /** With it, the libraries that the op's kernels of this device are without: "cuBLASLt". "" if
      * none of these kernels uses a library, and without the option. */
     char left_library[32];
+    gantry_any_order_t any_order; /**< What became of the option any_order. */
 } gantry_placement_record_t;
 
 /** Called after each placement, on the thread that runs the op. It must not call Gantry. */

@@ -184,6 +184,11 @@ typedef struct gantry_runtime_options_t {
      * interop.h says how. */
     const struct gantry_adopted_context_t *const *adopted;
     size_t adopted_count; /**< Entries of adopted. */
+    /** Sums of floats may be made in any order where that is faster: scatters and sums of unsorted
+     * segments on GPUs, by atomic additions. Their bits may then change from run to run. Default
+     * off (GANTRY_ANY_ORDER). A scope chooses for itself: gantry_scope_set_any_order. Placement
+     * records say what became of it. */
+    gantry_choice_t any_order;
 } gantry_runtime_options_t;
 
 /** Creates a runtime. options may be NULL. *out_runtime is NULL after a failure. A machine

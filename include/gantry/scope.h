@@ -113,6 +113,14 @@ GANTRY_API gantry_status_t gantry_scope_set_tag(gantry_scope_t *scope, const cha
 GANTRY_API gantry_status_t gantry_scope_set_batch_invariant(gantry_scope_t *scope,
                                                             gantry_choice_t choice);
 
+/** Chooses whether sums of floats may be made in any order, for the ops called from now on in this
+ * scope and in those begun in it later: the option any_order of the runtime (runtime.h). A program
+ * sets it before the call of one op and sets it back after it. GANTRY_DEFAULT: as the runtime. A
+ * function keeps what holds in its body, not what its caller chose; a node of a graph that is built
+ * has a field. Another choice is InvalidArgument. */
+GANTRY_API gantry_status_t gantry_scope_set_any_order(gantry_scope_t *scope,
+                                                      gantry_choice_t choice);
+
 /** Moves a tensor out of this scope. Without a parent scope, the caller owns the result and
  * releases it; with one, the parent owns it, and the caller must not release it. tensor NULL
  * fails the parent, or this scope. */

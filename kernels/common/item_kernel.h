@@ -150,6 +150,17 @@ static inline int32_t gantry__k_run_runs(gantry_op_call_t *call, gantry__k_item_
 #define GANTRY_K_ITEM_DEFINITION(items, op_, types_, hosts_, host_count_, flags_, compute_) \
     GANTRY_K_DEFINITION(op_, types_, GANTRY_K_COUNT_OF(types_), hosts_, host_count_,        \
                         .flags = flags_, .compute = compute_, .data = items)
+/* Both definitions of an op that promises GANTRY_KERNEL_ANY_ORDER, too. */
+#define GANTRY_K_ITEM_ANY_ORDER(items, op_, types_, hosts_, host_count_, flags_, compute_)   \
+    GANTRY_K_PROMISING(GANTRY_KERNEL_BATCH_INVARIANT | GANTRY_KERNEL_ANY_ORDER, op_, types_, \
+                       GANTRY_K_COUNT_OF(types_), hosts_, host_count_, .flags = flags_,      \
+                       .compute = compute_, .data = items)
+#define GANTRY_K_ITEM_KERNEL_ANY_ORDER(x, family, op_, types_, hosts_, host_count_, flags_, \
+                                       compute_)                                            \
+    static const gantry_kernel_def_t x##_on_devices = GANTRY_K_ITEM_ANY_ORDER(              \
+        &family##_items, op_, types_, hosts_, host_count_, flags_, compute_);               \
+    static const gantry_kernel_def_t x##_on_cpu = GANTRY_K_ITEM_ANY_ORDER(                  \
+        &gantry__cpu_##family##_items, op_, types_, hosts_, host_count_, flags_, compute_)
 #define GANTRY_K_ITEM_KERNEL_(x, family, op_, types_, hosts_, host_count_, flags_, compute_) \
     static const gantry_kernel_def_t x##_on_devices = GANTRY_K_ITEM_DEFINITION(              \
         &family##_items, op_, types_, hosts_, host_count_, flags_, compute_);                \

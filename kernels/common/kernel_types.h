@@ -80,6 +80,13 @@ static inline bool gantry__k_keeps_rows(const gantry_op_call_t *call) {
     return GANTRY_ABI_HAS(call, flags) && (call->flags & GANTRY_CALL_BATCH_INVARIANT) != 0;
 }
 
+/* Whether sums of floats may be made in any order. */
+static inline bool gantry__k_takes_any_order(const gantry_op_call_t *call) {
+    const uint32_t mask = GANTRY_CALL_ANY_ORDER | GANTRY_CALL_BATCH_INVARIANT;
+
+    return GANTRY_ABI_HAS(call, flags) && (call->flags & mask) == GANTRY_CALL_ANY_ORDER;
+}
+
 /* The attribute `name` of the call, NULL when the op has none of that name. */
 static inline const gantry_attr_t *gantry__k_attr(const gantry_op_call_t *call, const char *name) {
     for (uint32_t i = 0; i < call->attr_count; ++i) {

@@ -123,17 +123,25 @@ GANTRY_FN GANTRY_LONG gantry__offset(const int most, const GANTRY_LONG rank,
                        (GANTRY_LONG)(position_))
 
 /* Atomic operations on integers of 32 bits in global or local memory, which have no order:
- * *at = the larger, the smaller of *at and value; *at += value; *at -= value. */
+ * *at = the larger, the smaller of *at and value; *at += value; *at -= value; *at = value;
+ * *at = value if *at is `known`. All give *at as it was. GANTRY_PEEK reads what other groups have
+ * written by them. */
 #if defined(__CUDACC__)
 #define GANTRY_RAISE(at, value) atomicMax(at, value)
 #define GANTRY_LOWER(at, value) atomicMin(at, value)
 #define GANTRY_ADD(at, value) atomicAdd(at, value)
 #define GANTRY_TAKE_OFF(at, value) atomicSub(at, value)
+#define GANTRY_EXCHANGE(at, value) atomicExch(at, value)
+#define GANTRY_EXCHANGE_IF(at, known, value) atomicCAS(at, known, value)
+#define GANTRY_PEEK(at) (*(volatile uint *)(at))
 #else
 #define GANTRY_RAISE(at, value) atomic_max(at, value)
 #define GANTRY_LOWER(at, value) atomic_min(at, value)
 #define GANTRY_ADD(at, value) atomic_add(at, value)
 #define GANTRY_TAKE_OFF(at, value) atomic_sub(at, value)
+#define GANTRY_EXCHANGE(at, value) atomic_xchg(at, value)
+#define GANTRY_EXCHANGE_IF(at, known, value) atomic_cmpxchg(at, known, value)
+#define GANTRY_PEEK(at) atomic_or(at, 0u)
 #endif
 
 #if defined(__OPENCL_VERSION__) || defined(__CUDACC__)

@@ -5,7 +5,8 @@
  *   bins      counts numbers in the memory of the result: the first 32 bits of each element are a
  *             counter. A group counts in a table in local memory if the bins have room there, and
  *             adds each bin that is not empty to the result once
- *   unsorted  combines updates of 32-bit integers with the slices that their keys name
+ *   unsorted  combines updates of 32-bit integers with the slices that their keys name; of float32,
+ *             too, in calls that allow any order of sums
  *
  * Cost: one read of the numbers, with 16 KiB of local memory; one read of the keys and updates. It
  * must come after scatter.cl. */
@@ -30,7 +31,9 @@ enum {
     GANTRY_UNSORTED_SUM,
     GANTRY_UNSORTED_DIFFERENCE,
     GANTRY_UNSORTED_LARGER,
-    GANTRY_UNSORTED_SMALLER
+    GANTRY_UNSORTED_SMALLER,
+    GANTRY_UNSORTED_FLOAT_SUM,
+    GANTRY_UNSORTED_FLOAT_DIFFERENCE
 };
 typedef struct gantry__unsorted_t {
     gantry__work_t work;
@@ -100,6 +103,19 @@ GANTRY_KERNEL bins(GANTRY_SPAN_IN(numbers), GANTRY_SPAN_OUT(counts),
     }
 }
 
+GANTRY_FN void bins_add_float(GANTRY_GLOBAL uint *at, const float x) {
+#if defined(__CUDACC__)
+    atomicAdd((float *)at, x);
+#else
+    uint known = *at, seen;
+
+    while ((seen = GANTRY_EXCHANGE_IF(at, known, GANTRY_AS_UINT(GANTRY_AS_FLOAT(known) + x))) !=
+           known) {
+        known = seen;
+    }
+#endif
+}
+
 GANTRY_KERNEL unsorted(GANTRY_SPAN_IN(keys), GANTRY_SPAN_IN(updates), GANTRY_SPAN_OUT(out),
                        GANTRY_VALUE(gantry__unsorted_t, p)) {
     GANTRY_TAKE(gantry__unsorted_t, p)
@@ -116,6 +132,10 @@ GANTRY_KERNEL unsorted(GANTRY_SPAN_IN(keys), GANTRY_SPAN_IN(updates), GANTRY_SPA
             GANTRY_ADD(GANTRY_OUT(uint, out) + place, x);
         } else if (p.operation == GANTRY_UNSORTED_DIFFERENCE) {
             GANTRY_TAKE_OFF(GANTRY_OUT(uint, out) + place, x);
+        } else if (p.operation >= GANTRY_UNSORTED_FLOAT_SUM) {
+            const float number = GANTRY_AS_FLOAT(x);
+            bins_add_float(GANTRY_OUT(uint, out) + place,
+                           p.operation == GANTRY_UNSORTED_FLOAT_SUM ? number : -number);
         } else if (p.operation == GANTRY_UNSORTED_LARGER && p.is_signed) {
             GANTRY_RAISE(GANTRY_OUT(int, out) + place, (int)x);
         } else if (p.operation == GANTRY_UNSORTED_LARGER) {

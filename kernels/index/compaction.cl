@@ -9,11 +9,10 @@
  *     scan_sums      counts  3 1 | 0 2 | 4      sums up to one number     4 2 4     10
  *     scan_spread    places  0 3 | 4 4 | 6      and down again            0 4 6
  *
- * Unique sorts the elements (sort.cl). The first of equal keys represents its value. A mark is set
- * at the position of each such element, and the scan of the marks numbers the values in the order
- * in which they first occur.
+ * On GPUs one group does the last levels of the scan, from scan_group's on.
  *
- * Processors list the first element of each value, the head, and sort the heads by position:
+ * Unique is by a hash table on GPUs (unique.cl). Otherwise it sorts the elements (sort.cl), lists
+ * the first element of each value, the head, and sorts the heads by position:
  *
  *     elements       7 5 7 9 5      sorted keys    5 5 7 7 9      heads        0 2 4
  *                                   positions      1 4 0 2 3      their place  1 0 3
@@ -38,19 +37,13 @@ typedef struct gantry__where_t {
     GANTRY_LONG dims[8];
 } gantry__where_t;
 
-typedef struct gantry__unique_t {
-    gantry__work_t work;
-    GANTRY_LONG count;
-    GANTRY_LONG is_float; /* the largest key is NaN, which equals no other */
-    GANTRY_LONG is_wide;  /* whether indices have 64 bits */
-} gantry__unique_t;
-
 /* The sorted elements, in parts. One array holds values + 1 heads, then their positions, then their
  * numbers. */
 typedef struct gantry__heads_t {
     gantry__work_t work;
     GANTRY_LONG count, parts, values;
-    GANTRY_LONG is_float, is_wide; /* as above */
+    GANTRY_LONG is_float; /* the largest key is NaN, which equals no other */
+    GANTRY_LONG is_wide;  /* whether indices have 64 bits */
 } gantry__heads_t;
 
 #endif
@@ -97,6 +90,42 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scan_spread)(GANTRY_GLOBAL const GANTRY_LONG *ba
     }
 }
 GANTRY_ITEMS_1_1(scan_spread, GANTRY_LONG, GANTRY_LONG, gantry__scan_t)
+
+#if !GANTRY_SERIAL && (defined(__OPENCL_VERSION__) || defined(__CUDACC__))
+/* Does all levels of the scan in one group; an item has a run of neighbours. */
+GANTRY_KERNEL scan_group(GANTRY_SPAN_OUT(counts), GANTRY_SPAN_OUT(total),
+                         GANTRY_VALUE(gantry__scan_t, p)) {
+    GANTRY_TAKE(gantry__scan_t, p)
+    GANTRY_LOCAL_ARRAY(GANTRY_LONG, sums, 256);
+    GANTRY_GLOBAL GANTRY_LONG *at = GANTRY_OUT(GANTRY_LONG, counts);
+    const GANTRY_LONG item = GANTRY_LOCAL_ID(0), items = GANTRY_LOCAL_SIZE(0);
+    const GANTRY_LONG each = (p.count + items - 1) / items, begin = item * each;
+    const GANTRY_LONG end = begin + each < p.count ? begin + each : p.count;
+    GANTRY_LONG sum = 0;
+
+    for (GANTRY_LONG e = begin; e < end; ++e) {
+        sum += at[e];
+    }
+    sums[item] = sum;
+    GANTRY_BARRIER();
+    if (item == 0) {
+        sum = 0;
+        for (int other = 0; other < items; ++other) {
+            const GANTRY_LONG own = sums[other];
+            sums[other] = sum;
+            sum += own;
+        }
+        GANTRY_OUT(GANTRY_LONG, total)[0] = sum;
+    }
+    GANTRY_BARRIER();
+    sum = sums[item];
+    for (GANTRY_LONG e = begin; e < end; ++e) {
+        const GANTRY_LONG count = at[e];
+        at[e] = sum;
+        sum += count;
+    }
+}
+#endif
 
 /* ---- Where ---- */
 
@@ -146,81 +175,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(where_write)(GANTRY_GLOBAL const T *x,
 }
 GANTRY_ITEMS_2_1(where_write, T, GANTRY_LONG, GANTRY_LONG, gantry__where_t)
 
-/* ---- Unique: an item is a sorted element, or (unique_values) an element of the input ---- */
+/* ---- Unique ---- */
 
-GANTRY_ITEM int GANTRY_ITEM_FN(is_alone)(const K key, GANTRY_PARAMETERS(gantry__unique_t) p) {
-    return p->is_float && key == ~(K)0;
-}
-
-/* The first place in [from, to) with a key that is not less than `key`, or with is_after greater.
- */
-GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(find_key)(GANTRY_GLOBAL const K *keys, const K key,
-                                                 const int is_after, const GANTRY_LONG from,
-                                                 const GANTRY_LONG to) {
-    GANTRY_LONG low = from, high = to;
-
-    while (low < high) {
-        const GANTRY_LONG middle = (low + high) / 2;
-        const int is_before = keys[middle] < key || (is_after && keys[middle] == key);
-
-        low = is_before ? middle + 1 : low;
-        high = is_before ? high : middle;
-    }
-    return low;
-}
-
-GANTRY_ITEM void GANTRY_ITEM_FN(unique_marks)(GANTRY_GLOBAL const K *keys,
-                                              GANTRY_GLOBAL const int *positions,
-                                              GANTRY_GLOBAL GANTRY_LONG *marks,
-                                              GANTRY_PARAMETERS(gantry__unique_t) p,
-                                              const GANTRY_LONG i) {
-    marks[positions[i]] = i == 0 || keys[i - 1] != keys[i] || GANTRY_ITEM_FN(is_alone)(keys[i], p);
-}
-GANTRY_ITEMS_2_1(unique_marks, K, int, GANTRY_LONG, gantry__unique_t)
-
-GANTRY_ITEM void GANTRY_ITEM_FN(unique_indices)(GANTRY_GLOBAL const K *keys,
-                                                GANTRY_GLOBAL const int *positions,
-                                                GANTRY_GLOBAL const GANTRY_LONG *ranks,
-                                                GANTRY_GLOBAL uchar *out,
-                                                GANTRY_PARAMETERS(gantry__unique_t) p,
-                                                const GANTRY_LONG i) {
-    const GANTRY_LONG first =
-        GANTRY_ITEM_FN(is_alone)(keys[i], p) ? i : GANTRY_ITEM_FN(find_key)(keys, keys[i], 0, 0, i);
-
-    GANTRY_PUT_INDEX(out, p->is_wide, positions[i], ranks[positions[first]]);
-}
-GANTRY_ITEMS_3_1(unique_indices, K, int, GANTRY_LONG, uchar, gantry__unique_t)
-
-GANTRY_ITEM void GANTRY_ITEM_FN(unique_counts)(GANTRY_GLOBAL const K *keys,
-                                               GANTRY_GLOBAL const int *positions,
-                                               GANTRY_GLOBAL const GANTRY_LONG *ranks,
-                                               GANTRY_GLOBAL uchar *out,
-                                               GANTRY_PARAMETERS(gantry__unique_t) p,
-                                               const GANTRY_LONG i) {
-    const int is_alone = GANTRY_ITEM_FN(is_alone)(keys[i], p);
-
-    if (i == 0 || keys[i - 1] != keys[i] || is_alone) {
-        const GANTRY_LONG end =
-            is_alone ? i + 1 : GANTRY_ITEM_FN(find_key)(keys, keys[i], 1, i, p->count);
-
-        GANTRY_PUT_INDEX(out, p->is_wide, ranks[positions[i]], end - i);
-    }
-}
-GANTRY_ITEMS_3_1(unique_counts, K, int, GANTRY_LONG, uchar, gantry__unique_t)
-
-/* ranks must have one more number than there are elements: the number of values. */
-GANTRY_ITEM void GANTRY_ITEM_FN(unique_values)(GANTRY_GLOBAL const T *x,
-                                               GANTRY_GLOBAL const GANTRY_LONG *ranks,
-                                               GANTRY_GLOBAL T *out,
-                                               GANTRY_PARAMETERS(gantry__unique_t) p,
-                                               const GANTRY_LONG i) {
-    if (i < p->count && ranks[i] != ranks[i + 1]) {
-        out[ranks[i]] = x[i];
-    }
-}
-GANTRY_ITEMS_2_1(unique_values, T, GANTRY_LONG, T, gantry__unique_t)
-
-#if !defined(GANTRY_SERIAL) || GANTRY_SERIAL
 GANTRY_ITEM int GANTRY_ITEM_FN(is_head)(GANTRY_GLOBAL const K *keys, const GANTRY_LONG at,
                                         const GANTRY_LONG is_float) {
     return at == 0 || keys[at - 1] != keys[at] || (is_float && keys[at] == ~(K)0);
@@ -324,7 +280,6 @@ GANTRY_ITEM void GANTRY_ITEM_FN(heads_indices)(GANTRY_GLOBAL const int *position
     }
 }
 GANTRY_ITEMS_3_1(heads_indices, int, GANTRY_LONG, uint, uchar, gantry__heads_t)
-#endif
 
 #undef K
 

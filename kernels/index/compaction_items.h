@@ -13,10 +13,6 @@
     ITEM(scan_spread)                 \
     ITEM(where_count)                 \
     ITEM(where_write)                 \
-    ITEM(unique_marks)                \
-    ITEM(unique_indices)              \
-    ITEM(unique_counts)               \
-    ITEM(unique_values)               \
     ITEM(heads_count)                 \
     ITEM(heads_write)                 \
     ITEM(heads_number)                \

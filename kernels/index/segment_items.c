@@ -99,10 +99,15 @@ static bool goes_directly(const gantry_op_call_t *call, const way_t *way) {
 }
 
 /* The operation of bins.cl that does not need an order of the updates, or -1: on GPUs, for integers
- * of 32 bits. */
+ * of 32 bits, and for float32 where any order is allowed. */
 static int32_t unsorted_operation(const gantry_op_call_t *call, const way_t *way) {
     const int32_t dtype = call->outputs[0]->dtype;
 
+    if (dtype == GANTRY_FLOAT32 && !gantry__k_is_serial(call) && gantry__k_takes_any_order(call)) {
+        return way->item == ITEM_combine_sum          ? GANTRY_UNSORTED_FLOAT_SUM
+               : way->item == ITEM_combine_difference ? GANTRY_UNSORTED_FLOAT_DIFFERENCE
+                                                      : -1;
+    }
     if (gantry__k_is_serial(call) || (dtype != GANTRY_INT32 && dtype != GANTRY_UINT32)) return -1;
     switch (way->item) {
         case ITEM_combine_sum: return GANTRY_UNSORTED_SUM;
@@ -580,14 +585,14 @@ static const char *const new_hosts[] = {"shape"};
 static const char *const segment_hosts[] = {"num_segments"};
 static const char *const bin_hosts[] = {"size"};
 
-GANTRY_K_ITEM_KERNEL_HOST(scatter_nd, segment, "ScatterNd", extreme_types, new_hosts,
-                          compute_scatter_nd);
-GANTRY_K_ITEM_KERNEL_IN_PLACE(scatter_elements, segment, "ScatterElements", element_types,
-                              compute_scatter_elements);
-GANTRY_K_ITEM_KERNEL_IN_PLACE(scatter_add, segment, "TensorScatterAdd", scatter_types,
-                              compute_scatter);
-GANTRY_K_ITEM_KERNEL_IN_PLACE(scatter_sub, segment, "TensorScatterSub", scatter_types,
-                              compute_scatter);
+GANTRY_K_ITEM_KERNEL_ANY_ORDER(scatter_nd, segment, "ScatterNd", extreme_types, new_hosts,
+                               GANTRY_K_COUNT_OF(new_hosts), 0, compute_scatter_nd);
+GANTRY_K_ITEM_KERNEL_ANY_ORDER(scatter_elements, segment, "ScatterElements", element_types, NULL, 0,
+                               GANTRY_KERNEL_IN_PLACE_FIRST, compute_scatter_elements);
+GANTRY_K_ITEM_KERNEL_ANY_ORDER(scatter_add, segment, "TensorScatterAdd", scatter_types, NULL, 0,
+                               GANTRY_KERNEL_IN_PLACE_FIRST, compute_scatter);
+GANTRY_K_ITEM_KERNEL_ANY_ORDER(scatter_sub, segment, "TensorScatterSub", scatter_types, NULL, 0,
+                               GANTRY_KERNEL_IN_PLACE_FIRST, compute_scatter);
 GANTRY_K_ITEM_KERNEL_IN_PLACE(scatter_mul, segment, "TensorScatterMul", scatter_types,
                               compute_scatter);
 GANTRY_K_ITEM_KERNEL_IN_PLACE(scatter_max, segment, "TensorScatterMax", extreme_types,
@@ -599,8 +604,8 @@ GANTRY_K_ITEM_KERNEL(mean, segment, "SegmentMean", scatter_types, compute_sorted
 GANTRY_K_ITEM_KERNEL(max, segment, "SegmentMax", extreme_types, compute_sorted);
 GANTRY_K_ITEM_KERNEL(min, segment, "SegmentMin", extreme_types, compute_sorted);
 GANTRY_K_ITEM_KERNEL(prod, segment, "SegmentProd", scatter_types, compute_sorted);
-GANTRY_K_ITEM_KERNEL_HOST(any_sum, segment, "UnsortedSegmentSum", scatter_types, segment_hosts,
-                          compute_unsorted);
+GANTRY_K_ITEM_KERNEL_ANY_ORDER(any_sum, segment, "UnsortedSegmentSum", scatter_types, segment_hosts,
+                               GANTRY_K_COUNT_OF(segment_hosts), 0, compute_unsorted);
 GANTRY_K_ITEM_KERNEL_HOST(any_mean, segment, "UnsortedSegmentMean", mean_types, segment_hosts,
                           compute_unsorted);
 GANTRY_K_ITEM_KERNEL_HOST(any_max, segment, "UnsortedSegmentMax", extreme_types, segment_hosts,
@@ -609,9 +614,10 @@ GANTRY_K_ITEM_KERNEL_HOST(any_min, segment, "UnsortedSegmentMin", extreme_types,
                           compute_unsorted);
 GANTRY_K_ITEM_KERNEL_HOST(any_prod, segment, "UnsortedSegmentProd", scatter_types, segment_hosts,
                           compute_unsorted);
-GANTRY_K_ITEM_KERNEL_HOST(bincount, segment, "Bincount", bin_types, bin_hosts, compute_bins);
-GANTRY_K_ITEM_KERNEL_HOST(dense_bincount, segment, "DenseBincount", bin_types, bin_hosts,
-                          compute_bins);
+GANTRY_K_ITEM_KERNEL_ANY_ORDER(bincount, segment, "Bincount", bin_types, bin_hosts,
+                               GANTRY_K_COUNT_OF(bin_hosts), 0, compute_bins);
+GANTRY_K_ITEM_KERNEL_ANY_ORDER(dense_bincount, segment, "DenseBincount", bin_types, bin_hosts,
+                               GANTRY_K_COUNT_OF(bin_hosts), 0, compute_bins);
 
 #define OPS(OP)          \
     OP(scatter_nd)       \

@@ -41,6 +41,7 @@ typedef struct gantry__scan_t {
     GANTRY_LONG exclusive, reverse; /* 0 or 1 */
     GANTRY_LONG total;              /* _line, _tile: chunks of all sequences */
     GANTRY_LONG rows;               /* _tile: chunks of a group */
+    GANTRY_LONG tiles;              /* _once: tiles of a sequence */
     /* for _rows_line, _rows_block: whole sequences of an item; 0: an item has chunks */
     GANTRY_LONG whole;
     /* for _rows_line: not 0: streaming stores; each sequence must then start a cache line */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cumsum, Cumprod and CumulativeLogsumexp: three launches of kernels/scan/scan.cl's items and of
- * scan_tiles.cl, or one for short sequences, and on processors for all but the longest. */
+ * scan_tiles.cl, or one for short sequences, on processors for all but the longest, and on GPUs
+ * whose groups go on. */
 #include "kernels/common/item_kernel.h"
 #include "kernels/common/program_options.h"
 #include "host/try.h"
@@ -180,6 +181,53 @@ static int32_t scan_upper(gantry_op_call_t *call, int32_t dtype, const gantry__s
                                    gantry__k_wide_local(call, kernel), args, 2);
 }
 
+/* ---- one launch ---- */
+
+/* The items of a group of scan_once, and its local memory. */
+enum {
+    ONCE_ITEMS = GANTRY_SCAN_CHUNK,
+    ONCE_BYTES = ONCE_ITEMS * (128 + 8) + 2 * (ONCE_ITEMS + 1) * 4 + 3 * ONCE_ITEMS * 8 + 4
+};
+
+/* Finds the kernel that does all steps. It is NULL where the device does not promise that groups go
+ * on, for columns, for logsumexp, whose folds one item would make, and for sequences that would
+ * leave most items of a tile idle or have too many runs. */
+static int32_t find_once_kernel(gantry_op_call_t *call, int32_t dtype, const gantry__scan_t *scan,
+                                gantry_backend_kernel_t **out_kernel) {
+    enum { LEAST_CHUNKS_OF_ONCE = GANTRY_SCAN_CHUNK / 2 };
+    const gantry_device_info_t *info = call->device_info;
+    const int64_t most_chunks = (int64_t)GANTRY_SCAN_CHUNK * GANTRY_SCAN_CHUNK * GANTRY_SCAN_CHUNK;
+
+    *out_kernel = NULL;
+    if (gantry__k_is_serial(call) || !(info->flags & GANTRY_DEVICE_GROUPS_GO_ON) ||
+        scan->columns > 1 || scan->operation == GANTRY_SCAN_LOG_SUM ||
+        scan->chunks < LEAST_CHUNKS_OF_ONCE || scan->chunks > most_chunks ||
+        info->max_work_group_size < ONCE_ITEMS || info->local_memory_bytes < ONCE_BYTES) {
+        return GANTRY_OK;
+    }
+    const gantry__k_options_t options = gantry__k_options_of_type(call, dtype);
+    GANTRY__TRY(call->services->kernel(call, &scan_source, options.text, "scan_once", out_kernel));
+    if (gantry__k_group_limit(call, *out_kernel) < ONCE_ITEMS) *out_kernel = NULL;
+    return GANTRY_OK;
+}
+
+static int32_t scan_once(gantry_op_call_t *call, gantry_backend_kernel_t *kernel,
+                         gantry__scan_t *scan, int64_t outer, gantry_span_t x, gantry_span_t out) {
+    enum { MOST_PIECES = 4 };
+    scan->tiles = (scan->chunks + GANTRY_SCAN_CHUNK - 1) / GANTRY_SCAN_CHUNK;
+    const int64_t totals = outer * (scan->tiles + scan->tiles / GANTRY_SCAN_CHUNK + 1);
+    gantry_span_t states;
+    GANTRY__TRY(call->services->scratch(
+        call, (uint64_t)(1 + totals * MOST_PIECES) * sizeof(uint32_t), &states));
+    GANTRY__TRY(call->services->fill(call, &states, "", 1));
+    const gantry_launch_arg_t args[] = {gantry__k_raw_span(x), gantry__k_raw_span(states),
+                                        gantry__k_raw_span(out),
+                                        gantry__k_scalar(scan, sizeof *scan)};
+
+    return gantry__k_launch_groups(call, kernel, (uint64_t)(outer * scan->tiles), ONCE_ITEMS, args,
+                                   4);
+}
+
 /* Scans x [outer, scan->length, columns] into out, which may be x. It recurses once for each factor
  * of 128. */
 static int32_t run_scan(gantry_op_call_t *call, int32_t dtype, gantry__scan_t scan, int64_t outer,
@@ -190,6 +238,9 @@ static int32_t run_scan(gantry_op_call_t *call, int32_t dtype, gantry__scan_t sc
 
     scan.chunks = (scan.length + GANTRY_SCAN_CHUNK - 1) / GANTRY_SCAN_CHUNK;
     count = outer * scan.chunks;
+    gantry_backend_kernel_t *once;
+    GANTRY__TRY(find_once_kernel(call, dtype, &scan, &once));
+    if (once) return scan_once(call, once, &scan, outer, x, out);
     scan.whole = whole_sequences(call, dtype, &scan, outer);
     scan.stream = streams(call, dtype, outer * scan.length, scan.length, out);
     if (scan.chunks > 1 && scan.whole == 0) {

@@ -19,7 +19,8 @@
  *
  * Cost: that of scan.cl; 9.3 KiB of local memory. It must come after scan.cl.
  *
- * scan_upper does all that is between `totals` and `rows`, for any number of columns. */
+ * scan_upper does all that is between `totals` and `rows`, for any number of columns. scan_once
+ * does all three steps in one launch where the device allows it. */
 #if !GANTRY_SERIAL
 
 #define GANTRY_SCAN_GROUP 64                     /* items */
@@ -62,18 +63,18 @@ GANTRY_FN scan_chunk_t scan_find_chunk(const gantry__scan_t *p, const GANTRY_LON
     return chunk;
 }
 
-GANTRY_FN scan_tile_t scan_find_tile(const gantry__scan_t *p) {
+GANTRY_FN scan_tile_t scan_find_tile(const gantry__scan_t *p, const int rows, const int items) {
     scan_tile_t tile;
 
     tile.columns = (int)p->columns;
-    tile.rows = (int)p->rows;
+    tile.rows = rows;
     tile.most = p->length < GANTRY_SCAN_CHUNK ? (int)p->length : GANTRY_SCAN_CHUNK;
     tile.steps = tile.most < GANTRY_SCAN_STEPS ? tile.most : GANTRY_SCAN_STEPS;
     tile.width = tile.steps * tile.columns;
     tile.stride = (((tile.steps + GANTRY_SCAN_WORD - 1) / GANTRY_SCAN_WORD) | 1) *
                   GANTRY_SCAN_WORD * tile.columns;
-    tile.next_row = GANTRY_SCAN_GROUP / tile.width;
-    tile.next_at = GANTRY_SCAN_GROUP - tile.next_row * tile.width;
+    tile.next_row = items / tile.width;
+    tile.next_at = items - tile.next_row * tile.width;
     tile.mask = p->reverse ? -1 : 0;
     return tile;
 }
@@ -161,7 +162,7 @@ GANTRY_LOCAL_FN void scan_store(const scan_tile_t *tile, GANTRY_GLOBAL T *out,
     GANTRY_LOCAL_ARRAY(T, values, GANTRY_SCAN_GROUP *(GANTRY_SCAN_STEPS + GANTRY_SCAN_WORD)); \
     GANTRY_LOCAL_ARRAY(int, starts, GANTRY_SCAN_GROUP + 1);                                   \
     GANTRY_LOCAL_ARRAY(int, counts, GANTRY_SCAN_GROUP + 1);                                   \
-    const scan_tile_t tile = scan_find_tile(&p);                                              \
+    const scan_tile_t tile = scan_find_tile(&p, (int)p.rows, GANTRY_SCAN_GROUP);              \
     const int item = (int)GANTRY_LOCAL_ID(0);                                                 \
     const int row = item / tile.columns, column = item - row * tile.columns;                  \
     const GANTRY_LONG group = GANTRY_GROUP_ID(0) * tile.rows;                                 \
@@ -193,6 +194,56 @@ GANTRY_LOCAL_FN void scan_store(const scan_tile_t *tile, GANTRY_GLOBAL T *out,
         read[e] = GANTRY_WIDEN(values[at + e * step]);              \
     }
 
+/* Joins the item's chunk to `total`, piece by piece. */
+#define GANTRY_SCAN_MAKE_TOTAL                                                               \
+    for (int k = 0; k < tile.most; k += tile.steps) {                                        \
+        const int steps = length - k < tile.steps ? length - k : tile.steps;                 \
+        int j = 0, at = own;                                                                 \
+                                                                                             \
+        scan_load(&tile, GANTRY_IN(T, x) + origin, values, starts, counts, item, k);         \
+        GANTRY_BARRIER();                                                                    \
+        for (; !GANTRY_SCAN_IS_LOG && j + GANTRY_SCAN_AT_ONCE <= steps;                      \
+             j += GANTRY_SCAN_AT_ONCE) {                                                     \
+            GANTRY_SCAN_READ_ROW(read)                                                       \
+            GANTRY_UNROLLED for (int e = 0; e < GANTRY_SCAN_AT_ONCE; ++e) {                  \
+                total = GANTRY_ITEM_FN(scan_join)(total, read[e], GANTRY_SCAN_PLAIN);        \
+            }                                                                                \
+            at += GANTRY_SCAN_AT_ONCE * step;                                                \
+        }                                                                                    \
+        for (; j < steps; ++j, at += step) {                                                 \
+            total = GANTRY_ITEM_FN(scan_join)(total, GANTRY_WIDEN(values[at]), p.operation); \
+        }                                                                                    \
+        GANTRY_BARRIER();                                                                    \
+    }
+
+/* Makes the results of the item's chunk, from `sum` on. It works in place. */
+#define GANTRY_SCAN_MAKE_ROWS                                                                     \
+    for (int k = 0; k < tile.most; k += tile.steps) {                                             \
+        const int steps = length - k < tile.steps ? length - k : tile.steps;                      \
+        int j = 0, at = own;                                                                      \
+                                                                                                  \
+        scan_load(&tile, GANTRY_IN(T, x) + origin, values, starts, counts, item, k);              \
+        GANTRY_BARRIER();                                                                         \
+        for (; !GANTRY_SCAN_IS_LOG && j + GANTRY_SCAN_AT_ONCE <= steps;                           \
+             j += GANTRY_SCAN_AT_ONCE) {                                                          \
+            GANTRY_SCAN_READ_ROW(read)                                                            \
+            GANTRY_UNROLLED for (int e = 0; e < GANTRY_SCAN_AT_ONCE; ++e, at += step) {           \
+                const C next = GANTRY_ITEM_FN(scan_join)(sum, read[e], GANTRY_SCAN_PLAIN);        \
+                                                                                                  \
+                values[at] = GANTRY_NARROW(p.exclusive ? sum : next);                             \
+                sum = next;                                                                       \
+            }                                                                                     \
+        }                                                                                         \
+        for (; j < steps; ++j, at += step) {                                                      \
+            const C next = GANTRY_ITEM_FN(scan_join)(sum, GANTRY_WIDEN(values[at]), p.operation); \
+                                                                                                  \
+            values[at] = GANTRY_NARROW(p.exclusive ? sum : next);                                 \
+            sum = next;                                                                           \
+        }                                                                                         \
+        GANTRY_BARRIER();                                                                         \
+        scan_store(&tile, GANTRY_OUT(T, out) + origin, values, starts, counts, item, k);          \
+    }
+
 /* Makes the totals of all chunks. */
 GANTRY_KERNEL scan_totals_tile(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(totals),
                                GANTRY_VALUE(gantry__scan_t, p)) {
@@ -200,24 +251,7 @@ GANTRY_KERNEL scan_totals_tile(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(totals),
     GANTRY_SCAN_OPEN_TILE
     C total = GANTRY_ITEM_FN(scan_identity)(p.operation);
 
-    for (int k = 0; k < tile.most; k += tile.steps) {
-        const int steps = length - k < tile.steps ? length - k : tile.steps;
-
-        scan_load(&tile, GANTRY_IN(T, x) + origin, values, starts, counts, item, k);
-        GANTRY_BARRIER();
-        int j = 0, at = own;
-        for (; !GANTRY_SCAN_IS_LOG && j + GANTRY_SCAN_AT_ONCE <= steps; j += GANTRY_SCAN_AT_ONCE) {
-            GANTRY_SCAN_READ_ROW(read)
-            GANTRY_UNROLLED for (int e = 0; e < GANTRY_SCAN_AT_ONCE; ++e) {
-                total = GANTRY_ITEM_FN(scan_join)(total, read[e], GANTRY_SCAN_PLAIN);
-            }
-            at += GANTRY_SCAN_AT_ONCE * step;
-        }
-        for (; j < steps; ++j, at += step) {
-            total = GANTRY_ITEM_FN(scan_join)(total, GANTRY_WIDEN(values[at]), p.operation);
-        }
-        GANTRY_BARRIER();
-    }
+    GANTRY_SCAN_MAKE_TOTAL
     if (length > 0) {
         GANTRY_OUT(C, totals)[i] = total;
     }
@@ -233,30 +267,7 @@ GANTRY_KERNEL scan_rows_tile(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(before), GANTRY_S
     if (p.chunks > 1 && length > 0) {
         sum = GANTRY_IN(C, before)[i];
     }
-    for (int k = 0; k < tile.most; k += tile.steps) {
-        const int steps = length - k < tile.steps ? length - k : tile.steps;
-
-        scan_load(&tile, GANTRY_IN(T, x) + origin, values, starts, counts, item, k);
-        GANTRY_BARRIER();
-        int j = 0, at = own;
-        for (; !GANTRY_SCAN_IS_LOG && j + GANTRY_SCAN_AT_ONCE <= steps; j += GANTRY_SCAN_AT_ONCE) {
-            GANTRY_SCAN_READ_ROW(read)
-            GANTRY_UNROLLED for (int e = 0; e < GANTRY_SCAN_AT_ONCE; ++e, at += step) {
-                const C next = GANTRY_ITEM_FN(scan_join)(sum, read[e], GANTRY_SCAN_PLAIN);
-
-                values[at] = GANTRY_NARROW(p.exclusive ? sum : next);
-                sum = next;
-            }
-        }
-        for (; j < steps; ++j, at += step) {
-            const C next = GANTRY_ITEM_FN(scan_join)(sum, GANTRY_WIDEN(values[at]), p.operation);
-
-            values[at] = GANTRY_NARROW(p.exclusive ? sum : next);
-            sum = next;
-        }
-        GANTRY_BARRIER();
-        scan_store(&tile, GANTRY_OUT(T, out) + origin, values, starts, counts, item, k);
-    }
+    GANTRY_SCAN_MAKE_ROWS
 }
 
 /* With `use`, statements of x, for each total of the chunk from `row` on, in their order. */
@@ -325,6 +336,147 @@ GANTRY_KERNEL scan_upper(GANTRY_SPAN_OUT(totals), GANTRY_VALUE(gantry__scan_t, p
         C sum = sums[chunk];
         GANTRY_SCAN_WALK(row, GANTRY_SCAN_PUT_BEFORE)
     }
+}
+
+/* ---- one launch ----
+ *
+ * scan_once does all steps of one column in one launch, with the same operations in the same order,
+ * on devices whose groups go on once they have started. A group has a tile: 128 chunks, which are
+ * one chunk of totals. 128 tiles are a run, one chunk of the next level.
+ *
+ *     number    a counter numbers the tiles in the order in which groups start, so that a group
+ *               waits only for groups that have started before it
+ *     publish   the total of the tile, as soon as it is known
+ *     look back an item waits for the total of each tile before it in the run, another for that of
+ *               each run before; the last group of a run publishes the run's total
+ *     rows      all folds go from left to right, so it does not matter who came first
+ *
+ * A total is published in words of 16 bits and a flag, each written by one atomic operation: what
+ * is read with the flag is whole, and no order between words in memory is relied on. Cost: one read
+ * of the elements from memory, one from the cache, one write; 22 KiB of local memory. */
+#define GANTRY_SCAN_PIECES ((int)(sizeof(C) + 1) / 2) /* words of a total */
+#define GANTRY_SCAN_IS_THERE 0x10000u
+#if GANTRY_T_IS(f64)
+#define GANTRY_SCAN_BITS(x) GANTRY_AS_ULONG(x)
+#define GANTRY_SCAN_OF_BITS(bits) GANTRY_AS_DOUBLE(bits)
+#elif GANTRY_SCAN_HAS_LOG
+#define GANTRY_SCAN_BITS(x) ((ulong)GANTRY_AS_UINT(x))
+#define GANTRY_SCAN_OF_BITS(bits) GANTRY_AS_FLOAT((uint)(bits))
+#else
+#define GANTRY_SCAN_BITS(x) ((ulong)(x))
+#define GANTRY_SCAN_OF_BITS(bits) ((C)(bits))
+#endif
+
+GANTRY_FN void scan_publish(GANTRY_GLOBAL uint *words, const C total) {
+    const ulong bits = GANTRY_SCAN_BITS(total);
+
+    GANTRY_UNROLLED for (int k = 0; k < GANTRY_SCAN_PIECES; ++k) {
+        GANTRY_EXCHANGE(words + k, GANTRY_SCAN_IS_THERE | ((uint)(bits >> 16 * k) & 0xffffu));
+    }
+}
+
+GANTRY_FN C scan_await(GANTRY_GLOBAL uint *words) {
+    ulong bits = 0;
+
+    for (int k = 0; k < GANTRY_SCAN_PIECES; ++k) {
+        uint word;
+
+        do {
+            word = GANTRY_PEEK(words + k);
+        } while ((word & GANTRY_SCAN_IS_THERE) == 0);
+        bits |= (ulong)(word & 0xffffu) << 16 * k;
+    }
+    return GANTRY_SCAN_OF_BITS(bits);
+}
+
+/* Joins `count` totals to `sum`, in their order. */
+GANTRY_LOCAL_FN C scan_fold(GANTRY_LOCAL_POINTER(const C) totals, const int count, C sum,
+                            const GANTRY_LONG operation) {
+    for (int k = 0; k < count; ++k) {
+        sum = GANTRY_ITEM_FN(scan_join)(sum, totals[k], operation);
+    }
+    return sum;
+}
+
+GANTRY_KERNEL scan_once(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(states), GANTRY_SPAN_OUT(out),
+                        GANTRY_VALUE(gantry__scan_t, p)) {
+    GANTRY_TAKE(gantry__scan_t, p)
+    GANTRY_LOCAL_ARRAY(T, values, GANTRY_SCAN_CHUNK * (GANTRY_SCAN_STEPS + GANTRY_SCAN_WORD));
+    GANTRY_LOCAL_ARRAY(int, starts, GANTRY_SCAN_CHUNK + 1);
+    GANTRY_LOCAL_ARRAY(int, counts, GANTRY_SCAN_CHUNK + 1);
+    GANTRY_LOCAL_ARRAY(C, sums, GANTRY_SCAN_CHUNK);   /* of the chunks of the tile */
+    GANTRY_LOCAL_ARRAY(C, before, GANTRY_SCAN_CHUNK); /* of the tiles before it in the run */
+    GANTRY_LOCAL_ARRAY(C, runs, GANTRY_SCAN_CHUNK);   /* of the runs before */
+    GANTRY_LOCAL_ARRAY(uint, ticket, 1);
+    const scan_tile_t tile = scan_find_tile(&p, GANTRY_SCAN_CHUNK, GANTRY_SCAN_CHUNK);
+    const C identity = GANTRY_ITEM_FN(scan_identity)(p.operation);
+    const int item = (int)GANTRY_LOCAL_ID(0);
+    GANTRY_GLOBAL uint *words = GANTRY_OUT(uint, states);
+
+    if (item == 0) {
+        ticket[0] = GANTRY_ADD(words, 1u);
+    }
+    GANTRY_BARRIER();
+    const GANTRY_LONG sequence = gantry__divide_position(ticket[0], p.tiles);
+    const int number = (int)(ticket[0] - sequence * p.tiles), first = number % GANTRY_SCAN_CHUNK;
+    const int run = number / GANTRY_SCAN_CHUNK;
+    const GANTRY_LONG all_tiles = GANTRY_GROUP_COUNT(0);
+    GANTRY_GLOBAL uint *own_words = words + 1 + ticket[0] * GANTRY_SCAN_PIECES;
+    GANTRY_GLOBAL uint *run_words =
+        words + 1 + (all_tiles + sequence * (p.tiles / GANTRY_SCAN_CHUNK + 1)) * GANTRY_SCAN_PIECES;
+    const GANTRY_LONG left = p.chunks - (GANTRY_LONG)number * GANTRY_SCAN_CHUNK;
+    const int rows = left < GANTRY_SCAN_CHUNK ? (int)left : GANTRY_SCAN_CHUNK;
+    const GANTRY_LONG place =
+        sequence * p.chunks + (p.reverse ? left - rows : p.chunks - left); /* in memory */
+    const GANTRY_LONG origin = scan_find_chunk(&p, place).start;
+    const int is_there = item < rows;
+    const scan_chunk_t chunk = scan_find_chunk(&p, is_there ? place + item : place);
+    const int length = is_there ? chunk.length : 0;
+    const int row = p.reverse ? rows - 1 - item : item; /* in the direction of the scan */
+    const int own = item * tile.stride + (p.reverse ? tile.width - 1 : 0);
+    const int step = p.reverse ? -1 : 1;
+    C total = identity, sum = identity;
+
+    starts[item] = (int)(chunk.start - origin);
+    counts[item] = length;
+    if (item == 0) {
+        starts[GANTRY_SCAN_CHUNK] = 0;
+        counts[GANTRY_SCAN_CHUNK] = 0;
+    }
+    GANTRY_BARRIER();
+    GANTRY_SCAN_MAKE_TOTAL
+    if (is_there) {
+        sums[row] = total;
+    }
+    GANTRY_BARRIER();
+    if (item == 0) {
+        total = scan_fold(sums, rows, identity, GANTRY_SCAN_PLAIN);
+        scan_publish(own_words, total);
+    }
+    if (item < first) {
+        before[item] = scan_await(own_words - (GANTRY_LONG)(first - item) * GANTRY_SCAN_PIECES);
+    }
+    if (item < run) {
+        runs[item] = scan_await(run_words + item * GANTRY_SCAN_PIECES);
+    }
+    GANTRY_BARRIER();
+    if (item == 0) {
+        sum = scan_fold(before, first, scan_fold(runs, run, identity, GANTRY_SCAN_PLAIN),
+                        GANTRY_SCAN_PLAIN);
+        if (first == GANTRY_SCAN_CHUNK - 1) {
+            const C of_run = scan_fold(before, first, identity, GANTRY_SCAN_PLAIN);
+            scan_publish(run_words + run * GANTRY_SCAN_PIECES,
+                         GANTRY_ITEM_FN(scan_join)(of_run, total, GANTRY_SCAN_PLAIN));
+        }
+        for (int k = 0; k < rows; ++k) {
+            const C next = GANTRY_ITEM_FN(scan_join)(sum, sums[k], GANTRY_SCAN_PLAIN);
+            sums[k] = sum;
+            sum = next;
+        }
+    }
+    GANTRY_BARRIER();
+    sum = is_there ? sums[row] : identity;
+    GANTRY_SCAN_MAKE_ROWS
 }
 
 #endif

@@ -22,7 +22,7 @@ typedef struct gantry__windows_t {
     /* on processors: stretches of places (gantry__stretch_t) */
     gantry__runs_t runs;
     /* on processors, of depthwise and of pools with planes: an item covers the stretches of this
-     * many rows of places */
+     * many rows of places, or, of depthwise, of several whole planes */
     GANTRY_LONG band;
     /* for max_pool_grad: whether the result is 0 where the image is not positive */
     GANTRY_LONG is_gated;
@@ -145,7 +145,7 @@ GANTRY_FN void gantry__find_stretch(const gantry__windows_t *p, GANTRY_LONG i,
 
 /* The bands of rows of stretches. */
 typedef struct gantry__band_t {
-    GANTRY_LONG image;
+    GANTRY_LONG image, images;
     GANTRY_LONG top, bottom; /* rows of places, without `bottom` */
     GANTRY_LONG first, end;  /* places of a row */
 } gantry__band_t;
@@ -155,10 +155,12 @@ GANTRY_FN void gantry__find_band(const gantry__windows_t *p, GANTRY_LONG i, gant
     const GANTRY_LONG bands = gantry__divide_position(p->out_height + p->band - 1, p->band);
 
     band->image = gantry__divide_position(line, bands);
+    band->images = p->band > p->out_height ? gantry__divide_position(p->band, p->out_height) : 1;
     band->top = (line - band->image * bands) * p->band;
     band->bottom = band->top + p->band < p->out_height ? band->top + p->band : p->out_height;
     band->first = first;
     band->end = end;
+    band->image *= band->images;
 }
 
 /* Whether the windows' elements are apart. */

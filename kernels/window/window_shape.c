@@ -110,6 +110,9 @@ void gantry__window_count_padding(const gantry_op_call_t *call, gantry__windows_
 #define LONGEST_STRETCH 4096 /* places */
 /* elements of the output for which the cost of gathering weights is small */
 #define BAND_ELEMENTS 16384
+/* of whole planes of depthwise, which a core's own cache then holds */
+#define PLANES_ELEMENTS 4096
+#define MOST_PLANES 64
 
 /* The stretches are as long as possible, but so that there are enough of them for all threads. */
 void gantry__window_stretches(const gantry_op_call_t *call, gantry__windows_t *window,
@@ -129,17 +132,31 @@ void gantry__window_stretches(const gantry_op_call_t *call, gantry__windows_t *w
     launch->item_bytes = length * each * (int64_t)gantry__k_size(launch->t);
 }
 
+/* Joins whole planes of a depthwise convolution into one item, at most as many as `most`. Returns
+ * the number of items that `images` planes then have. An item's planes are of one image. */
+static int64_t window_shape_join_planes(gantry__windows_t *window, int64_t images, int64_t most) {
+    const int64_t each = window->out_height * window->out_width,
+                  all = window->planes * window->depth;
+    int64_t together = most < MOST_PLANES ? most : MOST_PLANES;
+    if (window->planes == 0 || window->runs.count != 1) return images;
+    while (together > 1 && (together * each > PLANES_ELEMENTS || all % together != 0)) --together;
+    if (together < 2) return images;
+    window->band = together * window->out_height;
+    return images / together;
+}
+
 /* Joins the stretches of several rows into one item, if that leaves enough items for all
  * threads. */
 static void window_shape_join_rows(const gantry_op_call_t *call, gantry__windows_t *window,
-                                   gantry__k_item_launch_t *launch) {
+                                   bool has_filter, gantry__k_item_launch_t *launch) {
     const int64_t height = window->out_height,
-                  enough = gantry__k_units(call) * 2 * GANTRY_K_RUNS_PER_CORE;
-    const int64_t item = launch->item_bytes / (int64_t)gantry__k_size(launch->t),
-                  images = launch->count / window->runs.count / height;
-    int64_t most = launch->count / enough;
-    most = most < height ? most : height;
+                  enough = gantry__k_units(call) * 2 * GANTRY_K_RUNS_PER_CORE,
+                  share = launch->count / enough;
+    const int64_t item = launch->item_bytes / (int64_t)gantry__k_size(launch->t);
+    int64_t images = launch->count / window->runs.count / height,
+            most = share < height ? share : height;
     window->band = BAND_ELEMENTS / item + 1 < most ? BAND_ELEMENTS / item + 1 : most < 1 ? 1 : most;
+    if (has_filter) images = window_shape_join_planes(window, images, share / height);
     launch->count = images * ((height + window->band - 1) / window->band) * window->runs.count;
     launch->grain = launch->grain / window->band + 1;
     launch->item_bytes *= window->band;
@@ -160,6 +177,6 @@ int32_t gantry__window_run(gantry_op_call_t *call, uint32_t item, const gantry_a
     if (width > 0) gantry__window_stretches(call, window, width, &launch);
     const bool has_bands = filter || (window->planes > 0 && GANTRY__TYPE_IS(out->dtype, FLOATING));
     if (has_bands && width > 0 && gantry__k_is_serial(call))
-        window_shape_join_rows(call, window, &launch);
+        window_shape_join_rows(call, window, filter != NULL, &launch);
     return gantry__k_run_items(call, &launch);
 }

@@ -520,28 +520,34 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
     gantry__lines_t lines;
 
     gantry__find_band(p, i, &b);
+    for (; b.images > 0; b.image++, b.images--) {
 #if GANTRY_T_IS(f32) && !defined(__OPENCL_VERSION__)
-    if (p->planes != 0 &&
-        GANTRY_CPU_NAME(planes_depthwise)(x, filter, out, p, b.image, b.first, b.end - b.first,
-                                          b.top, b.bottom, all)) {
-        return;
-    }
-#endif
-    gantry__find_lines(p, each, GANTRY_LINE_ROOM(sizeof(C)), !GANTRY_T_IS_HALF, &lines);
-    for (GANTRY_LONG own = 0; own < each; own += lines.filters) {
-        int weights_are = 0;
+        if (p->planes != 0) {
+            const GANTRY_LONG done = GANTRY_CPU_NAME(rolls_depthwise)(x, filter, out, p, &b, all);
 
-        own = lines.is_direct && p->depth == 1 && each - own < GANTRY_FEW_SUMS
-                  ? each - GANTRY_FEW_SUMS
-                  : own;
-        lines.filters = each - own < lines.filters ? (int)(each - own) : lines.filters;
-        for (GANTRY_LONG y = b.top; y < b.bottom; ++y) {
-            gantry__find_places(p, b.image, y, b.first, b.end, &s);
-            if (lines.is_direct) {
-                GANTRY_DEPTHWISE_DIRECT(x, filter, out, p, &s, lines.filters, own, each);
-            } else {
-                weights_are = GANTRY_ITEM_FN(depthwise_filters)(x, filter, out, p, &s, &lines, own,
-                                                                each, all, weights, weights_are);
+            b.image += done;
+            b.images -= done;
+            if (b.images == 0 || GANTRY_CPU_NAME(planes_depthwise)(x, filter, out, p, &b, all)) {
+                continue;
+            }
+        }
+#endif
+        gantry__find_lines(p, each, GANTRY_LINE_ROOM(sizeof(C)), !GANTRY_T_IS_HALF, &lines);
+        for (GANTRY_LONG own = 0; own < each; own += lines.filters) {
+            int weights_are = 0;
+
+            own = lines.is_direct && p->depth == 1 && each - own < GANTRY_FEW_SUMS
+                      ? each - GANTRY_FEW_SUMS
+                      : own;
+            lines.filters = each - own < lines.filters ? (int)(each - own) : lines.filters;
+            for (GANTRY_LONG y = b.top; y < b.bottom; ++y) {
+                gantry__find_places(p, b.image, y, b.first, b.end, &s);
+                if (lines.is_direct) {
+                    GANTRY_DEPTHWISE_DIRECT(x, filter, out, p, &s, lines.filters, own, each);
+                } else {
+                    weights_are = GANTRY_ITEM_FN(depthwise_filters)(
+                        x, filter, out, p, &s, &lines, own, each, all, weights, weights_are);
+                }
             }
         }
     }

@@ -16,6 +16,10 @@ tensor *gantry__onnx_input(const gantry__onnx_call_t *call, size_t i) {
     return i < call->input_count ? call->inputs[i] : NULL;
 }
 
+bool gantry__onnx_has_input(const gantry__onnx_call_t *call, size_t i) {
+    return i < call->node->input_count && call->node->inputs[i] != GANTRY__ONNX_NO_VALUE;
+}
+
 bool gantry__onnx_wants(const gantry__onnx_call_t *call, size_t i) {
     return i < call->output_count && call->node->outputs[i] != GANTRY__ONNX_NO_VALUE &&
            call->run->constants->plan.is_needed[call->node->outputs[i]];

@@ -47,6 +47,8 @@ typedef struct gantry__onnx_call_t {
 
 /* Input i; NULL: it is left out. */
 const gantry_tensor_t *gantry__onnx_input(const gantry__onnx_call_t *call, size_t i);
+/* Whether input i is given; the same in a check of table/checks.def, whose call has no inputs. */
+bool gantry__onnx_has_input(const gantry__onnx_call_t *call, size_t i);
 /* Whether output i is wanted. */
 bool gantry__onnx_wants(const gantry__onnx_call_t *call, size_t i);
 /* Sets output i, if it is wanted, and returns the status of the scope: a failure of the op that

@@ -152,13 +152,28 @@ static bool is_plain_causal(const gantry__onnx_attention_t *attention) {
     return !attention->past_key || gantry_tensor_shape(attention->key)->dims[2] == queries;
 }
 
+/* Refuses a past of keys or values, which may be NULL, of another rank than 4. */
+static gantry_status_t refuse_past_rank(gantry__onnx_call_t *call, const gantry_tensor_t *past) {
+    if (!past) return GANTRY_OK;
+    if (gantry_tensor_shape(past)->rank != 4)
+        return gantry__onnx_invalid(call, "a past of rank %d, not 4",
+                                    gantry_tensor_shape(past)->rank);
+    return gantry__onnx_need_shape(call, past);
+}
+
 gantry_status_t gantry__onnx_check_attention(const gantry__onnx_attention_t *attention) {
     const gantry_tensor_t *parts[3] = {attention->query, attention->key, attention->value};
     static const char *const names[3] = {"queries", "keys", "values"};
-    for (size_t i = 0; i < 3; ++i)
-        if (gantry_tensor_elements(parts[i]) < 1 || gantry_tensor_shape(parts[i])->rank != 4)
+    for (size_t i = 0; i < 3; ++i) {
+        const int32_t rank = gantry_tensor_shape(parts[i])->rank;
+        if (rank != 4)
+            return gantry__onnx_invalid(attention->call, "%s of rank %d, not 3 or 4", names[i],
+                                        rank);
+        if (gantry_tensor_elements(parts[i]) < 1)
             return gantry__onnx_unsupported(attention->call, "%s without elements", names[i]);
-    return GANTRY_OK;
+    }
+    GANTRY__TRY(refuse_past_rank(attention->call, attention->past_key));
+    return refuse_past_rank(attention->call, attention->past_value);
 }
 
 gantry_status_t gantry__onnx_attend(gantry__onnx_attention_t *attention) {
@@ -298,7 +313,6 @@ gantry_status_t gantry__onnx_lower_attention(gantry__onnx_call_t *call) {
         return gantry__onnx_invalid(call, "past_key and past_value must be given together");
     if (attention.past_key && attention.lengths)
         return gantry__onnx_invalid(call, "nonpad_kv_seqlen excludes past_key");
-    if (attention.past_key) GANTRY__TRY(gantry__onnx_need_shape(call, attention.past_key));
     GANTRY__TRY(attention_heads(&attention));
     GANTRY__TRY(gantry__onnx_attend(&attention));
     const bool is_flat = gantry_tensor_shape(gantry__onnx_input(call, 0))->rank == 3;

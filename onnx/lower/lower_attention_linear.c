@@ -129,22 +129,38 @@ static gantry_status_t run_linear_steps(linear_t *node, const gantry_tensor_t **
     return gantry_scope_status(call->scope);
 }
 
-/* The rule of the update, and its inputs decay and beta. */
-static gantry_status_t read_rule(linear_t *node) {
+/* The number of the update's rule; 4: it is none. */
+static size_t find_update_rule(const gantry__onnx_call_t *call, const char **out_text) {
     static const char *const rules[4] = {"linear", "gated", "delta", "gated_delta"};
-    gantry__onnx_call_t *call = node->call;
-    const char *text = gantry__onnx_attr_text(call, "update_rule", rules[3]);
     size_t rule = 0;
-    while (rule < 4 && strcmp(text, rules[rule]) != 0) ++rule;
+    *out_text = gantry__onnx_attr_text(call, "update_rule", rules[3]);
+    while (rule < 4 && strcmp(*out_text, rules[rule]) != 0) ++rule;
+    return rule;
+}
+
+gantry_status_t gantry__onnx_check_linear_attention(gantry__onnx_call_t *call) {
+    const char *text;
+    const size_t rule = find_update_rule(call, &text);
+    GANTRY__TRY(gantry__onnx_need_attr(call, "state_window", 0));
     if (rule == 4)
         return gantry__onnx_invalid(call,
                                     "update_rule \"%s\"; accepted are linear, gated, delta "
                                     "and gated_delta",
                                     text);
+    if ((rule & 1) && !gantry__onnx_has_input(call, 4))
+        return gantry__onnx_invalid(call, "%s needs decay", text);
+    if (rule >= 2 && !gantry__onnx_has_input(call, 5))
+        return gantry__onnx_invalid(call, "%s needs beta", text);
+    return GANTRY_OK;
+}
+
+/* The rule of the update, and its inputs decay and beta. */
+static gantry_status_t read_rule(linear_t *node) {
+    gantry__onnx_call_t *call = node->call;
+    const char *text;
+    const size_t rule = find_update_rule(call, &text);
     const gantry_tensor_t *decay = gantry__onnx_input(call, 4), *rate = gantry__onnx_input(call, 5);
     node->subtracts = rule >= 2;
-    if ((rule & 1) && !decay) return gantry__onnx_invalid(call, "%s needs decay", text);
-    if (rule >= 2 && !rate) return gantry__onnx_invalid(call, "%s needs beta", text);
     if (rule & 1) {
         const bool is_wide = gantry_tensor_shape(decay)->dims[2] != node->heads;
         node->decay = by_step(node, 4, node->heads, is_wide ? node->key_size : 1, 1);
@@ -206,7 +222,6 @@ gantry_status_t gantry__onnx_lower_linear_attention(gantry__onnx_call_t *call) {
     static const int32_t order[5] = {1, 0, 2, 3, 4};
     gantry_scope_t *scope = call->scope;
     linear_t node = {.call = call};
-    GANTRY__TRY(gantry__onnx_need_attr(call, "state_window", 0));
     GANTRY__TRY(read_linear(&node));
     const gantry_dtype_t dtype = gantry_tensor_dtype(gantry__onnx_input(call, 0));
     const gantry_tensor_t *state = gantry__onnx_input(call, 3), *all = NULL;
@@ -250,14 +265,26 @@ static const gantry_tensor_t *sum_shifted_taps(gantry__onnx_call_t *call,
     return sum;
 }
 
+static bool is_silu_conv(const char *activation) {
+    return strcmp(activation, "silu") == 0 || strcmp(activation, "swish") == 0;
+}
+
 /* com.microsoft's op of one spatial axis and of the state that is ONNX's, too. */
-static gantry_status_t need_plain_conv(gantry__onnx_call_t *call) {
+gantry_status_t gantry__onnx_check_causal_conv(gantry__onnx_call_t *call) {
+    const char *activation = gantry__onnx_attr_text(call, "activation", "none");
+    const int64_t dilation = gantry__onnx_attr_int(call, "dilation", 1);
     static const struct {
         const char *name;
         int64_t wanted;
     } rows[] = {{"channels_last", 0},        {"state_window", 0},  {"ndim", 1},
                 {"state_channels_last", -1}, {"state_length", 0},  {"state_update_capacity", 0},
                 {"input_channel_offset", 0}, {"input_channels", 0}};
+    if (!is_silu_conv(activation) && strcmp(activation, "none") != 0)
+        return gantry__onnx_invalid(call, "activation \"%s\"; accepted are silu, swish and none",
+                                    activation);
+    if (dilation < 1 || dilation > INT32_MAX)
+        return gantry__onnx_invalid(call, "dilation is %lld; 1 and more are accepted",
+                                    (long long)dilation);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i)
         GANTRY__TRY(gantry__onnx_need_attr(call, rows[i].name, rows[i].wanted));
     return GANTRY_OK;
@@ -267,16 +294,8 @@ gantry_status_t gantry__onnx_lower_causal_conv(gantry__onnx_call_t *call) {
     gantry_scope_t *scope = call->scope;
     const gantry_tensor_t *x = gantry__onnx_input(call, 0), *filter = gantry__onnx_input(call, 1);
     const gantry_tensor_t *bias = gantry__onnx_input(call, 2), *past = gantry__onnx_input(call, 3);
-    const char *activation = gantry__onnx_attr_text(call, "activation", "none");
-    const bool is_silu = strcmp(activation, "silu") == 0 || strcmp(activation, "swish") == 0;
-    if (!is_silu && strcmp(activation, "none") != 0)
-        return gantry__onnx_invalid(call, "activation \"%s\"; accepted are silu, swish and none",
-                                    activation);
+    const bool is_silu = is_silu_conv(gantry__onnx_attr_text(call, "activation", "none"));
     const int64_t dilation = gantry__onnx_attr_int(call, "dilation", 1);
-    if (dilation < 1 || dilation > INT32_MAX)
-        return gantry__onnx_invalid(call, "dilation is %lld; 1 and more are accepted",
-                                    (long long)dilation);
-    GANTRY__TRY(need_plain_conv(call));
     GANTRY__TRY(gantry__onnx_need_shape(call, x));
     GANTRY__TRY(gantry__onnx_need_shape(call, filter));
     const gantry_shape_t *shape = gantry_tensor_shape(x), *taps = gantry_tensor_shape(filter);

@@ -109,8 +109,6 @@ gantry_status_t gantry__onnx_lower_batch_normalization(gantry__onnx_call_t *call
     const gantry_tensor_t *x = gantry__onnx_input(call, 0);
     const int64_t version = gantry__onnx_version(call);
     const bool is_spatial = version >= 9 || gantry__onnx_attr_int(call, "spatial", 1) != 0;
-    if (version < 7 && !gantry__onnx_attr_int(call, "is_test", 0))
-        return gantry__onnx_unsupported(call, "training, which is_test 0 is below operator set 7");
     bool trains = version >= 14 && gantry__onnx_attr_int(call, "training_mode", 0) != 0;
     for (size_t i = 1; i < call->output_count && version < 14; ++i)
         trains = trains || call->node->outputs[i] != GANTRY__ONNX_NO_VALUE;

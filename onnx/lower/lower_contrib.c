@@ -50,6 +50,20 @@ typedef struct fused_activation_t {
     size_t count;
 } fused_activation_t;
 
+/* Whether an activation is one of those of a recurrent op. */
+static bool find_fused_activation(const char *name, gantry__onnx_activation_t *out) {
+    const gantry__onnx_bytes_t bytes = {(const uint8_t *)name, strlen(name)};
+    return gantry__onnx_find_activation(bytes, out);
+}
+
+gantry_status_t gantry__onnx_check_fused_activation(gantry__onnx_call_t *call) {
+    const char *name = gantry__onnx_attr_text(call, "activation", "");
+    gantry__onnx_activation_t activation;
+    if (!*name || strcmp(name, "Clip") == 0 || find_fused_activation(name, &activation))
+        return GANTRY_OK;
+    return gantry__onnx_unsupported(call, "activation \"%s\"", name);
+}
+
 static gantry_status_t activate_fused(gantry__onnx_call_t *call, fused_activation_t fused,
                                       const gantry_tensor_t *x, const gantry_tensor_t **out) {
     *out = x;
@@ -66,9 +80,7 @@ static gantry_status_t activate_fused(gantry__onnx_call_t *call, fused_activatio
         return gantry_scope_status(call->scope);
     }
     gantry__onnx_activation_t activation;
-    const gantry__onnx_bytes_t name = {(const uint8_t *)fused.name, strlen(fused.name)};
-    if (!gantry__onnx_find_activation(name, &activation))
-        return gantry__onnx_unsupported(call, "activation \"%s\"", fused.name);
+    (void)find_fused_activation(fused.name, &activation);
     if (gantry__onnx_takes_alpha(&activation) && count > 0)
         activation.alpha = (double)fused.numbers[0];
     if (gantry__onnx_takes_beta(&activation) && count > 1)
@@ -330,14 +342,19 @@ gantry_status_t gantry__onnx_lower_skip_simplified_layer_norm(gantry__onnx_call_
                           (double)gantry__onnx_attr_float(call, "epsilon", 1e-12f), 2);
 }
 
+gantry_status_t gantry__onnx_check_gated_rms_norm(gantry__onnx_call_t *call) {
+    const char *gate = gantry__onnx_attr_text(call, "activation", "silu");
+    if (strcmp(gate, "sigmoid") == 0 || strcmp(gate, "silu") == 0 || strcmp(gate, "swish") == 0)
+        return GANTRY_OK;
+    return gantry__onnx_invalid(call, "activation \"%s\"; accepted are silu, swish and sigmoid",
+                                gate);
+}
+
 gantry_status_t gantry__onnx_lower_gated_rms_norm(gantry__onnx_call_t *call) {
     gantry_scope_t *scope = call->scope;
     const gantry_tensor_t *x = gantry__onnx_input(call, 0), *scale = gantry__onnx_input(call, 1);
     const char *gate = gantry__onnx_attr_text(call, "activation", "silu");
     const bool is_sigmoid = strcmp(gate, "sigmoid") == 0;
-    if (!is_sigmoid && strcmp(gate, "silu") != 0 && strcmp(gate, "swish") != 0)
-        return gantry__onnx_invalid(call, "activation \"%s\"; accepted are silu, swish and sigmoid",
-                                    gate);
     GANTRY__TRY(gantry__onnx_need_shape(call, x));
     GANTRY__TRY(gantry__onnx_need_shape(call, scale));
     const gantry_shape_t shape = *gantry_tensor_shape(x);
@@ -372,8 +389,6 @@ static gantry_status_t give_groups(gantry__onnx_call_t *call, const gantry_tenso
                           *offset = gantry__onnx_input(call, 2);
     const gantry_dtype_t dtype = gantry_tensor_dtype(x);
     const int64_t activation = gantry__onnx_attr_int(call, "activation", 0);
-    if (activation != 0 && activation != 1)
-        return gantry__onnx_unsupported(call, "activation %lld", (long long)activation);
     if (gantry_tensor_dtype(scale) != dtype) scale = gantry_cast(scope, scale, dtype);
     if (gantry_tensor_dtype(offset) != dtype) offset = gantry_cast(scope, offset, dtype);
     const gantry_tensor_t *y =
@@ -381,6 +396,12 @@ static gantry_status_t give_groups(gantry__onnx_call_t *call, const gantry_tenso
                           (double)gantry__onnx_attr_float(call, "epsilon", 1e-5f),
                           gantry__onnx_attr_int(call, "channels_last", 1) == 0);
     return gantry__onnx_set(call, 0, activation ? gantry_silu(scope, y) : y);
+}
+
+gantry_status_t gantry__onnx_check_contrib_group_norm(gantry__onnx_call_t *call) {
+    const int64_t activation = gantry__onnx_attr_int(call, "activation", 0);
+    if (activation == 0 || activation == 1) return GANTRY_OK;
+    return gantry__onnx_unsupported(call, "activation %lld", (long long)activation);
 }
 
 gantry_status_t gantry__onnx_lower_contrib_group_norm(gantry__onnx_call_t *call) {
@@ -411,6 +432,11 @@ gantry_status_t gantry__onnx_lower_skip_group_norm(gantry__onnx_call_t *call) {
     return give_groups(call, sum);
 }
 
+gantry_status_t gantry__onnx_check_bias_softmax(gantry__onnx_call_t *call) {
+    if (gantry__onnx_attr_int(call, "is_inner_broadcast", 0)) return GANTRY_OK;
+    return gantry__onnx_unsupported(call, "a bias that is not for the last dimension");
+}
+
 gantry_status_t gantry__onnx_lower_bias_softmax(gantry__onnx_call_t *call) {
     const gantry_tensor_t *x =
         gantry_add(call->scope, gantry__onnx_input(call, 0), gantry__onnx_input(call, 1));
@@ -418,8 +444,7 @@ gantry_status_t gantry__onnx_lower_bias_softmax(gantry__onnx_call_t *call) {
     GANTRY__TRY(gantry_scope_status(call->scope));
     GANTRY__TRY(gantry__onnx_axis(call, gantry__onnx_attr_int(call, "axis", 1),
                                   (uint32_t)gantry_tensor_shape(x)->rank, &axis));
-    if (axis != gantry_tensor_shape(x)->rank - 1 ||
-        !gantry__onnx_attr_int(call, "is_inner_broadcast", 0))
+    if (axis != gantry_tensor_shape(x)->rank - 1)
         return gantry__onnx_unsupported(call, "a bias that is not for the last dimension");
     return gantry__onnx_give(call, gantry_softmax(call->scope, x));
 }

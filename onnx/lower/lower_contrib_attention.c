@@ -155,15 +155,17 @@ static gantry_status_t set_attended(gantry__onnx_attention_t *attention) {
     return gantry__onnx_set(call, 3, scores);
 }
 
+gantry_status_t gantry__onnx_check_multi_head_attention(gantry__onnx_call_t *call) {
+    if (gantry__onnx_has_input(call, 8))
+        return gantry__onnx_unsupported(
+            call, "past_sequence_length: a cache that the op changes in its place");
+    if (gantry__onnx_has_input(call, 9)) return gantry__onnx_unsupported(call, "cache_indirection");
+    return GANTRY_OK;
+}
+
 gantry_status_t gantry__onnx_lower_multi_head_attention(gantry__onnx_call_t *call) {
     const gantry_tensor_t *parts[3];
     const int64_t heads = gantry__onnx_attr_int(call, "num_heads", 0);
-    for (size_t i = 8; i < 10; ++i)
-        if (gantry__onnx_input(call, i))
-            return gantry__onnx_unsupported(call, "%s",
-                                            i == 8 ? "past_sequence_length: a cache that "
-                                                     "the op changes in its place"
-                                                   : "cache_indirection");
     GANTRY__TRY(unpack_inputs(call, parts));
     GANTRY__TRY(add_biases(call, gantry__onnx_input(call, 3), parts));
     for (size_t i = 0; i < 3; ++i)
@@ -242,11 +244,11 @@ static gantry_status_t attend_projected(gantry__onnx_call_t *call, const gantry_
                                         projected_inputs_t inputs) {
     gantry_scope_t *scope = call->scope;
     const gantry_tensor_t *parts[3], *past = gantry__onnx_input(call, inputs.past);
-    if (gantry__onnx_attr_int(call, "do_rotary", 0))
-        return gantry__onnx_unsupported(call, "do_rotary");
-    if (gantry__onnx_attr_int(call, "past_present_share_buffer", 0))
-        return gantry__onnx_unsupported(call, "a past that the op changes in its place");
     GANTRY__TRY(cut_projection(call, all, parts));
+    const gantry_shape_t *kept = gantry_tensor_shape(past);
+    if (past && (kept->rank != 5 || kept->dims[0] != 2))
+        return gantry__onnx_invalid(call, "a past of rank %d, not [2, batch, heads, length, size]",
+                                    kept->rank);
     gantry__onnx_attention_t attention = {
         .call = call,
         .query = parts[0],
@@ -269,10 +271,22 @@ static gantry_status_t attend_projected(gantry__onnx_call_t *call, const gantry_
     return gantry__onnx_set(call, 1, gantry_concat(scope, present, 2, 0));
 }
 
+gantry_status_t gantry__onnx_check_qattention(gantry__onnx_call_t *call) {
+    if (gantry__onnx_attr_int(call, "do_rotary", 0))
+        return gantry__onnx_unsupported(call, "do_rotary");
+    if (gantry__onnx_attr_int(call, "past_present_share_buffer", 0))
+        return gantry__onnx_unsupported(call, "a past that the op changes in its place");
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__onnx_check_contrib_attention(gantry__onnx_call_t *call) {
+    if (gantry__onnx_has_input(call, 6))
+        return gantry__onnx_unsupported(call, "a past that the op changes in its place");
+    return gantry__onnx_check_qattention(call);
+}
+
 gantry_status_t gantry__onnx_lower_contrib_attention(gantry__onnx_call_t *call) {
     const gantry_tensor_t *bias = gantry__onnx_input(call, 2);
-    if (gantry__onnx_input(call, 6))
-        return gantry__onnx_unsupported(call, "a past that the op changes in its place");
     const gantry_tensor_t *all =
         gantry_matmul(call->scope, gantry__onnx_input(call, 0), gantry__onnx_input(call, 1), NULL);
     if (bias) all = gantry_add(call->scope, all, bias);
@@ -325,8 +339,6 @@ static gantry_status_t attend_packed(gantry__onnx_call_t *call, const gantry_ten
         .scale = (double)gantry__onnx_attr_float(call, "scale", 0)};
     const gantry_tensor_t **heads_of[3] = {&attention.query, &attention.key, &attention.value};
     if (!ends) return gantry__onnx_invalid(call, "cumulative_sequence_length is missing");
-    if (gantry__onnx_input(call, ends_input + 1))
-        return gantry__onnx_unsupported(call, "attention_bias of packed tokens");
     GANTRY__TRY(gantry__onnx_need_shape(call, ends));
     for (size_t i = 0; i < 3; ++i) {
         const gantry_tensor_t *x = gantry_expand_dims(call->scope, parts[i], 0);
@@ -339,6 +351,20 @@ static gantry_status_t attend_packed(gantry__onnx_call_t *call, const gantry_ten
     GANTRY__TRY(gantry__onnx_attend(&attention));
     const gantry_tensor_t *y = gantry__onnx_join_heads(call, attention.output);
     return gantry__onnx_give(call, gantry_squeeze(call->scope, y, (const int32_t[]){0}, 1));
+}
+
+/* Refuses input i, a bias of the scores. */
+static gantry_status_t refuse_packed_bias(gantry__onnx_call_t *call, size_t i) {
+    if (!gantry__onnx_has_input(call, i)) return GANTRY_OK;
+    return gantry__onnx_unsupported(call, "attention_bias of packed tokens");
+}
+
+gantry_status_t gantry__onnx_check_packed_multi_head_attention(gantry__onnx_call_t *call) {
+    return refuse_packed_bias(call, 6);
+}
+
+gantry_status_t gantry__onnx_check_packed_attention(gantry__onnx_call_t *call) {
+    return refuse_packed_bias(call, 5);
 }
 
 gantry_status_t gantry__onnx_lower_packed_multi_head_attention(gantry__onnx_call_t *call) {
@@ -425,15 +451,21 @@ static gantry_status_t give_turned(gantry__onnx_call_t *call, const gantry_tenso
         call, gantry_rotary_embedding(call->scope, x, cosines, sines, places, &options));
 }
 
-/* Refuses packed batches, and an input that has no heads. */
+gantry_status_t gantry__onnx_check_contrib_rotary(gantry__onnx_call_t *call) {
+    if (!gantry__onnx_attr_int(call, "is_packed_batching", 0)) return GANTRY_OK;
+    return gantry__onnx_unsupported(call, "is_packed_batching");
+}
+
+/* Refuses an input that has no heads, and a cache that is no matrix. */
 static gantry_status_t check_rotary(gantry__onnx_call_t *call) {
     const gantry_tensor_t *x = gantry__onnx_input(call, 0);
-    if (gantry__onnx_attr_int(call, "is_packed_batching", 0))
-        return gantry__onnx_unsupported(call, "is_packed_batching");
     GANTRY__TRY(gantry__onnx_need_shape(call, x));
     const int32_t rank = gantry_tensor_shape(x)->rank;
-    if (rank == 3 || rank == 4) return GANTRY_OK;
-    return gantry__onnx_invalid(call, "an input of rank %d; accepted are 3 and 4", rank);
+    const int32_t cache_rank = gantry_tensor_shape(gantry__onnx_input(call, 2))->rank;
+    if (rank != 3 && rank != 4)
+        return gantry__onnx_invalid(call, "an input of rank %d; accepted are 3 and 4", rank);
+    if (cache_rank == 2) return GANTRY_OK;
+    return gantry__onnx_invalid(call, "cos_cache has rank %d, not 2", cache_rank);
 }
 
 gantry_status_t gantry__onnx_lower_contrib_rotary(gantry__onnx_call_t *call) {
@@ -476,8 +508,7 @@ gantry_status_t gantry__onnx_lower_sectioned_rotary(gantry__onnx_call_t *call) {
     const gantry_tensor_t *places = gantry__onnx_input(call, 1), *sections[2], *caches[2];
     GANTRY__TRY(check_rotary(call));
     GANTRY__TRY(gantry__onnx_need_shape(call, gantry__onnx_input(call, 2)));
-    if (gantry_tensor_shape(places)->rank != 3 || gantry_tensor_shape(places)->dims[0] != 3 ||
-        gantry_tensor_shape(gantry__onnx_input(call, 2))->rank != 2)
+    if (gantry_tensor_shape(places)->rank != 3 || gantry_tensor_shape(places)->dims[0] != 3)
         return gantry__onnx_invalid(call, "position_ids must have the shape [3, batch, length]");
     GANTRY__TRY(
         read_sections(call, gantry_tensor_shape(gantry__onnx_input(call, 2))->dims[1], sections));

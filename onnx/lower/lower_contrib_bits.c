@@ -32,6 +32,7 @@ const gantry_tensor_t *gantry__onnx_pack_pairs(gantry__onnx_call_t *call,
     gantry_scope_t *scope = call->scope;
     gantry_shape_t shape = *gantry_tensor_shape(x);
     const int32_t last = shape.rank - 1;
+    if (!x) return NULL;
     x = gantry_cast(scope, gantry__onnx_scale(call, x, 1, 8), GANTRY_UINT8);
     shape.dims[last] /= 2;
     gantry_shape_t pairs = shape;
@@ -96,17 +97,31 @@ static const gantry_tensor_t *unpack_weights(gantry__onnx_call_t *call, gantry_s
     return gantry_matrix_transpose(scope, x);
 }
 
+gantry_status_t gantry__onnx_check_bits(gantry__onnx_call_t *call) {
+    const int64_t bits = gantry__onnx_attr_int(call, "bits", 4);
+    if (bits == 2 || bits == 4 || bits == 8) return GANTRY_OK;
+    return gantry__onnx_unsupported(call, "%lld bits; 2, 4 and 8 are there", (long long)bits);
+}
+
+gantry_status_t gantry__onnx_check_matmul_nbits(gantry__onnx_call_t *call) {
+    const int64_t block = gantry__onnx_attr_int(call, "block_size", 0);
+    const int64_t rows = gantry__onnx_attr_int(call, "K", 0);
+    const int64_t columns = gantry__onnx_attr_int(call, "N", 0);
+    GANTRY__TRY(gantry__onnx_check_bits(call));
+    if (block < 8 || rows < 1 || columns < 1)
+        return gantry__onnx_invalid(call, "block_size %lld, K %lld, N %lld", (long long)block,
+                                    (long long)rows, (long long)columns);
+    if (gantry__onnx_attr_int(call, "weight_prepacked", 0))
+        return gantry__onnx_unsupported(call, "weights in the order of another library's kernels");
+    return GANTRY_OK;
+}
+
 /* Refuses numbers that are not those of blocks. */
-static gantry_status_t check_bits(gantry__onnx_call_t *call) {
+static gantry_status_t check_block_numbers(gantry__onnx_call_t *call) {
     const int64_t bits = gantry__onnx_attr_int(call, "bits", 4);
     const int64_t block = gantry__onnx_attr_int(call, "block_size", 0);
     const int64_t rows = gantry__onnx_attr_int(call, "K", 0);
     const int64_t columns = gantry__onnx_attr_int(call, "N", 0);
-    if (bits != 2 && bits != 4 && bits != 8)
-        return gantry__onnx_unsupported(call, "%lld bits; 2, 4 and 8 are there", (long long)bits);
-    if (block < 8 || rows < 1 || columns < 1)
-        return gantry__onnx_invalid(call, "block_size %lld, K %lld, N %lld", (long long)block,
-                                    (long long)rows, (long long)columns);
     const int64_t numbers = gantry_tensor_elements(gantry__onnx_input(call, 1)) * (8 / bits);
     if (rows > numbers || block > numbers || columns > numbers ||
         (rows - 1) / block + 1 > numbers / columns / block ||
@@ -114,13 +129,11 @@ static gantry_status_t check_bits(gantry__onnx_call_t *call) {
         return gantry__onnx_invalid(call, "B has %lld numbers; K %lld, N %lld and block_size %lld",
                                     (long long)numbers, (long long)rows, (long long)columns,
                                     (long long)block);
-    if (gantry__onnx_attr_int(call, "weight_prepacked", 0))
-        return gantry__onnx_unsupported(call, "weights in the order of another library's kernels");
     return GANTRY_OK;
 }
 
 gantry_status_t gantry__onnx_lower_matmul_nbits(gantry__onnx_call_t *call) {
-    GANTRY__TRY(check_bits(call));
+    GANTRY__TRY(check_block_numbers(call));
     const gantry_tensor_t *x = gantry__onnx_input(call, 0), *bias = gantry__onnx_input(call, 5);
     bool all_known = true;
     for (size_t i = 1; i < 5; ++i)
@@ -245,8 +258,6 @@ gantry_status_t gantry__onnx_lower_gather_block_quantized(gantry__onnx_call_t *c
                                   (uint32_t)rank, &gathered));
     GANTRY__TRY(gantry__onnx_axis(call, gantry__onnx_attr_int(call, "quantize_axis", 1),
                                   (uint32_t)rank, &quantized));
-    if (bits != 2 && bits != 4 && bits != 8)
-        return gantry__onnx_unsupported(call, "%lld bits", (long long)bits);
     if (gathered == quantized)
         return gantry__onnx_unsupported(call, "gather_axis %lld, which is that of the blocks",
                                         (long long)gathered);

@@ -79,8 +79,6 @@ static gantry_status_t read_few_bits(experts_t *node, size_t which) {
                       gantry__onnx_input(call, 11 + which)};
     const int64_t bits = expert_bits(call, which);
     if (!all[0]) return GANTRY_OK;
-    if (bits != 2 && bits != 4 && bits != 8)
-        return gantry__onnx_unsupported(call, "%lld bits; 2, 4 and 8 are there", (long long)bits);
     if (!all[1]) return gantry__onnx_invalid(call, "weights without scales");
     const gantry_shape_t *shape = gantry_tensor_shape(all[0]);
     const gantry_shape_t *scales = gantry_tensor_shape(all[1]);
@@ -90,6 +88,9 @@ static gantry_status_t read_few_bits(experts_t *node, size_t which) {
         (scales->rank == 3 &&
          (scales->dims[2] < 1 || shape->dims[2] * (8 / bits) % scales->dims[2] != 0)))
         return gantry__onnx_invalid(call, "input %zu, weights, does not fit its scales", i);
+    if (all[2] && gantry_tensor_shape(all[2])->rank != scales->rank)
+        return gantry__onnx_invalid(call, "zero points of rank %d for scales of rank %d",
+                                    gantry_tensor_shape(all[2])->rank, scales->rank);
     bool all_known = true;
     for (size_t k = 0; k < 3; ++k)
         all_known = all_known && (!all[k] || gantry__onnx_is_known(call, all[k]));
@@ -117,8 +118,6 @@ static gantry_status_t choose_experts(experts_t *node, tensor *aggregated) {
                                     "each token, and k from 1 to the experts are accepted",
                                     (long long)node->chosen, (long long)node->count,
                                     (long long)node->tokens);
-    if (gantry__onnx_attr_int(call, "use_sparse_mixer", 0))
-        return gantry__onnx_unsupported(call, "use_sparse_mixer");
     tensor *weights = gantry_softmax(scope, gantry__onnx_cast(call, scores, GANTRY_FLOAT32));
     node->shares = gantry_top_k(scope, weights, (int32_t)node->chosen, &node->choices);
     if (aggregated)
@@ -197,8 +196,6 @@ static gantry_status_t activate_experts(const experts_t *node, tensor *x, tensor
         x = gantry_gelu(call->scope, x, true);
     else if (strcmp(kind, "silu") == 0)
         x = gantry_silu(call->scope, x);
-    else if (strcmp(kind, "identity") != 0)
-        return gantry__onnx_unsupported(call, "activation_type '%s'", kind);
     *out = third ? gantry_mul(call->scope, x, third) : x;
     return gantry_scope_status(call->scope);
 }
@@ -258,7 +255,6 @@ static gantry_status_t ask_all(const experts_t *node, tensor **out) {
 
 static gantry_status_t begin_experts(experts_t *node) {
     gantry__onnx_call_t *call = node->call;
-    GANTRY__TRY(gantry__onnx_need_attr(call, "swiglu_limit_after_activation", 0));
     tensor *x = gantry__onnx_input(call, 0);
     for (size_t i = 0; i < call->input_count; ++i)
         if (gantry__onnx_input(call, i))
@@ -291,6 +287,18 @@ static gantry_status_t run_experts(experts_t *node) {
         call, gantry_reshape(call->scope, y, *gantry_tensor_shape(gantry__onnx_input(call, 0))));
 }
 
+gantry_status_t gantry__onnx_check_moe(gantry__onnx_call_t *call) {
+    static const char *const kinds[] = {"relu", "gelu", "silu", "identity", "swiglu"};
+    const char *kind = gantry__onnx_attr_text(call, "activation_type", kinds[0]);
+    size_t found = 0;
+    while (found < 5 && strcmp(kind, kinds[found]) != 0) ++found;
+    if (found == 5) return gantry__onnx_unsupported(call, "activation_type '%s'", kind);
+    GANTRY__TRY(gantry__onnx_need_attr(call, "swiglu_limit_after_activation", 0));
+    if (gantry__onnx_attr_int(call, "use_sparse_mixer", 0))
+        return gantry__onnx_unsupported(call, "use_sparse_mixer");
+    return GANTRY_OK;
+}
+
 gantry_status_t gantry__onnx_lower_moe(gantry__onnx_call_t *call) {
     experts_t node = {.call = call};
     GANTRY__TRY(begin_experts(&node));
@@ -302,15 +310,25 @@ gantry_status_t gantry__onnx_lower_moe(gantry__onnx_call_t *call) {
     return run_experts(&node);
 }
 
-gantry_status_t gantry__onnx_lower_qmoe(gantry__onnx_call_t *call) {
-    experts_t node = {.call = call};
+gantry_status_t gantry__onnx_check_qmoe(gantry__onnx_call_t *call) {
     const char *kind = gantry__onnx_attr_text(call, "quant_type", "int");
     if (strcmp(kind, "int") != 0) return gantry__onnx_unsupported(call, "quant_type '%s'", kind);
     for (size_t i = 15; i < 21; ++i)
-        if (gantry__onnx_input(call, i))
+        if (gantry__onnx_has_input(call, i))
             return gantry__onnx_unsupported(call, "input %zu, a scale of another quant_type", i);
     if (gantry__onnx_attr_int(call, "weights_prepacked", 0) > 0)
         return gantry__onnx_unsupported(call, "weights in the order of another library's kernels");
+    for (size_t which = 0; which < 3; ++which) {
+        const int64_t bits = expert_bits(call, which);
+        if (gantry__onnx_has_input(call, 2 + 3 * which) && bits != 2 && bits != 4 && bits != 8)
+            return gantry__onnx_unsupported(call, "%lld bits; 2, 4 and 8 are there",
+                                            (long long)bits);
+    }
+    return gantry__onnx_check_moe(call);
+}
+
+gantry_status_t gantry__onnx_lower_qmoe(gantry__onnx_call_t *call) {
+    experts_t node = {.call = call};
     GANTRY__TRY(begin_experts(&node));
     GANTRY__TRY(choose_experts(&node, gantry__onnx_input(call, 14)));
     for (size_t i = 0; i < 3; ++i) GANTRY__TRY(read_few_bits(&node, i));

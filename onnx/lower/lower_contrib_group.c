@@ -32,13 +32,12 @@ typedef struct group_cache_t {
     gantry__onnx_quantized_t type; /* Of the quantised numbers; those of 4 bits are in pairs. */
 } group_cache_t;
 
-/* Refuses what it does not have. */
-static gantry_status_t check_group_query(gantry__onnx_call_t *call) {
-    if (gantry__onnx_input(call, 16))
+gantry_status_t gantry__onnx_check_group_query_attention(gantry__onnx_call_t *call) {
+    if (gantry__onnx_has_input(call, 16))
         return gantry__onnx_unsupported(call, "the input query_seqlens");
     if (gantry__onnx_attr_int(call, "sliding_window_cache", 0))
         return gantry__onnx_unsupported(call, "sliding_window_cache");
-    if (!gantry__onnx_input(call, 14) != !gantry__onnx_input(call, 15))
+    if (gantry__onnx_has_input(call, 14) != gantry__onnx_has_input(call, 15))
         return gantry__onnx_invalid(call, "q_norm_weight and k_norm_weight must be given together");
     return GANTRY_OK;
 }
@@ -249,6 +248,18 @@ static gantry_status_t write_cache(const group_t *group, const gantry_tensor_t *
     return gantry_scope_status(scope);
 }
 
+/* Refuses a scale of a cache that is neither one nor one for each head and element. */
+static gantry_status_t check_group_scale(const group_t *group, const group_cache_t *cache) {
+    const int64_t count = gantry_tensor_elements(cache->scale);
+    if (!cache->scale || count == 1 || count == group->key_heads * group->size) return GANTRY_OK;
+    GANTRY__TRY(gantry__onnx_need_shape(group->call, cache->scale));
+    return gantry__onnx_invalid(group->call,
+                                "a scale of %lld elements for a cache of %lld heads of %lld; one, "
+                                "or one for each element of a head, is accepted",
+                                (long long)count, (long long)group->key_heads,
+                                (long long)group->size);
+}
+
 /* A scale for each head and element, or one. */
 static const gantry_tensor_t *group_scale(const group_t *group, const group_cache_t *cache) {
     gantry_scope_t *scope = gantry__onnx_scope_of(group->call, &cache->scale, 1);
@@ -283,6 +294,7 @@ static gantry_status_t write_part(const group_t *group, size_t i, const gantry_t
                                   const gantry_tensor_t **out) {
     group_cache_t cache;
     GANTRY__TRY(read_group_cache(group->call, i, &cache));
+    GANTRY__TRY(check_group_scale(group, &cache));
     GANTRY__TRY(gantry__onnx_split_heads(group->call, group->parts[1 + i], group->key_heads, out));
     if (cache.scale) return write_quantized_cache(group, &cache, present, out);
     GANTRY__TRY(write_cache(group, cache.past, *out, present));
@@ -348,7 +360,6 @@ gantry_status_t gantry__onnx_lower_group_query_attention(gantry__onnx_call_t *ca
     gantry__onnx_attention_t attention = {.call = call, .right = -1};
     const gantry_tensor_t *present[2] = {NULL}, *share = NULL;
     const int64_t window = gantry__onnx_attr_int(call, "local_window_size", -1);
-    GANTRY__TRY(check_group_query(call));
     GANTRY__TRY(unpack_group(&group));
     GANTRY__TRY(read_lengths_of(&group));
     GANTRY__TRY(norm_parts(&group));

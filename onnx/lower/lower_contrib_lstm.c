@@ -40,6 +40,24 @@ static gantry_status_t check_quantized_weights(gantry__onnx_recurrent_t *node) {
     return GANTRY_OK;
 }
 
+/* Scales and zero points are known, and have a number, or a row of them, for each direction. */
+static gantry_status_t check_weight_scales(gantry__onnx_call_t *call, size_t directions) {
+    for (size_t i = FIRST_SCALE; i < FIRST_SCALE + 4; ++i) {
+        const gantry_tensor_t *x = gantry__onnx_input(call, i);
+        const gantry_shape_t *shape = gantry_tensor_shape(x);
+        if (!x) continue;
+        if (!gantry__onnx_is_known(call, x))
+            return gantry__onnx_unsupported(call, "scales of weights that are not constant");
+        if (shape->rank < 1 || shape->rank > 2 || shape->dims[0] != (int64_t)directions)
+            return gantry__onnx_invalid(
+                call,
+                "input %zu of weights of rank %d; a number or a row for each of %zu "
+                "directions is accepted",
+                i, shape->rank, directions);
+    }
+    return GANTRY_OK;
+}
+
 /* The weights of a direction. which: 0 for W, 1 for R. */
 static gantry__onnx_weights_t take_byte_weights(gantry__onnx_call_t *call, size_t which,
                                                 size_t direction) {
@@ -58,11 +76,8 @@ gantry_status_t gantry__onnx_lower_dynamic_quantize_lstm(gantry__onnx_call_t *ca
     for (size_t i = FIRST_SCALE; i < FIRST_SCALE + 4; i += 2)
         if (!gantry__onnx_input(call, i))
             return gantry__onnx_invalid(call, "input %zu, a scale of weights, is missing", i);
-    for (size_t i = FIRST_SCALE; i < FIRST_SCALE + 4; ++i)
-        if (gantry__onnx_input(call, i) &&
-            !gantry__onnx_is_known(call, gantry__onnx_input(call, i)))
-            return gantry__onnx_unsupported(call, "scales of weights that are not constant");
     GANTRY__TRY(gantry__onnx_read_recurrent(call, GANTRY__ONNX_LSTM, 4, &node));
+    GANTRY__TRY(check_weight_scales(call, node.direction_count));
     GANTRY__TRY(check_quantized_weights(&node));
     GANTRY__TRY(gantry__onnx_take_states(&node, 5));
     for (size_t i = 0; i < node.direction_count; ++i) {

@@ -106,13 +106,10 @@ static gantry_status_t place_grams(grams_t *node, tensor **out) {
 static gantry_status_t weigh_grams(grams_t *node, tensor **counts) {
     gantry__onnx_call_t *call = node->call;
     const char *mode = gantry__onnx_attr_text(call, "mode", "");
-    const bool is_idf = strcmp(mode, "IDF") == 0;
     size_t count;
     const float *weights = gantry__onnx_attr_floats(call, "weights", &count);
     if (strcmp(mode, "TF") == 0) return GANTRY_OK;
-    if (!is_idf && strcmp(mode, "TFIDF") != 0)
-        return gantry__onnx_invalid(call, "mode '%s'; accepted are TF, IDF and TFIDF", mode);
-    if (is_idf) *counts = gantry__onnx_op_number(call, "Minimum", *counts, 1);
+    if (strcmp(mode, "IDF") == 0) *counts = gantry__onnx_op_number(call, "Minimum", *counts, 1);
     if (!weights) return GANTRY_OK;
     const int64_t size = (int64_t)count;
     if (size != gantry_tensor_shape(*counts)->dims[1])
@@ -124,24 +121,39 @@ static gantry_status_t weigh_grams(grams_t *node, tensor **counts) {
     return gantry_scope_status(call->scope);
 }
 
-static gantry_status_t read_grams(grams_t *node) {
-    gantry__onnx_call_t *call = node->call;
-    tensor *x = gantry__onnx_input(call, 0);
-    GANTRY__TRY(gantry__onnx_need_shape(call, x));
-    const gantry_shape_t *shape = gantry_tensor_shape(x);
+static void read_gram_attrs(grams_t *node) {
+    const gantry__onnx_call_t *call = node->call;
     node->pool = gantry__onnx_attr_ints(call, "pool_int64s", &node->pool_count);
     node->counts = gantry__onnx_attr_ints(call, "ngram_counts", &node->count_count);
     node->places = gantry__onnx_attr_ints(call, "ngram_indexes", &node->place_count);
     node->least = gantry__onnx_attr_int(call, "min_gram_length", 1);
     node->most = gantry__onnx_attr_int(call, "max_gram_length", 1);
     node->skips = gantry__onnx_attr_int(call, "max_skip_count", 0);
-    if (!node->pool || !node->counts || !node->places)
+}
+
+gantry_status_t gantry__onnx_check_tf_idf(gantry__onnx_call_t *call) {
+    const char *mode = gantry__onnx_attr_text(call, "mode", "");
+    grams_t node = {.call = call};
+    read_gram_attrs(&node);
+    if (!node.pool || !node.counts || !node.places)
         return gantry__onnx_invalid(call, "pool_int64s, ngram_counts or ngram_indexes is missing");
-    if (shape->rank > 2 || node->least < 1 || node->most < node->least || node->skips < 0 ||
-        node->skips > INT32_MAX)
-        return gantry__onnx_invalid(call, "lengths %lld to %lld and %lld skips for rank %d",
-                                    (long long)node->least, (long long)node->most,
-                                    (long long)node->skips, (int)shape->rank);
+    if (strcmp(mode, "TF") != 0 && strcmp(mode, "IDF") != 0 && strcmp(mode, "TFIDF") != 0)
+        return gantry__onnx_invalid(call, "mode '%s'; accepted are TF, IDF and TFIDF", mode);
+    if (node.least >= 1 && node.most >= node.least && node.skips >= 0 && node.skips <= INT32_MAX)
+        return GANTRY_OK;
+    return gantry__onnx_invalid(call, "lengths %lld to %lld and %lld skips", (long long)node.least,
+                                (long long)node.most, (long long)node.skips);
+}
+
+static gantry_status_t read_grams(grams_t *node) {
+    gantry__onnx_call_t *call = node->call;
+    tensor *x = gantry__onnx_input(call, 0);
+    GANTRY__TRY(gantry__onnx_need_shape(call, x));
+    const gantry_shape_t *shape = gantry_tensor_shape(x);
+    read_gram_attrs(node);
+    if (shape->rank > 2)
+        return gantry__onnx_invalid(call, "X has %d dimensions; at most 2 are accepted",
+                                    (int)shape->rank);
     node->rows = shape->rank == 2 ? shape->dims[0] : 1;
     node->length = shape->rank ? shape->dims[shape->rank - 1] : 1;
     node->x = gantry__onnx_reshape(call, gantry__onnx_cast(call, x, GANTRY_INT64),

@@ -42,14 +42,19 @@ gantry_status_t gantry__onnx_lower_scaler(gantry__onnx_call_t *call) {
     return gantry__onnx_give(call, x);
 }
 
+gantry_status_t gantry__onnx_check_normalizer(gantry__onnx_call_t *call) {
+    const char *norm = gantry__onnx_attr_text(call, "norm", "MAX");
+    if (strcmp(norm, "MAX") == 0 || strcmp(norm, "L1") == 0 || strcmp(norm, "L2") == 0)
+        return GANTRY_OK;
+    return gantry__onnx_invalid(call, "norm is %s; accepted are MAX, L1 and L2", norm);
+}
+
 /* A row whose norm is 0 stays. */
 gantry_status_t gantry__onnx_lower_normalizer(gantry__onnx_call_t *call) {
     const char *norm = gantry__onnx_attr_text(call, "norm", "MAX");
     const bool is_max = strcmp(norm, "MAX") == 0, is_l1 = strcmp(norm, "L1") == 0;
     tensor *x = gantry__onnx_input(call, 0);
     const int32_t rank = gantry_tensor_shape(x)->rank;
-    if (!is_max && !is_l1 && strcmp(norm, "L2") != 0)
-        return gantry__onnx_invalid(call, "norm is %s; accepted are MAX, L1 and L2", norm);
     if (rank != 1 && rank != 2)
         return gantry__onnx_invalid(call, "X has %d dimensions; 1 and 2 are accepted", (int)rank);
     const int64_t axis = rank - 1;
@@ -105,38 +110,64 @@ gantry_status_t gantry__onnx_lower_imputer(gantry__onnx_call_t *call) {
 
 /* ---- columns ---- */
 
-/* Columns of several tensors. None is cut or filled with zeros. */
+gantry_status_t gantry__onnx_check_feature_vectorizer(gantry__onnx_call_t *call) {
+    const size_t inputs = call->node->input_count;
+    size_t count;
+    const int64_t *sizes = gantry__onnx_attr_ints(call, "inputdimensions", &count);
+    if (count != 0 && count != inputs)
+        return gantry__onnx_invalid(call, "inputdimensions has %zu numbers for %zu inputs", count,
+                                    inputs);
+    for (size_t i = 0; i < count; ++i) {
+        if (sizes[i] < 0 || sizes[i] > INT32_MAX)
+            return gantry__onnx_invalid(call, "inputdimensions has %lld; 0 to %d are accepted",
+                                        (long long)sizes[i], INT32_MAX);
+    }
+    return GANTRY_OK;
+}
+
+/* A matrix with so many columns: further ones are left out, and missing ones are 0. */
+static tensor *fit_columns(gantry__onnx_call_t *call, tensor *x, int64_t columns) {
+    if (!x) return NULL;
+    const int64_t missing = columns - gantry_tensor_shape(x)->dims[1];
+    const int64_t paddings[4] = {0, 0, 0, missing};
+    if (missing < 0) return gantry__onnx_part(call, x, 1, 0, columns);
+    return missing > 0 ? gantry_pad(call->scope, x, paddings, NULL) : x;
+}
+
+/* Columns of several tensors. */
 gantry_status_t gantry__onnx_lower_feature_vectorizer(gantry__onnx_call_t *call) {
     tensor **parts = gantry__onnx_scratch(call, call->input_count, sizeof *parts);
     size_t count;
     const int64_t *sizes = gantry__onnx_attr_ints(call, "inputdimensions", &count);
     if (!parts) return GANTRY_RESOURCE_EXHAUSTED;
-    if (count != 0 && count != call->input_count)
-        return gantry__onnx_invalid(call, "inputdimensions has %zu numbers for %zu inputs", count,
-                                    call->input_count);
     for (size_t i = 0; i < call->input_count; ++i) {
         tensor *x = gantry__onnx_input(call, i);
         const gantry_shape_t *shape = x ? gantry_tensor_shape(x) : NULL;
         if (!shape || shape->rank < 1 || shape->rank > 2)
             return gantry__onnx_invalid(call, "input %zu is no vector or matrix", i);
-        if (count > 0 && shape->dims[shape->rank - 1] != sizes[i])
-            return gantry__onnx_unsupported(
-                call, "input %zu has %lld columns, where inputdimensions has %lld", i,
-                (long long)shape->dims[shape->rank - 1], (long long)sizes[i]);
+        if (count > 0 && shape->dims[shape->rank - 1] < 0)
+            GANTRY__TRY(gantry__onnx_need_shape(call, x));
         if (shape->rank == 1) x = gantry_expand_dims(call->scope, x, 0);
+        if (count > 0) x = fit_columns(call, x, sizes[i]);
         parts[i] = gantry__onnx_cast(call, x, GANTRY_FLOAT32);
     }
     return gantry__onnx_give(call, gantry__onnx_concat(call, parts, call->input_count, 1));
+}
+
+gantry_status_t gantry__onnx_check_one_hot_encoder(gantry__onnx_call_t *call) {
+    size_t count;
+    (void)gantry__onnx_attr_ints(call, "cats_int64s", &count);
+    if (count == 0)
+        return gantry__onnx_unsupported(call, "categories that are texts; cats_int64s is accepted");
+    if (gantry__onnx_attr_int(call, "zeros", 1) == 0)
+        return gantry__onnx_unsupported(call, "zeros 0, by which an unknown category is an error");
+    return GANTRY_OK;
 }
 
 gantry_status_t gantry__onnx_lower_one_hot_encoder(gantry__onnx_call_t *call) {
     size_t count;
     const int64_t *categories = gantry__onnx_attr_ints(call, "cats_int64s", &count);
     tensor *x = gantry__onnx_input(call, 0);
-    if (count == 0)
-        return gantry__onnx_unsupported(call, "categories that are texts; cats_int64s is accepted");
-    if (gantry__onnx_attr_int(call, "zeros", 1) == 0)
-        return gantry__onnx_unsupported(call, "zeros 0, by which an unknown category is an error");
     if (x) x = gantry_expand_dims(call->scope, x, -1);
     tensor *is_one =
         gantry__onnx_op2(call, "Equal", gantry__onnx_cast(call, x, GANTRY_INT64),
@@ -162,7 +193,25 @@ static int label_compare_keys(const void *a, const void *b) {
     return (x->place > y->place) - (x->place < y->place);
 }
 
-/* A list that is an attribute of one of three kinds; *out NULL: it has texts, or none is given. */
+/* Lists, each an attribute of one of three kinds. */
+static const char *const label_keys[] = {"keys_tensor", "keys_int64s", "keys_floats"},
+                         *const label_values[] = {"values_tensor", "values_int64s",
+                                                  "values_floats"};
+
+static bool has_label_list(const gantry__onnx_call_t *call, const char *const names[3]) {
+    for (size_t i = 0; i < 3; ++i) {
+        const gantry__onnx_attr_t *attr = gantry__onnx_find_attr(call->node, names[i]);
+        if (attr && attr->count > 0) return true;
+    }
+    return false;
+}
+
+gantry_status_t gantry__onnx_check_label_encoder(gantry__onnx_call_t *call) {
+    if (has_label_list(call, label_keys) && has_label_list(call, label_values)) return GANTRY_OK;
+    return gantry__onnx_unsupported(call, "Gantry has no texts");
+}
+
+/* A list, which is there. */
 static gantry_status_t label_list(gantry__onnx_call_t *call, const char *const names[3],
                                   tensor **out) {
     size_t count;
@@ -276,13 +325,9 @@ static gantry_status_t find_labels(gantry__onnx_call_t *call, tensor *keys, tens
 }
 
 gantry_status_t gantry__onnx_lower_label_encoder(gantry__onnx_call_t *call) {
-    static const char *const key_names[] = {"keys_tensor", "keys_int64s", "keys_floats"},
-                             *const value_names[] = {"values_tensor", "values_int64s",
-                                                     "values_floats"};
     tensor *keys, *values, *other, *out = NULL;
-    GANTRY__TRY(label_list(call, key_names, &keys));
-    GANTRY__TRY(label_list(call, value_names, &values));
-    if (!keys || !values) return gantry__onnx_unsupported(call, "Gantry has no texts");
+    GANTRY__TRY(label_list(call, label_keys, &keys));
+    GANTRY__TRY(label_list(call, label_values, &values));
     tensor *x = gantry__onnx_input(call, 0);
     if (gantry_tensor_shape(keys)->rank != 1 || gantry_tensor_shape(values)->rank != 1 ||
         gantry_tensor_elements(keys) != gantry_tensor_elements(values))

@@ -75,6 +75,11 @@ tensor *gantry__onnx_apply_after(gantry__onnx_call_t *call, tensor *scores,
     }
 }
 
+static gantry_status_t refuse_probit(gantry__onnx_call_t *call, gantry__onnx_after_t after) {
+    if (after != GANTRY__ONNX_AFTER_PROBIT) return GANTRY_OK;
+    return gantry__onnx_unsupported(call, "post_transform PROBIT of one score of two classes");
+}
+
 tensor *gantry__onnx_two_scores(gantry__onnx_call_t *call, tensor *score, double of_both,
                                 gantry__onnx_after_t after) {
     tensor *first = gantry__onnx_op1(call, "Neg", score), *second = score;
@@ -82,7 +87,7 @@ tensor *gantry__onnx_two_scores(gantry__onnx_call_t *call, tensor *score, double
         first = gantry__onnx_op1(call, "Sigmoid", first);
         second = gantry__onnx_op1(call, "Sigmoid", second);
     } else if (after == GANTRY__ONNX_AFTER_PROBIT) {
-        (void)gantry__onnx_unsupported(call, "post_transform PROBIT of one score of two classes");
+        (void)refuse_probit(call, after);
         (void)gantry_scope_fail(call->scope, GANTRY_UNIMPLEMENTED, gantry_last_message());
         return NULL;
     } else {
@@ -165,27 +170,43 @@ static gantry_status_t linear_scores(gantry__onnx_call_t *call, size_t count, te
     return gantry_scope_status(call->scope);
 }
 
+gantry_status_t gantry__onnx_check_linear_regressor(gantry__onnx_call_t *call) {
+    const int64_t targets = gantry__onnx_attr_int(call, "targets", 1);
+    gantry__onnx_after_t after;
+    if (targets < 1)
+        return gantry__onnx_invalid(call, "targets is %lld; 1 or more are accepted",
+                                    (long long)targets);
+    return gantry__onnx_read_after(call, &after);
+}
+
 gantry_status_t gantry__onnx_lower_linear_regressor(gantry__onnx_call_t *call) {
     const int64_t targets = gantry__onnx_attr_int(call, "targets", 1);
     gantry__onnx_after_t after;
     tensor *scores = NULL;
-    if (targets < 1)
-        return gantry__onnx_invalid(call, "targets is %lld; 1 or more are accepted",
-                                    (long long)targets);
     GANTRY__TRY(gantry__onnx_read_after(call, &after));
     GANTRY__TRY(linear_scores(call, (size_t)targets, &scores));
     return gantry__onnx_give(call, gantry__onnx_apply_after(call, scores, after));
 }
 
-gantry_status_t gantry__onnx_lower_linear_classifier(gantry__onnx_call_t *call) {
-    const int64_t *labels;
-    size_t label_count, count;
-    gantry__onnx_after_t after;
-    tensor *scores = NULL;
-    GANTRY__TRY(gantry__onnx_read_labels(call, "classlabels_ints", &labels, &label_count));
-    GANTRY__TRY(gantry__onnx_read_after(call, &after));
+size_t gantry__onnx_label_count(const gantry__onnx_call_t *call, const char *name) {
+    const gantry__onnx_attr_t *texts = gantry__onnx_find_attr(call->node, "classlabels_strings");
+    size_t count;
+    (void)gantry__onnx_attr_ints(call, name, &count);
+    return texts && texts->count > 0 ? texts->count : count;
+}
+
+/* Scores of a LinearClassifier: one for each class, or one of two classes. */
+static size_t classifier_scores(const gantry__onnx_call_t *call) {
+    size_t count;
     (void)gantry__onnx_attr_floats(call, "intercepts", &count);
-    if (count == 0) count = label_count;
+    return count > 0 ? count : gantry__onnx_label_count(call, "classlabels_ints");
+}
+
+gantry_status_t gantry__onnx_check_linear_classifier(gantry__onnx_call_t *call) {
+    const size_t label_count = gantry__onnx_label_count(call, "classlabels_ints"),
+                 count = classifier_scores(call);
+    gantry__onnx_after_t after;
+    GANTRY__TRY(gantry__onnx_read_after(call, &after));
     if (label_count < 2 || (count != 1 && count != label_count))
         return gantry__onnx_invalid(call,
                                     "%zu scores of %zu classes; one for each, or one of two "
@@ -194,6 +215,17 @@ gantry_status_t gantry__onnx_lower_linear_classifier(gantry__onnx_call_t *call) 
     if (count == 1 && label_count != 2)
         return gantry__onnx_invalid(call, "one score of %zu classes; two are accepted",
                                     label_count);
+    return count == 1 ? refuse_probit(call, after) : GANTRY_OK;
+}
+
+gantry_status_t gantry__onnx_lower_linear_classifier(gantry__onnx_call_t *call) {
+    const size_t count = classifier_scores(call);
+    const int64_t *labels;
+    size_t label_count;
+    gantry__onnx_after_t after;
+    tensor *scores = NULL;
+    GANTRY__TRY(gantry__onnx_read_labels(call, "classlabels_ints", &labels, &label_count));
+    GANTRY__TRY(gantry__onnx_read_after(call, &after));
     GANTRY__TRY(linear_scores(call, count, &scores));
     if (count == 1) {
         if (labels) GANTRY__TRY(gantry__onnx_give_label(call, scores, 0, labels));

@@ -127,9 +127,14 @@ static gantry_status_t dropout_nothing(gantry__onnx_call_t *call) {
     return gantry__onnx_set(call, 1, ones);
 }
 
+/* Of BatchNormalization, too. */
+gantry_status_t gantry__onnx_check_inference(gantry__onnx_call_t *call) {
+    if (gantry__onnx_version(call) >= 7 || gantry__onnx_attr_int(call, "is_test", 0))
+        return GANTRY_OK;
+    return gantry__onnx_unsupported(call, "training, which is_test 0 is below operator set 7");
+}
+
 gantry_status_t gantry__onnx_lower_dropout(gantry__onnx_call_t *call) {
-    if (gantry__onnx_version(call) < 7 && !gantry__onnx_attr_int(call, "is_test", 0))
-        return gantry__onnx_unsupported(call, "training, which is_test 0 is below operator set 7");
     return dropout_nothing(call);
 }
 

@@ -26,7 +26,7 @@ const gantry_tensor_t *gantry__onnx_row_of(gantry_scope_t *scope, const gantry_t
     gantry_shape_t rest = {.rank = shape->rank - 1};
     for (int32_t i = 0; i < shape->rank; ++i) size[i] = i ? shape->dims[i] : 1;
     for (int32_t i = 1; i < shape->rank; ++i) rest.dims[i - 1] = shape->dims[i];
-    if (shape->dims[0] != 1) x = gantry_slice(scope, x, begin, size);
+    if (shape->dims[0] != 1 || row != 0) x = gantry_slice(scope, x, begin, size);
     return gantry_reshape(scope, x, rest);
 }
 

@@ -6,6 +6,9 @@
 
 typedef const gantry_tensor_t tensor;
 
+/* The largest block, whose square is far from the largest size. */
+#define MOST_BLOCK 32768
+
 /* ---- DepthToSpace, SpaceToDepth ---- */
 
 /* The block's size, and the order of the channels' parts: DCR has those of the block first, CRD
@@ -17,8 +20,9 @@ static gantry_status_t read_block(gantry__onnx_call_t *call, int64_t *out_block,
     *out_is_crd = strcmp(mode, "CRD") == 0;
     if (!*out_is_crd && strcmp(mode, "DCR") != 0)
         return gantry__onnx_invalid(call, "mode '%s'; modes are DCR and CRD", mode);
-    if (*out_block < 1)
-        return gantry__onnx_invalid(call, "blocksize %lld; it is 1 or more", (long long)*out_block);
+    if (*out_block < 1 || *out_block > MOST_BLOCK)
+        return gantry__onnx_invalid(call, "blocksize %lld; 1 to %d are accepted",
+                                    (long long)*out_block, MOST_BLOCK);
     if (gantry_tensor_shape(x)->rank != 4)
         return gantry__onnx_invalid(call, "an input of %d dimensions; it has 4",
                                     (int)gantry_tensor_shape(x)->rank);

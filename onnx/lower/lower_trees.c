@@ -171,16 +171,20 @@ static gantry_status_t join_trees(gantry__onnx_call_t *call, const trees_t *tree
     return gantry_scope_status(call->scope);
 }
 
+/* Refuses another number of base values than of scores. */
+static gantry_status_t refuse_base(gantry__onnx_call_t *call, size_t count, int64_t scores) {
+    if ((int64_t)count == scores) return GANTRY_OK;
+    return gantry__onnx_invalid(call, "base_values has %zu numbers, where there are %lld scores",
+                                count, (long long)scores);
+}
+
 /* Base values: one for each target, or none. */
 static gantry_status_t add_base(gantry__onnx_call_t *call, int64_t targets, gantry_dtype_t dtype,
                                 tensor **scores, size_t *out_count) {
     const double *base;
     GANTRY__TRY(gantry__onnx_attr_numbers(call, "base_values", &base, out_count));
     if (*out_count == 0) return GANTRY_OK;
-    if ((int64_t)*out_count != targets)
-        return gantry__onnx_invalid(call,
-                                    "base_values has %zu numbers, where there are %lld scores",
-                                    *out_count, (long long)targets);
+    GANTRY__TRY(refuse_base(call, *out_count, targets));
     *scores = gantry__onnx_op2(call, "Add", *scores,
                                tree_constant(call, dtype, base, GANTRY_SHAPE(targets)));
     return GANTRY_OK;
@@ -221,37 +225,67 @@ static gantry_status_t give_scores(gantry__onnx_call_t *call, const trees_t *tre
     return gantry__onnx_give(call, gantry__onnx_cast(call, scores, out_dtype));
 }
 
-static gantry_status_t read_targets(gantry__onnx_call_t *call, trees_t *trees) {
-    trees->target_count = gantry__onnx_attr_int(call, "n_targets", 1);
-    if (trees->target_count >= 1 && trees->target_count <= INT32_MAX) return GANTRY_OK;
-    return gantry__onnx_invalid(call, "n_targets is %lld; 1 or more are accepted",
-                                (long long)trees->target_count);
+static int64_t tree_targets(const gantry__onnx_call_t *call) {
+    return gantry__onnx_attr_int(call, "n_targets", 1);
 }
 
-gantry_status_t gantry__onnx_lower_tree_ensemble(gantry__onnx_call_t *call) {
-    trees_t trees = {0};
+/* Checks what both kinds of regressions have. */
+static gantry_status_t check_targets(gantry__onnx_call_t *call) {
+    const int64_t targets = tree_targets(call);
+    gantry__onnx_after_t after;
+    if (targets < 1 || targets > INT32_MAX)
+        return gantry__onnx_invalid(call, "n_targets is %lld; 1 or more are accepted",
+                                    (long long)targets);
+    return gantry__onnx_read_after(call, &after);
+}
+
+/* Checks the number of the base values that are no tensor. */
+static gantry_status_t check_base(gantry__onnx_call_t *call, int64_t scores) {
+    size_t count;
+    (void)gantry__onnx_attr_floats(call, "base_values", &count);
+    return count > 0 ? refuse_base(call, count, scores) : GANTRY_OK;
+}
+
+gantry_status_t gantry__onnx_check_tree_ensemble(gantry__onnx_call_t *call) {
     const int64_t aggregate = gantry__onnx_attr_int(call, "aggregate_function", AGGREGATE_SUM);
     if (aggregate < 0 || aggregate > AGGREGATE_MAX)
         return gantry__onnx_invalid(call, "aggregate_function is %lld; 0 to 3 are accepted",
                                     (long long)aggregate);
-    GANTRY__TRY(read_targets(call, &trees));
+    return check_targets(call);
+}
+
+gantry_status_t gantry__onnx_lower_tree_ensemble(gantry__onnx_call_t *call) {
+    trees_t trees = {.target_count = tree_targets(call)};
+    const int64_t aggregate = gantry__onnx_attr_int(call, "aggregate_function", AGGREGATE_SUM);
     GANTRY__TRY(gantry__onnx_read_trees(call, &trees));
     return give_scores(call, &trees, (aggregate_t)aggregate,
                        gantry_tensor_dtype(gantry__onnx_input(call, 0)));
 }
 
-gantry_status_t gantry__onnx_lower_tree_regressor(gantry__onnx_call_t *call) {
+/* The aggregate of a word; AGGREGATE_MAX + 1: it is none. */
+static int aggregate_of_word(const gantry__onnx_call_t *call, const char **out_word) {
     static const char *const words[] = {"AVERAGE", "SUM", "MIN", "MAX"};
-    const char *word = gantry__onnx_attr_text(call, "aggregate_function", "SUM");
-    trees_t trees = {0};
-    for (int i = 0; i < 4; ++i) {
-        if (strcmp(word, words[i]) != 0) continue;
-        GANTRY__TRY(read_targets(call, &trees));
-        GANTRY__TRY(gantry__onnx_read_named_trees(call, "target", &trees));
-        return give_scores(call, &trees, (aggregate_t)i, GANTRY_FLOAT32);
-    }
-    return gantry__onnx_invalid(
-        call, "aggregate_function is %s; accepted are AVERAGE, SUM, MIN and MAX", word);
+    int aggregate = 0;
+    *out_word = gantry__onnx_attr_text(call, "aggregate_function", "SUM");
+    while (aggregate <= AGGREGATE_MAX && strcmp(*out_word, words[aggregate]) != 0) ++aggregate;
+    return aggregate;
+}
+
+gantry_status_t gantry__onnx_check_tree_regressor(gantry__onnx_call_t *call) {
+    const char *word;
+    if (aggregate_of_word(call, &word) > AGGREGATE_MAX)
+        return gantry__onnx_invalid(
+            call, "aggregate_function is %s; accepted are AVERAGE, SUM, MIN and MAX", word);
+    GANTRY__TRY(check_targets(call));
+    return check_base(call, tree_targets(call));
+}
+
+gantry_status_t gantry__onnx_lower_tree_regressor(gantry__onnx_call_t *call) {
+    trees_t trees = {.target_count = tree_targets(call)};
+    const char *word;
+    const int aggregate = aggregate_of_word(call, &word);
+    GANTRY__TRY(gantry__onnx_read_named_trees(call, "target", &trees));
+    return give_scores(call, &trees, (aggregate_t)aggregate, GANTRY_FLOAT32);
 }
 
 /* ---- classes ---- */
@@ -284,18 +318,18 @@ static gantry_status_t scores_to_choose(gantry__onnx_call_t *call, const trees_t
 }
 
 /* The class that all entries have; -1: they have several. */
-static int64_t single_class(const trees_t *trees) {
-    for (size_t i = 1; i < trees->entry_count; ++i) {
-        if (trees->entry_targets[i] != trees->entry_targets[0]) return -1;
+static int64_t single_class(const int64_t *classes, size_t count) {
+    for (size_t i = 1; i < count; ++i) {
+        if (classes[i] != classes[0]) return -1;
     }
-    return trees->entry_count > 0 ? trees->entry_targets[0] : -1;
+    return count > 0 ? classes[0] : -1;
 }
 
 /* Two classes, whose leaves have one score. Weights that are all positive are probabilities. */
 static gantry_status_t give_two_classes(gantry__onnx_call_t *call, trees_t *trees, tensor *leaves,
                                         gantry_dtype_t dtype, const int64_t *labels) {
     gantry__onnx_after_t after;
-    const int64_t class = single_class(trees);
+    const int64_t class = single_class(trees->entry_targets, trees->entry_count);
     double of_both = 1;
     tensor *score = NULL;
     size_t base_count = 0;
@@ -337,6 +371,19 @@ static gantry_status_t give_classes(gantry__onnx_call_t *call, const trees_t *tr
     return gantry__onnx_set(call, 1, gantry__onnx_apply_after(call, scores, after));
 }
 
+/* Leaves that all have one of two classes have one score. */
+gantry_status_t gantry__onnx_check_tree_classifier(gantry__onnx_call_t *call) {
+    const size_t count = gantry__onnx_label_count(call, "classlabels_int64s");
+    size_t class_count;
+    const int64_t *classes = gantry__onnx_attr_ints(call, "class_ids", &class_count);
+    gantry__onnx_after_t after;
+    if (count < 2)
+        return gantry__onnx_unsupported(call, "%zu classes; two or more are accepted", count);
+    GANTRY__TRY(gantry__onnx_read_after(call, &after));
+    return check_base(call,
+                      count == 2 && single_class(classes, class_count) >= 0 ? 1 : (int64_t)count);
+}
+
 gantry_status_t gantry__onnx_lower_tree_classifier(gantry__onnx_call_t *call) {
     trees_t trees = {0};
     const int64_t *labels;
@@ -344,12 +391,10 @@ gantry_status_t gantry__onnx_lower_tree_classifier(gantry__onnx_call_t *call) {
     tensor *leaves = NULL;
     gantry_dtype_t dtype = GANTRY_FLOAT32;
     GANTRY__TRY(gantry__onnx_read_labels(call, "classlabels_int64s", &labels, &count));
-    if (count < 2)
-        return gantry__onnx_unsupported(call, "%zu classes; two or more are accepted", count);
     trees.target_count = (int64_t)count;
     GANTRY__TRY(gantry__onnx_read_named_trees(call, "class", &trees));
     GANTRY__TRY(find_leaves(call, &trees, &leaves, &dtype));
-    return count == 2 && single_class(&trees) >= 0
+    return count == 2 && single_class(trees.entry_targets, trees.entry_count) >= 0
                ? give_two_classes(call, &trees, leaves, dtype, labels)
                : give_classes(call, &trees, leaves, dtype, labels);
 }

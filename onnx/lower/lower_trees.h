@@ -66,6 +66,8 @@ const gantry_tensor_t *gantry__onnx_apply_after(gantry__onnx_call_t *call,
  * is wanted, else *out_labels is NULL with their number. */
 gantry_status_t gantry__onnx_read_labels(gantry__onnx_call_t *call, const char *name,
                                          const int64_t **out_labels, size_t *out_count);
+/* How many labels there are, whole ones under this name or texts. */
+size_t gantry__onnx_label_count(const gantry__onnx_call_t *call, const char *name);
 /* Sets output 0: the label of the largest score of each row, the first of equal ones. */
 gantry_status_t gantry__onnx_give_labels(gantry__onnx_call_t *call, const gantry_tensor_t *scores,
                                          const int64_t *labels, size_t count);

@@ -48,19 +48,19 @@ static gantry_status_t read_col2im(gantry__onnx_call_t *call, col2im_t *of) {
     GANTRY__TRY(col2im_list(call, "dilations", of->rank, 1, of->dilations));
     GANTRY__TRY(col2im_list(call, "pads", 2 * of->rank, 0, of->pads));
     for (size_t i = 0; i < of->rank; ++i) {
+        if (image[i] < 1 || block[i] < 1 || image[i] > INT32_MAX || block[i] > INT32_MAX)
+            return gantry__onnx_invalid(call, "an image size of %lld and a block size of %lld",
+                                        (long long)image[i], (long long)block[i]);
         const int64_t room =
             image[i] + of->pads[i] + of->pads[i + of->rank] - (block[i] - 1) * of->dilations[i] - 1;
         of->image[i] = image[i];
         of->block[i] = block[i];
         of->count[i] = room < 0 ? 0 : room / of->strides[i] + 1;
-        if (image[i] < 1 || block[i] < 1 || image[i] > INT32_MAX || block[i] > INT32_MAX)
-            return gantry__onnx_invalid(call, "an image size of %lld and a block size of %lld",
-                                        (long long)image[i], (long long)block[i]);
-        if (of->pixels > INT32_MAX || of->elements > INT32_MAX || of->windows > INT32_MAX)
-            return gantry__onnx_unsupported(call, "an image of more than 2^31 pixels");
         of->pixels *= image[i];
         of->elements *= block[i];
         of->windows *= of->count[i];
+        if (of->pixels > INT32_MAX || of->elements > INT32_MAX || of->windows > INT32_MAX)
+            return gantry__onnx_unsupported(call, "an image of more than 2^31 pixels");
     }
     return GANTRY_OK;
 }

@@ -252,6 +252,8 @@ gantry_status_t gantry__onnx_lower_max_unpool(gantry__onnx_call_t *call) {
     for (int32_t i = first; i < GANTRY__ONNX_MOST_SPATIAL; ++i)
         shape.dims[2 + i - first] = (window.size[i] - 1) * window.strides[i] + window.kernel[i] -
                                     window.begin[i] - window.end[i];
+    const int64_t places = gantry_shape_elements(&shape);
+    if (places < 0) return gantry__onnx_invalid(call, "pads cut more than the result has");
     if (wanted && count != (size_t)shape.rank)
         return gantry__onnx_invalid(call, "output_shape has %zu sizes for %d dimensions", count,
                                     (int)shape.rank);
@@ -263,8 +265,7 @@ gantry_status_t gantry__onnx_lower_max_unpool(gantry__onnx_call_t *call) {
                                         i < 2 ? "accepted" : "the least");
         paddings[2 * i + 1] = wanted[i] - shape.dims[i];
     }
-    const int64_t places = gantry_shape_elements(&shape), from = gantry_tensor_elements(x);
-    if (places < 0) return gantry__onnx_invalid(call, "pads cut more than the result has");
+    const int64_t from = gantry_tensor_elements(x);
     tensor *y = gantry_tensor_scatter_update(
         call->scope, gantry_zeros(call->scope, gantry_tensor_dtype(x), GANTRY_SHAPE(places)),
         gantry__onnx_reshape(call, gantry__onnx_input(call, 1), GANTRY_SHAPE(from, 1)),

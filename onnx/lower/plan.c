@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "shared/memory.h"
+#include "onnx/lower/lower.h"
 #include "shared/fail.h"
 
 /* ---- graphs ---- */
@@ -140,6 +141,14 @@ static gantry_status_t plan_check_counts(const gantry__onnx_row_t *row,
     return GANTRY_OK;
 }
 
+/* The row's check of the attributes' values. */
+static gantry_status_t plan_check_values(const gantry__onnx_row_t *row,
+                                         const gantry__onnx_node_t *node) {
+    const gantry__onnx_lower_fn check = gantry__onnx_row_check(row);
+    gantry__onnx_call_t call = {.node = node, .row = row, .output_count = node->output_count};
+    return check ? check(&call) : GANTRY_OK;
+}
+
 static gantry_status_t plan_note_refusal(gantry__onnx_plan_t *plan,
                                          const gantry__onnx_graph_t *graph,
                                          const gantry__onnx_node_t *node, size_t position,
@@ -164,6 +173,7 @@ static gantry_status_t find_rows(gantry__onnx_plan_t *plan, const onnx_plan_grap
             gantry__onnx_find_row(node->domain, node->op, node->version);
         gantry_status_t status = row ? plan_check_counts(row, node) : GANTRY_UNIMPLEMENTED;
         if (status == GANTRY_OK) status = check_attributes(row, node);
+        if (status == GANTRY_OK) status = plan_check_values(row, node);
         if (status == GANTRY_OK) {
             plan->rows[place->first_node + n] = row;
         } else {

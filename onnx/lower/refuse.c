@@ -13,6 +13,7 @@ static gantry_status_t refuse_node(gantry__onnx_call_t *call, gantry_status_t st
                                    const char *format, va_list arguments) {
     char node[512], reason[GANTRY__MESSAGE_BYTES];
     (void)gantry__format(reason, sizeof reason, format, arguments);
+    if (!call->run) return gantry__fail(status, "%s", reason); /* A check: the plan has the node. */
     gantry__onnx_describe_node(call->node, node, sizeof node);
     call->run->is_reported = true;
     return gantry__fail(status, "%s: %s: %s", call->run->constants->plan.model->path, node, reason);

@@ -61,6 +61,20 @@ const char *gantry__onnx_row_attributes(const gantry__onnx_row_t *row) {
     return row->lower && row->lower != gantry__onnx_lower_plain ? row->text : "";
 }
 
+gantry__onnx_lower_fn gantry__onnx_row_check(const gantry__onnx_row_t *row) {
+    static const struct {
+        gantry__onnx_lower_fn lower, check;
+    } checks[] = {
+#define CHECK(function, check) {gantry__onnx_lower_##function, gantry__onnx_check_##check},
+#include "onnx/table/checks.def"
+#undef CHECK
+    };
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; ++i) {
+        if (checks[i].lower == row->lower) return checks[i].check;
+    }
+    return NULL;
+}
+
 static const char *name_of_domain(const char *domain) { return *domain ? domain : "ai.onnx"; }
 
 /* No row has the version: says which ones have it. */

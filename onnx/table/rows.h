@@ -30,6 +30,13 @@
  *
  *     NO_ROW(domain, op, reason)
  *
+ * table/checks.def has the functions with a check of what a node says before it has inputs:
+ *
+ *     CHECK(function, check)
+ *
+ * check is the part of the name after gantry__onnx_check_. It reads the attributes but tensors and
+ * graphs, and which inputs are given. A node that it refuses is refused when the model is loaded.
+ *
  * Threads: constant. */
 #ifndef GANTRY_ONNX_ROWS_H
 #define GANTRY_ONNX_ROWS_H
@@ -91,6 +98,9 @@ const gantry__onnx_row_t *gantry__onnx_rows(size_t *out_count);
 const char *gantry__onnx_row_attributes(const gantry__onnx_row_t *row);
 /* The letter of the attribute's kind; 0: the row does not have it. */
 char gantry__onnx_row_attr(const gantry__onnx_row_t *row, const char *name);
+/* The check of a row's nodes: its call has no run, scopes and inputs, and failures say the reason
+ * only. NULL: there is none. */
+gantry__onnx_lower_fn gantry__onnx_row_check(const gantry__onnx_row_t *row);
 /* The letters by gantry__onnx_attr_kind_t: "?fistgFISTGxXpP". */
 extern const char gantry__onnx_attr_letters[];
 
@@ -108,6 +118,10 @@ extern const char gantry__onnx_attr_letters[];
 #undef LISTS
 #undef PLAIN
 #undef NO_ROW
+#define CHECK(function, check) \
+    gantry_status_t gantry__onnx_check_##check(struct gantry__onnx_call_t *call);
+#include "onnx/table/checks.def"
+#undef CHECK
 /* That of all PLAIN rows. */
 gantry_status_t gantry__onnx_lower_plain(struct gantry__onnx_call_t *call);
 

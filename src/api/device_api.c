@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/fp_mode.h"
+#include "device/fail_over.h"
 #include "device/device_config.h"
 #include "api/api.h"
 #include "device/logical_device.h"
@@ -82,6 +83,13 @@ gantry_status_t gantry_list_device_views(gantry_runtime_t *runtime, size_t capac
     for (size_t i = 0; i < *out_count && i < capacity; ++i)
         out_devices[i] = runtime->devices.physical[i];
     return GANTRY_OK;
+}
+
+const char *gantry_device_three_launches(const gantry_physical_device_t *device) {
+    if (!device) return NULL;
+    const gantry_device_info_t *info = &gantry__device_shown(device)->info;
+    if (info->type == GANTRY_DEVICE_TYPE_CPU || info->flags & GANTRY_DEVICE_GROUPS_GO_ON) return "";
+    return "its driver does not promise that work-groups go on while others wait for them";
 }
 
 gantry_status_t gantry_get_device_details(gantry_runtime_t *runtime,

@@ -90,8 +90,8 @@ static gantry_status_t take_results(gantry_scope_t *inner, const gantry__infer_t
 /* Checks the request in a trace, where the op becomes a constant, which keeps no request. A request
  * that cannot be met is refused, as it is outside a trace. */
 static gantry_status_t check_traced_request(gantry_scope_t *scope, const gantry__infer_t *call) {
-    const gantry__place_request_t rules =
-        gantry__dispatch_request(scope->runtime, NULL, NULL, NULL, NULL, scope->batch_invariant);
+    const gantry__place_request_t rules = gantry__dispatch_request(
+        scope->runtime, NULL, NULL, NULL, NULL, scope->order.batch_invariant);
     if ((rules.soft && !rules.require) || !scope->wish || scope->wish->is_empty) return GANTRY_OK;
     gantry__kept_plan_t *kept;
     return gantry__plan_core_op(scope, (gantry__op_id_t)call->op->id, call->op->name,

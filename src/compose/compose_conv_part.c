@@ -29,8 +29,9 @@ static const gantry__plan_t *compose_conv_find_plan(const conv_t *conv, gantry__
     const gantry__op_def_t *op = gantry__op_get(id);
     gantry_attr_t attrs[GANTRY__MAX_ATTRS];
     gantry__dispatch_types(op, dtype, attrs);
-    const gantry__place_request_t request = gantry__dispatch_request(
-        conv->scope->runtime, op, attrs, conv->scope->wish, NULL, conv->scope->batch_invariant);
+    const gantry__place_request_t request =
+        gantry__dispatch_request(conv->scope->runtime, op, attrs, conv->scope->wish, NULL,
+                                 conv->scope->order.batch_invariant);
     gantry__kept_plan_t *kept = NULL;
     if (gantry__plan_cache_place(&conv->scope->runtime->plans, &request, &kept) == GANTRY_OK)
         return &kept->plan;
@@ -73,7 +74,7 @@ bool gantry__conv_has_library(const conv_t *conv, gantry__op_id_t id,
     }
     if (gantry__op_infer(&call.infer, attrs, gantry__conv_attrs(conv, attrs)) == GANTRY_OK)
         (void)gantry__asked_find_kernel(conv->scope->runtime, &call, conv->scope->wish,
-                                        conv->scope->batch_invariant, NULL, &kernel);
+                                        conv->scope->order.batch_invariant, NULL, &kernel);
     gantry__forget_since(before);
     return kernel && kernel->library;
 }

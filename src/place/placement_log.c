@@ -43,6 +43,7 @@ void gantry__placement_record_fill(gantry_placement_record_t *record, uint64_t s
                                           .cost_ns = costs.own_ns,
                                           .other_cost_ns = costs.other_ns,
                                           .batch_invariant = plan->batch_invariant,
+                                          .any_order = plan->any_order,
                                           .refusal_count = plan->refusal_count};
     gantry__text_copy(record->op, sizeof record->op, plan->op->name);
     gantry__text_copy(record->part_of, sizeof record->part_of, part_of ? part_of->name : "");
@@ -105,6 +106,16 @@ const char *gantry_placement_reason_text(gantry_placement_reason_t reason) {
                                         "with the nodes that it is colocated with",
                                         "cheaper by measured cost"};
     return (size_t)reason < sizeof texts / sizeof texts[0] ? texts[reason] : "invalid reason";
+}
+
+const char *gantry_any_order_text(gantry_any_order_t outcome) {
+    static const char *const texts[] = {"off",
+                                        "sums are made in any order",
+                                        "the op has one order",
+                                        "only sums of float32 have another order",
+                                        "the device has no atomic additions of floats",
+                                        "the option batch_invariant is on"};
+    return (size_t)outcome < sizeof texts / sizeof texts[0] ? texts[outcome] : "invalid outcome";
 }
 
 const char *gantry_refusal_text(gantry_refusal_t refusal) {

@@ -393,12 +393,25 @@ static gantry_status_t place_by_rule(const gantry__place_request_t *request, gan
     return place_unasked(request, plan);
 }
 
+/* What becomes of the option any_order for the plan's first kernel. */
+static gantry_any_order_t any_order_of(const gantry__place_request_t *request,
+                                       const gantry__plan_t *plan) {
+    if (!request->any_order) return GANTRY_ANY_ORDER_OFF;
+    if (request->batch_invariant) return GANTRY_ANY_ORDER_BATCH_INVARIANT;
+    if (plan->kernel_count == 0 || !(plan->kernels[0]->def->promises & GANTRY_KERNEL_ANY_ORDER))
+        return GANTRY_ANY_ORDER_NOT_OF_OP;
+    if (plan->dtype != GANTRY_FLOAT32) return GANTRY_ANY_ORDER_NOT_OF_TYPE;
+    return plan->view->info.flags & GANTRY_DEVICE_FLOAT_ATOMICS ? GANTRY_ANY_ORDER_USED
+                                                                : GANTRY_ANY_ORDER_NO_ATOMICS;
+}
+
 gantry_status_t gantry__place(const gantry__place_request_t *request, gantry__plan_t *out_plan) {
     *out_plan = (gantry__plan_t){.op = request->op,
                                  .dtype = first_dtype(request),
                                  .wish = request->wish,
                                  .batch_invariant = request->batch_invariant};
     GANTRY__TRY(place_by_rule(request, out_plan));
+    out_plan->any_order = any_order_of(request, out_plan);
     if (request->passed_over && request->passed_over != out_plan->device)
         placer_refuse(out_plan, request->passed_over, request->passed_why, GANTRY_DTYPE_NONE);
     return GANTRY_OK;

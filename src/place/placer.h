@@ -49,6 +49,7 @@ typedef struct gantry__place_request_t {
     bool require;          /* only the requested device, or a GPU */
     bool integer_variable; /* an integer variable other than int64: CPU only */
     bool batch_invariant;  /* only kernels that promise GANTRY_KERNEL_BATCH_INVARIANT */
+    bool any_order;        /* the option is on */
 } gantry__place_request_t;
 
 /* The decision and its reasons. */
@@ -64,7 +65,8 @@ typedef struct gantry__plan_t {
     /* for each kernel; bit i: definition i of the op's inputs lives on the host */
     uint64_t host_inputs[GANTRY__MAX_CANDIDATES];
     gantry_placement_reason_t reason;
-    bool batch_invariant;     /* the request's */
+    bool batch_invariant; /* the request's */
+    gantry_any_order_t any_order;
     const char *left_library; /* that of a kernel of the device, left because of it; NULL: none */
     uint32_t refusal_count;
     struct {
@@ -76,7 +78,8 @@ typedef struct gantry__plan_t {
 
 /* The flags of a call of one of the plan's kernels. */
 static inline uint32_t gantry__plan_call_flags(const gantry__plan_t *plan) {
-    return plan->batch_invariant ? GANTRY_CALL_BATCH_INVARIANT : 0;
+    return (plan->batch_invariant ? (uint32_t)GANTRY_CALL_BATCH_INVARIANT : 0) |
+           (plan->any_order == GANTRY_ANY_ORDER_USED ? (uint32_t)GANTRY_CALL_ANY_ORDER : 0);
 }
 
 /* Fills *out_plan. If no device remains, the call fails with TensorFlow's texts, InvalidArgument or

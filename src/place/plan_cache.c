@@ -94,7 +94,7 @@ static inline void plan_key_of(const gantry__place_request_t *request, gantry__p
     for (; attr < end && attr->kind == GANTRY_ATTR_TYPE; ++attr)
         key->types = key->types << 8 | (uint64_t)attr->i;
     key->settings = gantry__plan_settings(
-        request->soft, request->require, request->batch_invariant,
+        request->soft, request->require, request->batch_invariant, request->any_order,
         atomic_load_explicit(&request->devices->losses, memory_order_acquire));
     if (request->exhausted || request->call || request->allowed || request->passed_over ||
         request->integer_variable || request->pin_reason)

@@ -43,9 +43,9 @@ typedef struct gantry__plan_cache_t {
 /* The bits of a key that the settings of a plain request decide. An earlier plan may use a card
  * that is lost since. */
 static inline uint32_t gantry__plan_settings(bool soft, bool require, bool batch_invariant,
-                                             uint64_t losses) {
-    return (uint32_t)soft | (uint32_t)require << 1 | (uint32_t)batch_invariant << 15 |
-           (uint32_t)losses << 16;
+                                             bool any_order, uint64_t losses) {
+    return (uint32_t)soft | (uint32_t)require << 1 | (uint32_t)any_order << 14 |
+           (uint32_t)batch_invariant << 15 | (uint32_t)losses << 16;
 }
 
 gantry_status_t gantry__plan_cache_init(gantry__plan_cache_t *cache, const gantry__heap_t *heap);

@@ -103,7 +103,7 @@ gantry_status_t gantry__plan_core_op(gantry_scope_t *scope, gantry__op_id_t id,
     if (scope->chooser && !pinned)
         GANTRY__TRY(gantry__scope_choose_op(scope, op->name, dtype, 1, &wish));
     gantry__place_request_t request =
-        gantry__dispatch_request(runtime, op, attrs, wish, pinned, scope->batch_invariant);
+        gantry__dispatch_request(runtime, op, attrs, wish, pinned, scope->order.batch_invariant);
     request.integer_variable = integer_variable;
     gantry__profile_frame_t *frame = gantry__device_frame(&runtime->devices);
     gantry__phase_t before = gantry__profile_enter(frame, GANTRY__PHASE_PLACEMENT);

@@ -151,7 +151,7 @@ static GANTRY__COLD gantry_status_t run_on_cpu(gantry__eager_t *eager) {
 
 static bool may_move(const gantry__eager_t *eager) {
     if (!eager->runtime->devices.policy.oom_fallback || eager->request->pinned || !eager->device ||
-        eager->in_place || eager->scope->batch_invariant)
+        eager->in_place || eager->scope->order.batch_invariant)
         return false;
     return eager->device->index < 0 || strcmp(eager->device->physical->type, "CPU") != 0;
 }

@@ -29,7 +29,7 @@ static void describe_call(gantry__eager_t *eager) {
     abi->attrs = eager->attr_args;
     abi->op = eager->op->name;
     abi->kernel = NULL;
-    abi->flags = eager->scope->batch_invariant ? GANTRY_CALL_BATCH_INVARIANT : 0;
+    abi->flags = 0;
     abi->reserved = 0;
     for (uint32_t i = 0; i < eager->input_count; ++i) {
         eager->input_args[i] = &eager->args[i];
@@ -47,6 +47,7 @@ static void describe_call(gantry__eager_t *eager) {
 /* Chooses the first kernel of the plan that takes these shapes; false if all decline. */
 static bool choose_kernel(gantry__eager_t *eager) {
     const gantry__plan_t *plan = &eager->kept->plan;
+    eager->call.abi.flags = gantry__plan_call_flags(plan);
     for (eager->choice = 0; eager->choice < plan->kernel_count; ++eager->choice) {
         const gantry_kernel_def_t *def = plan->kernels[eager->choice]->def;
         eager->call.abi.kernel = def;
@@ -73,7 +74,8 @@ static GANTRY__NOINLINE gantry_status_t find_plan_and_open(gantry__eager_t *eage
     GANTRY__TRY(gantry__eager_wish(eager, &wish));
     gantry__place_request_t request =
         gantry__dispatch_request(eager->runtime, eager->op, eager->attrs, wish,
-                                 eager->request->pinned, eager->scope->batch_invariant);
+                                 eager->request->pinned, eager->scope->order.batch_invariant);
+    request.any_order = eager->scope->order.any;
     request.exhausted = eager->exhausted;
     for (;;) {
         GANTRY__TRY(gantry__plan_cache_place(&eager->runtime->plans, &request, &eager->kept));

@@ -35,7 +35,7 @@ static uint32_t settings_of(const gantry__eager_t *eager) {
         atomic_load_explicit(&runtime->soft_placement, memory_order_relaxed) != 0,
         atomic_load_explicit(&runtime->placement_mode, memory_order_relaxed) ==
             GANTRY_PLACEMENT_REQUIRE,
-        eager->scope->batch_invariant,
+        eager->scope->order.batch_invariant, eager->scope->order.any,
         atomic_load_explicit(&runtime->devices.losses, memory_order_acquire));
 }
 

@@ -31,11 +31,13 @@ static gantry_status_t read_switches(gantry_runtime_t *runtime) {
     static const char *const policies[] = {"explicit", "warn", "silent", "silent_for_int32"};
     static const char *const modes[] = {"prefer", "warn", "require"};
     bool soft = true, log = false;
-    runtime->switches = (gantry__switches_t){false, false};
+    runtime->switches = (gantry__switches_t){false, false, false};
     GANTRY__TRY(gantry__settings_get_bool(&runtime->settings, "GANTRY_CROSSOVER",
                                           &runtime->switches.crossover));
     GANTRY__TRY(gantry__settings_get_bool(&runtime->settings, "GANTRY_BATCH_INVARIANT",
                                           &runtime->switches.batch_invariant));
+    GANTRY__TRY(gantry__settings_get_bool(&runtime->settings, "GANTRY_ANY_ORDER",
+                                          &runtime->switches.any_order));
     int policy = GANTRY_POLICY_SILENT - 1, mode = GANTRY_PLACEMENT_PREFER - 1;
     GANTRY__TRY(gantry__settings_get_bool(&runtime->settings, "GANTRY_SOFT_PLACEMENT", &soft));
     GANTRY__TRY(gantry__settings_get_bool(&runtime->settings, "GANTRY_LOG_PLACEMENT", &log));

@@ -52,6 +52,7 @@ typedef struct gantry__word_node_t {
 typedef struct gantry__switches_t {
     bool crossover;
     bool batch_invariant;
+    bool any_order;
 } gantry__switches_t;
 
 struct gantry_runtime_t {

@@ -110,7 +110,8 @@ static gantry_scope_t *make_scope(gantry_runtime_t *runtime) {
     gantry_scope_t *scope = gantry__heap_zalloc(&runtime->heap, sizeof *scope);
     if (!scope) return NULL;
     scope->runtime = gantry__runtime_retain(runtime, 1);
-    scope->batch_invariant = runtime->switches.batch_invariant;
+    scope->order.batch_invariant = runtime->switches.batch_invariant;
+    scope->order.any = runtime->switches.any_order;
     return scope;
 }
 
@@ -166,7 +167,8 @@ static gantry_scope_t *begin_in(gantry_scope_t *parent, const char *device) {
     scope->next_sibling = parent->first_child;
     scope->tag = parent->tag;
     scope->origin = parent->origin;
-    scope->batch_invariant = parent->batch_invariant;
+    scope->order.batch_invariant = parent->order.batch_invariant;
+    scope->order.any = parent->order.any;
     scope->blocks.are_ignored = parent->blocks.are_ignored;
     scope->trace = parent->trace;
     scope->related = parent->related;
@@ -208,17 +210,29 @@ gantry_status_t gantry_scope_set_tag(gantry_scope_t *scope, const char *tag) {
     return GANTRY_OK;
 }
 
-gantry_status_t gantry_scope_set_batch_invariant(gantry_scope_t *scope, gantry_choice_t choice) {
-    GANTRY__TRY(gantry__scope_check(scope));
+/* Takes the choice of a call; default_value is the runtime's. */
+static gantry_status_t scope_take_choice(gantry_scope_t *scope, const char *call,
+                                         gantry_choice_t choice, bool default_value, bool *out) {
     if (choice != GANTRY_DEFAULT && choice != GANTRY_OFF && choice != GANTRY_ON)
         return gantry__scope_fail(
-            scope,
-            gantry__refuse(
-                "gantry_scope_set_batch_invariant: choice is %d; GANTRY_DEFAULT, GANTRY_OFF and GANTRY_ON are accepted",
-                (int)choice));
-    scope->batch_invariant =
-        choice == GANTRY_DEFAULT ? scope->runtime->switches.batch_invariant : choice == GANTRY_ON;
+            scope, gantry__refuse(
+                       "%s: choice is %d; GANTRY_DEFAULT, GANTRY_OFF and GANTRY_ON are accepted",
+                       call, (int)choice));
+    *out = choice == GANTRY_DEFAULT ? default_value : choice == GANTRY_ON;
     return GANTRY_OK;
+}
+
+gantry_status_t gantry_scope_set_batch_invariant(gantry_scope_t *scope, gantry_choice_t choice) {
+    GANTRY__TRY(gantry__scope_check(scope));
+    return scope_take_choice(scope, "gantry_scope_set_batch_invariant", choice,
+                             scope->runtime->switches.batch_invariant,
+                             &scope->order.batch_invariant);
+}
+
+gantry_status_t gantry_scope_set_any_order(gantry_scope_t *scope, gantry_choice_t choice) {
+    GANTRY__TRY(gantry__scope_check(scope));
+    return scope_take_choice(scope, "gantry_scope_set_any_order", choice,
+                             scope->runtime->switches.any_order, &scope->order.any);
 }
 
 /* ---- end ---- */
@@ -377,7 +391,8 @@ void gantry__scope_begin_parts(gantry_scope_t *inner, gantry_scope_t *outer,
     inner->chooser = outer->chooser;
     inner->tag = outer->tag;
     inner->origin = outer->origin;
-    inner->batch_invariant = outer->batch_invariant;
+    inner->order.batch_invariant = outer->order.batch_invariant;
+    inner->order.any = outer->order.any;
     inner->blocks.are_ignored = outer->blocks.are_ignored;
     inner->composed = composed;
     inner->trace = outer->trace;

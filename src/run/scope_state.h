@@ -57,6 +57,12 @@ typedef struct gantry__spares_t {
     uint32_t most; /* how many the scope took from the runtime at once last time */
 } gantry__spares_t;
 
+/* The order in which the ops of a scope add. */
+typedef struct gantry__sum_order_t {
+    bool batch_invariant; /* a row of a result has the same bits in every batch */
+    bool any;             /* sums may be made in any order */
+} gantry__sum_order_t;
+
 struct gantry_scope_t {
     /* what each op reads, together */
     gantry_runtime_t *runtime;
@@ -73,9 +79,9 @@ struct gantry_scope_t {
     uint32_t overwritten;
     /* parts of composed ops are recorded in a trace also where sizes depend on data */
     bool takes_parts;
-    bool batch_invariant; /* a row of a result has the same bits in every batch */
-    const char *tag;      /* the runtime's copy of the tag for memory reports, or NULL */
-    const char *origin;   /* of what its ops are made; in a trace a copy of the graph; or NULL */
+    gantry__sum_order_t order;
+    const char *tag;    /* the runtime's copy of the tag for memory reports, or NULL */
+    const char *origin; /* of what its ops are made; in a trace a copy of the graph; or NULL */
     gantry_tensor_t *tensors; /* owned, newest first */
     gantry__spares_t spares;
     const gantry__op_def_t *composed; /* the composed op whose parts run here, or NULL */

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Promise (check_gpu): scripts/check-gpu runs completely on the stand-in and writes its report, which begins with what
-# is wrong.
+# Promise (check_gpu): scripts/check-gpu runs completely on the stand-in and writes its report, which begins with a
+# summary and what is wrong.
+# Promise (check_gpu): scripts/check-gpu --peers writes its table into the report before it, names the frameworks that
+# are missing or fail to import, and without a figure leaves the report as it was.
 #
 # Runs scripts/check-gpu on the stand-in. With a card, every step passes. With a tool that finds a hazard, the page
 # begins with the hazard. Other runs have a card that OpenCL sees too (in part), PoCL as the only card, and no card,
@@ -62,7 +64,8 @@ endfunction()
 sanitizer(sanitizer_good "no hazard" 0)
 check_gpu(one 0 "devices=2;memory=2G;report=1")
 expect("${report}" "# STAND-IN: no figures of a card" "| card | Stand-in for an NVIDIA GPU |" "| CUDA | driver of CUDA 12.9, 2 devices |"
-       "## What is wrong\n\nNothing of what was checked.\n\nNot checked:\n\n- conformance on the OpenCL view: the card has none here"
+       "## Summary\n\n**What runs.** " " steps passed, 0 failed, " "No figure of a card is on this page."
+       "## What is wrong\n\nNo step failed.\n\nNot checked:\n\n- conformance on the OpenCL view: the card has none here"
        "| compute-sanitizer: racecheck | passed |" "| compute-sanitizer: synccheck | passed |" "| compute-sanitizer: memcheck | passed |"
        "0 of them failed, " "| gantry devices | passed |" "| bench: card_launch | passed |" "| bench: card_matmul, float32 | passed |"
        "| random functions on cuda:0 | passed |" "| products with bias and Relu on cuda:0 | passed |"
@@ -73,6 +76,7 @@ expect("${report}" "# STAND-IN: no figures of a card" "| card | Stand-in for an 
        "reason: GANTRY_CUDA_LIBRARY cannot be opened"
        "| example memory_control | passed |" "None is judged on the stand-in." "| `unset` | 2 cards |" "| `0` | 1 cards |" "| `-1` | 0 cards |"
        "times are not those of a card" "card_matmul   float32, n = 64")
+set(first_report "${report}")
 if(report MATCHES "MISSED|reached|WRONG RESULT|stand-in for CUDA:")
   message(FATAL_ERROR "the report judges the stand-in's figures, a result was wrong, or the driver complained of a call")
 endif()
@@ -90,6 +94,43 @@ foreach(tool racecheck synccheck memcheck)
 endforeach()
 expect("${sanitized}" "--only Sum,ArgMax,Softmax,LayerNorm,MatMul,Transpose" ", cuBLASLt: /none")
 
+# peers(CODE PACKAGES LINES...): measures beside the frameworks of a folder, into the page of the run before; stores the
+# page in `report`. The output must contain the lines.
+function(peers wanted_code packages)
+  set(ENV{GANTRY_TEST_PEER_PACKAGES} ${packages})
+  execute_process(COMMAND sh ${SOURCE_DIR}/scripts/check-gpu --stand-in --peers --build ${BUILD_DIR} --out ${WORK_DIR}/one
+                  RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  message("${output}")
+  if(NOT code EQUAL wanted_code)
+    message(FATAL_ERROR "--peers ${packages}: exit code ${code}, not ${wanted_code}")
+  endif()
+  expect("${output}" ${ARGN})
+  file(GLOB page ${WORK_DIR}/one/stand-in-*.md)
+  file(READ ${page} text)
+  set(report "${text}" PARENT_SCOPE)
+endfunction()
+
+set(python python3)
+if(EXISTS ${SOURCE_DIR}/build/peers/bin/python)
+  set(python ${SOURCE_DIR}/build/peers/bin/python)
+endif()
+execute_process(COMMAND ${python} -c "import numpy" RESULT_VARIABLE no_numpy OUTPUT_QUIET ERROR_QUIET)
+set(packages ${SOURCE_DIR}/tests/scripts/card_page/packages)
+if(no_numpy)
+  message("SKIP the table of --peers: ${python} has no NumPy; without it --peers says so")
+  peers(1 ${packages} "cannot read the cases: " "NumPy" "Nothing was measured")
+else()
+  file(REMOVE_RECURSE ${WORK_DIR}/packages)
+  file(COPY ${packages}/jax DESTINATION ${WORK_DIR}/packages)
+  peers(1 ${WORK_DIR}/packages "- PyTorch: " "- JAX: ImportError: libcudart.so.13" "- TensorFlow: " "no page was changed")
+  if(NOT report STREQUAL first_report)
+    message(FATAL_ERROR "--peers without a figure changed the page")
+  endif()
+  peers(0 ${packages} "${WORK_DIR}/one/stand-in-")
+  expect("${report}" "## Summary" "| inference: forward | 1 | PyTorch" "| MLP, batch 1 | GFLOP/s |" "- JAX: ImportError: libcudart.so.13"
+         "## What is wrong\n\nNo step failed." "| bench: card_launch | passed |" "## Beside other frameworks" "| mlp_1 |" "| add_4 |")
+endif()
+
 sanitizer(sanitizer_bad "========= Error: Potential WAR hazard at 0x10 in gantry_sum" 9)
 check_gpu(hazard 1 "devices=1;memory=2G" --only tools)
 expect("${report}" "## What is wrong\n\n- **compute-sanitizer: racecheck**: FAILED: exit code 9: `========= Error: Potential WAR hazard at 0x10 in gantry_sum`\n"
@@ -97,7 +138,7 @@ expect("${report}" "## What is wrong\n\n- **compute-sanitizer: racecheck**: FAIL
 unset(ENV{GANTRY_TEST_SANITIZER})
 
 check_gpu(opencl 0 "devices=0" --opencl)
-expect("${report}" "Made on PoCL, a processor." "## What is wrong\n\nNothing of what was checked." "- compute-sanitizer: it is for CUDA" "0 of them failed, "
+expect("${report}" "Made on PoCL, a processor." "## What is wrong\n\nNo step failed." "- compute-sanitizer: it is for CUDA" "0 of them failed, "
        "| random functions on opencl:0 | passed |" "| products with bias and Relu on opencl:0 | passed |"
        "| shapes that depend on data on opencl:0 | passed |" "| bad data in functions on opencl:0 | passed |" "| fused programs on opencl:0 | passed |"
        "| float32 functions: the CPU's bits, 1 of 4096 parts of all inputs | passed |" "| example functions | passed |"

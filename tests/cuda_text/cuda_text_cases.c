@@ -75,13 +75,16 @@ static gantry_backend_device_t *device_for(const gantry_kernel_def_t *def) {
 
 /* ---- devices: properties that the host code reads ---- */
 
-/* A small card, a large card, and a part that imitates small work-groups. */
-static const struct { uint32_t units, group; } sizes[] = {{4, 1024}, {132, 1024}, {4, 64}};
+/* A small card, a large one whose work-groups go on, and a part that imitates small work-groups. */
+static const struct {
+    uint32_t units, group, flags;
+} sizes[] = {{4, 1024, 0}, {132, 1024, GANTRY_DEVICE_GROUPS_GO_ON}, {4, 64, 0}};
 enum { LARGE_CARD = 1 };
 
 static gantry_device_info_t describe(size_t size) {
     return (gantry_device_info_t){.struct_size = sizeof(gantry_device_info_t),
                                   .type = GANTRY_DEVICE_TYPE_GPU,
+                                  .flags = sizes[size].flags,
                                   .compute_units = sizes[size].units,
                                   .base_alignment_bytes = 256,
                                   .local_memory_bytes = 48 << 10,

@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # Promise (gpu_lines): No kernel's form for GPUs touches more lines of memory, or waits longer for a bank, than its
 # ceiling.
+# Promise (gpu_lines.indexed): No form for GPUs of Sort of rows, TopK, Bincount, ScatterNd, SegmentSum, Gather, Cumsum of a
+# vector and Unique touches more lines, or waits longer for a bank, than its ceiling.
 #
-# check_ceilings.sh PROGRAM CEILINGS: runs the program on Oclgrind with the counting plug-in (OCLGRIND_PLUGINS), and
+# check_ceilings.sh PROGRAM CEILINGS [ARGUMENT]: runs the program with the argument on Oclgrind with the counting plug-in (OCLGRIND_PLUGINS), and
 # compares the counts with the ceilings.
 set -eu
 counts=$(mktemp)
 trap 'rm -f "$counts"' EXIT
-GANTRY_LINE_COUNTS=$counts "$1"
+program=$1 ceilings=$2
+shift 2
+GANTRY_LINE_COUNTS=$counts "$program" "$@"
 awk -v default=2.00 '
     FNR == NR { if ($0 !~ /^#/) { lines[$1] = $2; turns[$1] = $3 } next }
     {
@@ -24,4 +28,4 @@ awk -v default=2.00 '
         for (name in lines) if (!(name in seen)) printf "note %s has a ceiling and did not run\n", name
         if (count < 8) { printf "FAIL only %d kernels were counted\n", count; failed = 1 }
         exit failed > 0
-    }' "$2" "$counts"
+    }' "$ceilings" "$counts"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs ops of each family once, in the forms for GPUs, on a device that counts memory accesses
- * (line_counter.cpp). The sizes are small because Oclgrind interprets the kernels. */
+ * (line_counter.cpp); with an argument, those that select, count and combine. The sizes are small
+ * because Oclgrind interprets the kernels. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,46 @@ static const gantry_tensor_t *layer_norm(gantry_scope_t *scope, int64_t rows, in
     const gantry_tensor_t *scale =
         gantry_reshape(scope, numbers(scope, 1, length), GANTRY_SHAPE(length));
     return gantry_layer_norm(scope, numbers(scope, rows, length), scale, scale, 1, 0.001);
+}
+
+/* count numbers below most; ascending ones leave none out. */
+static const gantry_tensor_t *indices(gantry_scope_t *scope, int64_t count, int32_t most,
+                                      bool ascending) {
+    int32_t *values = malloc((size_t)count * sizeof *values);
+    if (!values) return NULL;
+    for (int64_t i = 0; i < count; ++i)
+        values[i] = (int32_t)(ascending ? i * most / count : (i * 7919 + 13) % most);
+    const gantry_tensor_t *tensor = gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(count),
+                                                    values, (size_t)count * sizeof *values);
+    free(values);
+    return tensor;
+}
+
+/* The ops that select, count and combine, with so many elements that they take their forms for
+ * cards. */
+static void run_indexed(gantry_scope_t *scope) {
+    enum { UPDATES = 1 << 14, NUMBERS = 5000, WIDTH = 64 };
+    const gantry_tensor_t *none = gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(0), NULL, 0),
+                          *places = indices(scope, UPDATES, UPDATES, false),
+                          *rows = gantry_reshape(scope, places, GANTRY_SHAPE(UPDATES, 1)),
+                          *updates = gantry_reshape(scope, numbers(scope, 1, UPDATES),
+                                                    GANTRY_SHAPE(UPDATES));
+    expect(scope, "Sort of rows", gantry_sort(scope, numbers(scope, 32, 256), 1, false));
+    expect(scope, "TopK", gantry_top_k(scope, numbers(scope, 1, NUMBERS), 100, NULL));
+    expect(scope, "TopK of rows", gantry_top_k(scope, numbers(scope, 32, 256), 10, NULL));
+    expect(scope, "Bincount",
+           gantry_bincount(scope, indices(scope, NUMBERS, 1000, false), 1000, none));
+    expect(scope, "ScatterNd", gantry_scatter_nd(scope, rows, updates, GANTRY_SHAPE(UPDATES)));
+    expect(scope, "ScatterNd of int32",
+           gantry_scatter_nd(scope, rows, places, GANTRY_SHAPE(UPDATES)));
+    expect(scope, "SegmentSum",
+           gantry_segment_sum(scope, numbers(scope, 512, WIDTH), indices(scope, 512, 4, true)));
+    expect(scope, "Gather of rows",
+           gantry_gather(scope, numbers(scope, 128, WIDTH), indices(scope, 128, 128, false), 0));
+    expect(scope, "Cumsum of a vector", gantry_cumsum(scope, updates, 0, NULL));
+    const gantry_tensor_t *index = NULL;
+    expect(scope, "Unique",
+           gantry_unique(scope, indices(scope, NUMBERS, 300, false), &index, NULL));
 }
 
 static void run_all(gantry_scope_t *scope) {
@@ -80,7 +121,8 @@ static gantry_status_t imitate_card(gantry_runtime_t *runtime) {
     return gantry_set_logical_device_configuration(runtime, device, &part, 1);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    (void)argv;
     const gantry_runtime_options_t options = {.struct_size = sizeof options,
                                               .opencl_cpu_as_gpu = GANTRY_ON,
                                               .backends = "cpu,opencl",
@@ -92,7 +134,7 @@ int main(void) {
         return 1;
     }
     gantry_scope_t *scope = gantry_scope_begin(runtime, "GPU:0");
-    if (scope) run_all(scope);
+    if (scope) (argc > 1 ? run_indexed : run_all)(scope);
     if (!scope || gantry_scope_end(scope) != GANTRY_OK) failed = 1;
     gantry_runtime_release(runtime);
     return failed;

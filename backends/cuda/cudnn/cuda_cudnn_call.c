@@ -9,12 +9,6 @@
 /* as large as the patches that a convolution makes at a time */
 #define WORKSPACE_BYTES (UINT64_C(64) << 20)
 
-/* Whether sums may be added in another order in each run. Nothing lets them yet. */
-static bool cudnn_call_may_reorder(const gantry_op_call_t *call) {
-    (void)call;
-    return false;
-}
-
 static bool cudnn_call_is_planar(const gantry_op_call_t *call, const char *name) {
     const gantry_attr_t *format = gantry__k_attr(call, name);
     return format && format->s && format->s[1] == 'C';
@@ -68,7 +62,7 @@ static void cudnn_call_read_form(const gantry_op_call_t *call, int32_t what,
     form->result_is_planar = cudnn_call_is_planar(call, "output_format");
     form->may_round =
         form->dtype == GANTRY_FLOAT32 && instance->float32_products != GANTRY__CUBLAS_COMPUTE_32F;
-    form->any_order = cudnn_call_may_reorder(call);
+    form->any_order = gantry__k_takes_any_order(call);
     cudnn_call_read_images(args[GANTRY__CUDNN_IMAGE], form->image_is_planar, form->image);
     cudnn_call_read_filter(args[GANTRY__CUDNN_FILTER], form->filter);
     cudnn_call_read_images(args[GANTRY__CUDNN_RESULT], form->result_is_planar, form->result);

@@ -210,18 +210,19 @@ static const char *const cudnn_conv_image_hosts[] = {"input_sizes"};
 static const char *const cudnn_conv_filter_hosts[] = {"filter_sizes"};
 
 const gantry_kernel_def_t gantry__cudnn_kernels[GANTRY__CUDNN_OPS] = {
-    GANTRY_K_PROMISING(0, "ConvolveImages", cudnn_conv_types, 1, NULL, 0,
+    GANTRY_K_PROMISING(GANTRY_KERNEL_ANY_ORDER, "ConvolveImages", cudnn_conv_types, 1, NULL, 0,
                        .priority = GANTRY__MATMUL_ABOVE_PACK, .library = "cuDNN",
                        .supports = cudnn_conv_supports_forward,
                        .compute = cudnn_conv_compute_forward),
-    GANTRY_K_PROMISING(0, "_FusedConvolveImages", cudnn_conv_fused_types, 1, NULL, 0,
-                       .priority = GANTRY__MATMUL_ABOVE_PACK, .library = "cuDNN",
+    GANTRY_K_PROMISING(GANTRY_KERNEL_ANY_ORDER, "_FusedConvolveImages", cudnn_conv_fused_types, 1,
+                       NULL, 0, .priority = GANTRY__MATMUL_ABOVE_PACK, .library = "cuDNN",
                        .supports = cudnn_conv_supports_fused, .compute = cudnn_conv_compute_fused,
                        .data = &gantry__cudnn_kernels[0]),
-    GANTRY_K_PROMISING(0, "_ImagesGradient", cudnn_conv_types, 1, cudnn_conv_image_hosts, 1,
-                       .priority = GANTRY__MATMUL_ABOVE_PACK, .library = "cuDNN",
-                       .supports = cudnn_conv_supports_image, .compute = cudnn_conv_compute_image),
-    GANTRY_K_PROMISING(0, "_ImagesFilterGradient", cudnn_conv_types, 1, cudnn_conv_filter_hosts, 1,
-                       .priority = GANTRY__MATMUL_ABOVE_PACK, .library = "cuDNN",
-                       .supports = cudnn_conv_supports_filter,
+    GANTRY_K_PROMISING(GANTRY_KERNEL_ANY_ORDER, "_ImagesGradient", cudnn_conv_types, 1,
+                       cudnn_conv_image_hosts, 1, .priority = GANTRY__MATMUL_ABOVE_PACK,
+                       .library = "cuDNN", .supports = cudnn_conv_supports_image,
+                       .compute = cudnn_conv_compute_image),
+    GANTRY_K_PROMISING(GANTRY_KERNEL_ANY_ORDER, "_ImagesFilterGradient", cudnn_conv_types, 1,
+                       cudnn_conv_filter_hosts, 1, .priority = GANTRY__MATMUL_ABOVE_PACK,
+                       .library = "cuDNN", .supports = cudnn_conv_supports_filter,
                        .compute = cudnn_conv_compute_filter)};

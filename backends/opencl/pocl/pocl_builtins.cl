@@ -41,6 +41,9 @@ GANTRY_ATOMIC(atomic_max)
 GANTRY_ATOMIC(atomic_min)
 GANTRY_ATOMIC(atomic_add)
 GANTRY_ATOMIC(atomic_sub)
+GANTRY_ATOMIC_OF(atomic_or, __global, uint)
+GANTRY_ATOMIC_OF(atomic_xchg, __global, uint)
+GANTRY_BUILTIN uint atomic_cmpxchg(volatile __global uint *, uint, uint);
 #endif
 
 /* ---- bits ---- */

@@ -254,8 +254,8 @@ static ort_status_t *write_attr(const ort_provider_t *provider, const ort_attr_t
 
 /* ---- lists of ONNX Runtime ---- */
 
-static ort_status_t *write_attrs(const ort_provider_t *provider, const ort_node_t *node,
-                                 ort_bytes_t *out) {
+ort_status_t *ort_write_attrs(const ort_provider_t *provider, const ort_node_t *node,
+                              ort_bytes_t *out) {
     const ort_attr_t **attrs;
     size_t count;
     ORT_TRY(provider->api->Node_GetNumAttributes(node, &count));
@@ -330,7 +330,7 @@ static ort_status_t *write_node(const ort_provider_t *provider, const ort_node_t
     ORT_TRY(write_node_values(provider, node, out));
     wire_text(out, 3, name);
     wire_text(out, 4, op);
-    ORT_TRY(write_attrs(provider, node, out));
+    ORT_TRY(ort_write_attrs(provider, node, out));
     ORT_TRY(write_subgraphs(provider, node, depth, out));
     wire_text(out, 7, domain);
     end_message(out, message);

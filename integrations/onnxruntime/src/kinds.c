@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kinds of nodes. Whether Gantry has a node follows from its op, its values' types, and the names
- * and kinds of its attributes, which are written as a text: nodes with equal texts are alike, and
- * one of them is tried for all. A node with a subgraph is like no other one. */
+/* Kinds of nodes. Whether Gantry has a node follows from its op, its values' types, and its
+ * attributes, which are written as a text: nodes with equal texts are alike, and one of them is
+ * tried for all. A node with a subgraph is like no other one. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,26 +49,13 @@ static ort_status_t *put_kind_values(kinds_t *kinds, const ort_node_t *node, ort
     return NULL;
 }
 
+/* Tensors count as their types, because the texts have no bytes for elements. A node with an
+ * attribute that cannot be written is refused when it is tried. */
 static ort_status_t *put_kind_attrs(kinds_t *kinds, const ort_node_t *node) {
-    const ort_api_t *api = kinds->provider->api;
-    size_t count;
-    ORT_TRY(api->Node_GetNumAttributes(node, &count));
-    const ort_attr_t **attrs = calloc(count + 1, sizeof *attrs);
-    if (!attrs) return ort_out_of_memory(kinds->provider);
-    ort_status_t *failed = api->Node_GetAttributes(node, attrs, count);
-    for (size_t i = 0; i < count && !failed; ++i) {
-        const char *name;
-        char text[16];
-        int type;
-        failed = api->OpAttr_GetType(attrs[i], &type);
-        if (!failed) failed = api->OpAttr_GetName(attrs[i], &name);
-        if (failed) break;
-        (void)snprintf(text, sizeof text, "%d", type);
-        put_kind_text(kinds, name);
-        put_kind_text(kinds, text);
-    }
-    free(attrs);
-    return failed;
+    ort_status_t *failed = ort_write_attrs(kinds->provider, node, &kinds->texts);
+    if (!failed || kinds->provider->api->GetErrorCode(failed) != ORT_NOT_IMPLEMENTED) return failed;
+    kinds->provider->api->ReleaseStatus(failed);
+    return NULL;
 }
 
 static ort_status_t *put_node_kind(kinds_t *kinds, const ort_node_t *node, size_t index) {

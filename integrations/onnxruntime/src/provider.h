@@ -152,6 +152,10 @@ typedef struct ort_part_t {
  * in a subgraph one without elements. */
 ort_status_t *ort_write_model(const ort_provider_t *provider, const ort_part_t *part,
                               size_t most_weight_bytes, ort_bytes_t *out);
+/* Writes a node's attributes but graphs. NOT_IMPLEMENTED: it has one of a kind that ONNX Runtime
+ * does not give. */
+ort_status_t *ort_write_attrs(const ort_provider_t *provider, const ort_node_t *node,
+                              ort_bytes_t *out);
 
 /* ---- kinds.c ---- */
 /* Gives each node the first one that is like it, itself if there is none before it: Gantry has both

@@ -94,6 +94,7 @@ static gantry_status_t describe_op(const describe_t *d, const gantry__node_t *no
     item->node.attrs = attrs;
     item->node.attr_count = node->op->attr_count;
     item->node.refuses_gradient = *is_apart != 0;
+    item->node.any_order = node->marks.any_order;
     return describe_add(d, node, item);
 }
 

@@ -264,9 +264,11 @@ static gantry_status_t run_asked(gantry_scope_t *scope, graph_level_t *level,
     const gantry_graph_node_t *node = &item->node;
     const gantry__wish_t *wish = scope->wish;
     const gantry__chooser_t *chooser = scope->chooser;
+    const bool any_order = scope->order.any;
     const struct gantry__controls_t *controls = scope->related.controls,
                                     *colocated = scope->related.colocated;
     gantry_status_t status = ask_for_node(scope, level, node);
+    scope->order.any |= node->any_order;
     if (status == GANTRY_OK && node->device) {
         status = gantry_device_begin(scope, node->device);
         if (status == GANTRY_OK) status = run_kind(scope, level, item);
@@ -276,6 +278,7 @@ static gantry_status_t run_asked(gantry_scope_t *scope, graph_level_t *level,
     }
     scope->wish = wish;
     scope->chooser = chooser;
+    scope->order.any = any_order;
     scope->related.controls = controls;
     scope->related.colocated = colocated;
     return status;
@@ -345,7 +348,7 @@ static void end_level(const gantry_scope_t *scope, graph_level_t *level) {
 static void level_run(gantry_scope_t *scope, gantry_graph_t *graph, const graph_level_t *outer,
                       tensor *const *inputs, tensor **outputs) {
     graph_level_t *level = level_make(graph, outer);
-    scope->batch_invariant |= graph->is_batch_invariant;
+    scope->order.batch_invariant |= graph->is_batch_invariant;
     if (!level) {
         (void)gantry__scope_fail(scope, GANTRY_RESOURCE_EXHAUSTED);
         return;

@@ -230,7 +230,8 @@ static inline gantry_status_t gantry__function_request(const gantry_scope_t *sco
                                                        gantry__call_request_t *out_request) {
     const gantry_device_choice_t choice = {
         .op = "PartitionedCall", .node = function->name, .output_count = function->output_count};
-    out_request->batch_invariant = gantry__function_keeps_rows(function, scope->batch_invariant);
+    out_request->batch_invariant =
+        gantry__function_keeps_rows(function, scope->order.batch_invariant);
     return gantry__scope_wish(scope, &choice, &out_request->wish);
 }
 /* Runs the function in the scope, which owns the outputs. specialization: the one that serves,

@@ -135,7 +135,9 @@ static gantry_status_t call_with(gantry_scope_t *scope, const gantry_function_t 
     if (!inner) return GANTRY_RESOURCE_EXHAUSTED;
     const inline_place_t place = {{print_inline_place, false}, scope->place, function->name};
     inner->place = &place.place;
-    inner->batch_invariant = gantry__function_keeps_rows(function, scope->batch_invariant);
+    inner->order.batch_invariant =
+        gantry__function_keeps_rows(function, scope->order.batch_invariant);
+    inner->order.any = function->runtime->switches.any_order;
     gantry_status_t status = gantry__function_run_body(function, inner, inputs, results);
     for (uint32_t i = 0; status == GANTRY_OK && i < function->output_count; ++i)
         status = adopt_result(scope, results[i], &outputs[i]);

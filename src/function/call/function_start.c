@@ -125,7 +125,7 @@ static gantry_status_t started_run_in(gantry_call_t *call, gantry_scope_t *scope
     gantry__specialization_t *specialization = call->specialization;
     const gantry_tensor_t **outputs = (const gantry_tensor_t **)call->outputs;
     scope->wish = call->request.wish;
-    scope->batch_invariant = call->request.batch_invariant;
+    scope->order.batch_invariant = call->request.batch_invariant;
     scope->tag = call->tag;
     call->specialization = NULL;
     const gantry_status_t status = gantry__function_run(

@@ -132,7 +132,7 @@ static gantry_status_t record_in_scope(const gantry_function_t *function,
     trace.draws = &specialization->draws;
     scope->trace = &trace;
     scope->wish = specialization->request.wish;
-    scope->batch_invariant = specialization->request.batch_invariant;
+    scope->order.batch_invariant = specialization->request.batch_invariant;
     gantry_status_t status = observer ? gantry_scope_observe(scope, observer) : GANTRY_OK;
     if (status == GANTRY_OK) status = record_body(function, scope, specialization);
     status = gantry__scope_end_body(scope, status);

@@ -61,7 +61,8 @@ static gantry_status_t run_apart(gantry__frame_t *frame, const gantry__action_t 
     scope.composed = NULL;
     scope.called = node->part_of;
     scope.wish = action->wish;
-    scope.batch_invariant = frame->schedule->graph->is_batch_invariant;
+    scope.order.batch_invariant = frame->schedule->graph->is_batch_invariant;
+    scope.order.any = node->marks.any_order;
     scope.chooser = NULL;
     scope.tag = node->tag;
     scope.place = &place.place;

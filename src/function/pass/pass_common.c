@@ -82,7 +82,7 @@ static bool is_same_list(const uint32_t *a, uint32_t a_count, const uint32_t *b,
 
 static bool is_same_node(const gantry__node_t *a, const gantry__node_t *b) {
     if (a->kind != b->kind || a->op != b->op || a->wish != b->wish || a->tag != b->tag ||
-        a->output_count != b->output_count ||
+        a->marks.any_order != b->marks.any_order || a->output_count != b->output_count ||
         !is_same_list(a->inputs, a->input_count, b->inputs, b->input_count) ||
         !is_same_list(a->controls, a->control_count, b->controls, b->control_count))
         return false;

@@ -61,7 +61,7 @@ gantry_status_t gantry__pass_fold(gantry_runtime_t *runtime, gantry__graph_t *gr
     bool *is_needed = gantry__heap_zalloc(graph->heap, count + 1);
     gantry_scope_t *scope = is_needed ? gantry_scope_begin(runtime, NULL) : NULL;
     if (scope) {
-        scope->batch_invariant = graph->is_batch_invariant;
+        scope->order.batch_invariant = graph->is_batch_invariant;
         gantry__graph_find_needed(graph, is_needed);
         fold_leave_out_colocated(graph, is_needed);
         fold_nodes(scope, graph, is_needed);

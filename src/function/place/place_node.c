@@ -95,6 +95,7 @@ static gantry__place_request_t request_for(const gantry__graph_place_t *graph,
     request.allowed = ask->allowed;
     request.passed_over = ask->passed_over;
     request.passed_why = ask->passed_why;
+    request.any_order = node->marks.any_order;
     return request;
 }
 

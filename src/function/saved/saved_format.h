@@ -60,8 +60,9 @@ enum {
     GANTRY__SAVED_HAS_DEVICE = 1 << 0,      /* of a node */
     GANTRY__SAVED_HAS_CONTROLS = 1 << 1,
     GANTRY__SAVED_HAS_COLOCATED = 1 << 2,
-    GANTRY__SAVED_IS_INLINE = 1 << 3,       /* of a constant */
-    GANTRY__SAVED_REFUSES_GRADIENT = 1 << 4 /* of an op */
+    GANTRY__SAVED_IS_INLINE = 1 << 3,        /* of a constant */
+    GANTRY__SAVED_REFUSES_GRADIENT = 1 << 4, /* of an op */
+    GANTRY__SAVED_ANY_ORDER = 1 << 5         /* of a node */
 };
 
 /* A weight: its value is a tensor of the file. */

@@ -174,7 +174,7 @@ static gantry_status_t take_node(saved_reader_t *reader, gantry_graph_t *graph) 
     GANTRY__TRY(gantry__saved_take_u8(&reader->cursor, &flags));
     GANTRY__TRY(gantry__saved_take_text(&reader->cursor, &item.node.name));
     if (kind == GANTRY_GRAPH_INPUT || kind > GANTRY_GRAPH_JOIN ||
-        flags >= 2 * GANTRY__SAVED_REFUSES_GRADIENT ||
+        flags >= 2 * GANTRY__SAVED_ANY_ORDER ||
         (flags & GANTRY__SAVED_REFUSES_GRADIENT && kind != GANTRY_GRAPH_OP))
         return gantry__saved_fail(&reader->cursor, "a node is of an unknown kind");
     if (kind == GANTRY_GRAPH_JOIN && reader->saved->format < 2)
@@ -183,6 +183,7 @@ static gantry_status_t take_node(saved_reader_t *reader, gantry_graph_t *graph) 
             "a node joins elements by a body; a graph of format 2 has such nodes, and this one is of format 1");
     item.kind = (gantry_graph_kind_t)kind;
     item.node.refuses_gradient = flags & GANTRY__SAVED_REFUSES_GRADIENT;
+    item.node.any_order = flags & GANTRY__SAVED_ANY_ORDER;
     GANTRY__TRY(take_relations(reader, flags, &item.node));
     if (kind == GANTRY_GRAPH_JOIN) return add_join_node(reader, graph, &item);
     return kind == GANTRY_GRAPH_CASE || kind == GANTRY_GRAPH_WHILE

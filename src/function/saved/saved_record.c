@@ -301,8 +301,10 @@ static gantry_status_t record_row(recorder_t *recorder) {
     GANTRY__TRY(gantry__saved_take_u8(&recorder->cursor, &flags));
     GANTRY__TRY(saved_record_take_name(&recorder->cursor, &node->name));
     if (flags & (GANTRY__SAVED_HAS_CONTROLS | GANTRY__SAVED_HAS_COLOCATED) ||
-        flags >= 2 * GANTRY__SAVED_REFUSES_GRADIENT)
+        flags >= 2 * GANTRY__SAVED_ANY_ORDER)
         return NOT_PLAIN;
+    node->marks.any_order =
+        flags & GANTRY__SAVED_ANY_ORDER || recorder->saved->runtime->switches.any_order;
     if (flags & GANTRY__SAVED_HAS_DEVICE) GANTRY__TRY(take_request(recorder, &node->wish));
     switch (kind) {
         case GANTRY_GRAPH_CONSTANT: return record_constant(recorder, flags, node);

@@ -413,7 +413,8 @@ static gantry_status_t put_node(saved_writer_t *writer, const gantry__graph_item
                        (node->control_count > 0 ? GANTRY__SAVED_HAS_CONTROLS : 0) |
                        (node->colocated_count > 0 ? GANTRY__SAVED_HAS_COLOCATED : 0) |
                        (is_constant ? GANTRY__SAVED_IS_INLINE : 0) |
-                       (node->refuses_gradient ? GANTRY__SAVED_REFUSES_GRADIENT : 0));
+                       (node->refuses_gradient ? GANTRY__SAVED_REFUSES_GRADIENT : 0) |
+                       (node->any_order ? GANTRY__SAVED_ANY_ORDER : 0));
     saved_write_put_name(writer, item);
     if (node->device) saved_write_put_text(writer, node->device);
     if (node->control_count > 0)

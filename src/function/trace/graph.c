@@ -155,8 +155,8 @@ void gantry__graph_find_needed(const gantry__graph_t *graph, bool *is_needed) {
         need_value(graph, is_needed, graph->outputs[i]);
     for (size_t i = graph->node_count; i-- > 0;) {
         const gantry__node_t *node = &graph->nodes[i];
-        is_needed[i] |=
-            node->kind == GANTRY__NODE_ASSIGN || node->kind == GANTRY__NODE_DRAW || node->has_state;
+        is_needed[i] |= node->kind == GANTRY__NODE_ASSIGN || node->kind == GANTRY__NODE_DRAW ||
+                        node->marks.has_state;
         if (!is_needed[i]) continue;
         for (uint32_t k = 0; k < node->input_count; ++k)
             need_value(graph, is_needed, node->inputs[k]);

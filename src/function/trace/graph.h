@@ -40,6 +40,11 @@ typedef enum gantry__apart_t {
 extern const gantry__op_def_t gantry__op_placeholder, gantry__op_if, gantry__op_case,
     gantry__op_while, gantry__op_draw;
 
+typedef struct gantry__marks_t {
+    bool has_state; /* a body of CASE or WHILE assigns to a variable or draws */
+    bool any_order; /* the option of the scope that called it */
+} gantry__marks_t;
+
 typedef struct gantry__node_t {
     gantry__node_kind_t kind;
     const gantry__op_def_t *op;
@@ -65,11 +70,11 @@ typedef struct gantry__node_t {
     uint32_t body_count;
     gantry__draws_t *draws;   /* the stream of DRAW; a reference of the graph's own */
     uint64_t steps;           /* of DRAW's counter in each call; the limit of WHILE, 0: no limit */
-    bool has_state;           /* a body of CASE or WHILE assigns to a variable or draws */
     const char *const *fused; /* names of the nodes that a pass joined in this one */
     uint32_t fused_count;
     const gantry__op_def_t *const *fused_ops; /* the ops of these nodes */
     gantry__apart_t apart;                    /* of a product */
+    gantry__marks_t marks;
     const char *recomputes; /* the node whose result it computes again, for a budget; or NULL */
 } gantry__node_t;
 

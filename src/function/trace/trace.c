@@ -123,7 +123,8 @@ static gantry_status_t trace_add(const gantry_scope_t *scope, gantry__node_t *no
     node->control_count = used;
     node->tag = scope->tag;
     node->origin = scope->origin;
-    scope->trace->graph->is_batch_invariant |= scope->batch_invariant;
+    node->marks.any_order = scope->order.any;
+    scope->trace->graph->is_batch_invariant |= scope->order.batch_invariant;
     gantry_status_t status = gantry__trace_ask_scope(scope, node, dtypes);
     if (status != GANTRY_OK) {
         gantry_tensor_release(node->tensor);

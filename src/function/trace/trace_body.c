@@ -173,7 +173,7 @@ static gantry_status_t record_all(block_record_t *record) {
         .bodies = record->bodies,
         .body_count = call->body_count,
         .steps = call->most_steps,
-        .has_state = record->has_state,
+        .marks = {.has_state = record->has_state},
     };
     gantry_status_t status =
         gantry__trace_block(record->scope, &node, record->dtypes, record->shapes, call->outputs);

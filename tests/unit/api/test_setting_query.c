@@ -58,6 +58,7 @@ TEST(names_are_a_fixed_list) {
                                         "device_policy",
                                         "crossover",
                                         "batch_invariant",
+                                        "any_order",
                                         "profile",
                                         "trace",
                                         "wait_policy",
@@ -239,6 +240,7 @@ static void soft_off(options_t *o) { o->soft_placement = GANTRY_OFF; }
 static void log_on(options_t *o) { o->log_placement = GANTRY_ON; }
 static void crossover_off(options_t *o) { o->crossover = GANTRY_OFF; }
 static void batch_on(options_t *o) { o->batch_invariant = GANTRY_ON; }
+static void order_on(options_t *o) { o->any_order = GANTRY_ON; }
 static void mode_warn(options_t *o) { o->placement_mode = GANTRY_PLACEMENT_WARN_ONCE; }
 static void policy_warn(options_t *o) { o->device_policy = GANTRY_POLICY_WARN; }
 static void profile_wait(options_t *o) { o->profile = GANTRY_PROFILE_WAIT; }
@@ -289,6 +291,7 @@ static const struct row_t {
     {"crossover", "0", "GANTRY_CROSSOVER", "1", "1", crossover_off, "option crossover", "0"},
     {"batch_invariant", "0", "GANTRY_BATCH_INVARIANT", "no", "0", batch_on,
      "option batch_invariant", "1"},
+    {"any_order", "0", "GANTRY_ANY_ORDER", "no", "0", order_on, "option any_order", "1"},
     {"profile", "off", "GANTRY_PROFILE", "on", "on", profile_wait, "option profile", "wait"},
     {"wait_policy", "auto", "GANTRY_WAIT_POLICY", "spin", "spin", wait_block, "option wait_policy",
      "block"},

@@ -218,6 +218,23 @@ TEST(precision_lets_tensor_cores_round_float32) {
     assert_true(tiny_sum("tf32") == 1.0f);
 }
 
+/* The stand-in's second engine says that it is not deterministic. */
+TEST(any_order_lets_sums_have_another_order) {
+    gantry_runtime_t *runtime = fixture_open_runtime(GANTRY_OFF);
+    gantry_scope_t *scope = gantry_scope_begin(runtime, "GPU:0");
+    convolve_case_t c = cases[0];
+    const uint64_t before = runs(1);
+    c.dtype = GANTRY_FLOAT32;
+    assert_int_equal(gantry_scope_set_any_order(scope, GANTRY_ON), GANTRY_OK);
+    for (int what = CONVOLVES; what <= GIVES_FILTER; ++what)
+        assert_non_null(convolve_in(scope, &c, (convolve_what_t)what));
+    c.dtype = GANTRY_FLOAT16; /* only sums of float32 have another order */
+    assert_non_null(convolve_in(scope, &c, CONVOLVES));
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+    assert_int_equal(runs(1) - before, 5);
+    gantry_runtime_release(runtime);
+}
+
 /* ---- in functions ---- */
 
 static void joined_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,

@@ -237,6 +237,13 @@ TEST(what_the_library_lacks_is_refused_at_loading) {
     onnx_put_value(&graph, ONNX_INPUT, "x", ONNX_FLOAT, "2");
     onnx_put_value(&graph, ONNX_OUTPUT, "y", ONNX_FLOAT, "2");
     expect_refused(&graph, GANTRY_INVALID_ARGUMENT, "it has 1 inputs; 2 to 2 are accepted");
+    onnx_put_text(&attrs, 7, "com.microsoft");
+    onnx_put_attr_text(&attrs, "activation", "Cube");
+    onnx_put_node(&graph, "FusedGemm", "x x", "y", &attrs);
+    onnx_put_value(&graph, ONNX_INPUT, "x", ONNX_FLOAT, "2,2");
+    onnx_put_value(&graph, ONNX_OUTPUT, "y", ONNX_FLOAT, "2,2");
+    expect_refused(&graph, GANTRY_UNIMPLEMENTED,
+                   "made.onnx: node 'y' (com.microsoft.FusedGemm, opset 1): activation \"Cube\"");
 }
 
 int main(void) {

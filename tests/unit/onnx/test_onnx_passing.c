@@ -9,6 +9,8 @@
  * Promise: A run in the body of a traced function becomes a part of it, and the function of a run
  * is saved as a file that needs no model.
  * Promise: A branch whose condition is known is the only one that is lowered.
+ * Promise: The explanation of a model that keeps its refused nodes has the value of an attribute
+ * that the library lacks.
  * Promise: A Slice that begins in front of the first element begins with it, also where elements
  * decide the size. */
 #define _GNU_SOURCE
@@ -262,6 +264,24 @@ TEST(a_slice_of_an_open_size_begins_with_the_first_element) {
         const int64_t count = kept < 3 ? kept != 0 : kept - 2;
         onnx_expect_floats(onnx_run(&m, inputs, 2), GANTRY_SHAPE(count), back + 2 - count);
     }
+    onnx_end(&m);
+}
+
+TEST(a_value_that_the_library_lacks_is_explained) {
+    const gantry_onnx_options_t options = {.struct_size = sizeof options, .keeps_refused = true};
+    onnx_wire_t graph = {0}, attrs = {0};
+    onnx_put_text(&attrs, 7, "com.microsoft");
+    onnx_put_attr_int(&attrs, "is_packed_batching", 1);
+    onnx_put_node(&graph, "RotaryEmbedding", "x places cos sin", "y", &attrs);
+    for (int i = 0; i < 4; ++i)
+        onnx_put_value(&graph, ONNX_INPUT, (const char *[]){"x", "places", "cos", "sin"}[i],
+                       i == 1 ? ONNX_INT64 : ONNX_FLOAT, NULL);
+    onnx_put_value(&graph, ONNX_OUTPUT, "y", ONNX_FLOAT, NULL);
+    onnx_loaded_t m = onnx_begin_with(&graph, &options, "/CPU:0");
+    char *text = explain(m.model, GANTRY_EXPLAIN_TEXT);
+    if (!strstr(text, "1 nodes, 1 refused") || !strstr(text, "refused  is_packed_batching"))
+        fail_msg("%s", text);
+    free(text);
     onnx_end(&m);
 }
 

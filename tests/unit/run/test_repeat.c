@@ -160,7 +160,7 @@ TEST(call_that_fails_is_not_kept) {
     runtime_fixture_close(&f);
 }
 
-/* Changes the setting between the step that makes the key and the plan, on the thread of the call. */
+/* Changes the setting between the steps that make key and plan, on the thread of the call. */
 static _Thread_local gantry_runtime_t *changing;
 
 static void *change_at_record(void *user, void *ptr, size_t old_bytes, size_t new_bytes) {

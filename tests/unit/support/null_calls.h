@@ -625,6 +625,7 @@ static inline gantry_dtype_t *given_gantry_dtype_t_p(null_call_t *c, const char 
 #define given_gantry_choice_t(c, name) GANTRY_ON
 #define given_gantry_explain_form_t(c, name) GANTRY_EXPLAIN_TEXT
 #define given_gantry_placement_reason_t(c, name) GANTRY_PLACED_EXPLICIT
+#define given_gantry_any_order_t(c, name) GANTRY_ANY_ORDER_USED
 #define given_gantry_refusal_t(c, name) GANTRY_REFUSED_NO_KERNEL
 #define given_gantry_profile_mode_t(c, name) GANTRY_PROFILE_ON
 #define given_gantry_random_algorithm_t(c, name) GANTRY_RANDOM_AUTO
