@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: With the option any_order, of the runtime, a scope, one op or a node, sums of float32
  * updates on a GPU are atomic additions in two launches; without it their bits are the CPU's.
- * Promise: Each placement record says what became of the option; where it is not used, launches and
- * bits are those without it.
- * Promise: A traced, saved and loaded function keeps the option of each op, also of one whose inputs are
- * constants. */
+ * Promise: Each placement record says what became of the option; where it is not used, launches
+ * and bits are those without it.
+ * Promise: A traced, saved and loaded function keeps the option of each op, also of one whose inputs
+ * are constants. */
 #define _XOPEN_SOURCE 700
 
 #include <unistd.h>
