@@ -3,8 +3,8 @@
  * updates on a GPU are atomic additions in two launches; without it their bits are the CPU's.
  * Promise: Each placement record says what became of the option; where it is not used, launches
  * and bits are those without it.
- * Promise: A traced, saved and loaded function keeps the option of each op, also of one whose inputs
- * are constants. */
+ * Promise: A traced, saved and loaded function keeps the option of each op, also of one whose
+ * inputs are constants. */
 #define _XOPEN_SOURCE 700
 
 #include <unistd.h>
