@@ -87,7 +87,7 @@ GANTRY_API gantry_status_t gantry_get_device_details(gantry_runtime_t *runtime,
                                                      gantry_device_details_t *out_details);
 
 /** Why a scan of a long sequence takes three launches on the device, as a constant text; "" where
- * it takes one, and on processors. NULL for NULL. */
+ * its driver allows one, and on processors. NULL for NULL. */
 GANTRY_API const char *gantry_device_three_launches(const gantry_physical_device_t *device);
 
 /** Lists every view of every backend, including those that no /GPU:N names: an OpenCL CPU

@@ -66,7 +66,7 @@ typedef enum gantry_refusal_t {
 /** What became of the option any_order for an op. */
 typedef enum gantry_any_order_t {
     GANTRY_ANY_ORDER_OFF = 0,            /**< The option is off. */
-    GANTRY_ANY_ORDER_USED = 1,           /**< Sums are made in any order. */
+    GANTRY_ANY_ORDER_USED = 1,           /**< The op's sums, if it makes any, have any order. */
     GANTRY_ANY_ORDER_NOT_OF_OP = 2,      /**< The op has one order, by which it is fast. */
     GANTRY_ANY_ORDER_NOT_OF_TYPE = 3,    /**< Only sums of float32 have another order. */
     GANTRY_ANY_ORDER_NO_ATOMICS = 4,     /**< The device has no atomic additions of floats. */

@@ -117,7 +117,8 @@ GANTRY_API gantry_status_t gantry_scope_set_batch_invariant(gantry_scope_t *scop
  * scope and in those begun in it later: the option any_order of the runtime (runtime.h). A program
  * sets it before the call of one op and sets it back after it. GANTRY_DEFAULT: as the runtime. A
  * function keeps what holds in its body, not what its caller chose; a node of a graph that is built
- * has a field. Another choice is InvalidArgument. */
+ * has a field. A function that is made of a graph or a file in a runtime with the option has it in
+ * all nodes. Another choice is InvalidArgument. */
 GANTRY_API gantry_status_t gantry_scope_set_any_order(gantry_scope_t *scope,
                                                       gantry_choice_t choice);
 

@@ -325,6 +325,11 @@ static int64_t single_class(const int64_t *classes, size_t count) {
     return count > 0 ? classes[0] : -1;
 }
 
+static gantry_status_t refuse_second_base(gantry__onnx_call_t *call, int64_t class, size_t count) {
+    if (class != 1 || count == 0) return GANTRY_OK;
+    return gantry__onnx_unsupported(call, "base_values where leaves have the second class");
+}
+
 /* Two classes, whose leaves have one score. Weights that are all positive are probabilities. */
 static gantry_status_t give_two_classes(gantry__onnx_call_t *call, trees_t *trees, tensor *leaves,
                                         gantry_dtype_t dtype, const int64_t *labels) {
@@ -341,8 +346,7 @@ static gantry_status_t give_two_classes(gantry__onnx_call_t *call, trees_t *tree
     trees->target_count = 1;
     GANTRY__TRY(join_trees(call, trees, leaves, AGGREGATE_SUM, dtype, &score));
     GANTRY__TRY(add_base(call, 1, dtype, &score, &base_count));
-    if (class == 1 && base_count > 0)
-        return gantry__onnx_unsupported(call, "base_values where leaves have the second class");
+    GANTRY__TRY(refuse_second_base(call, class, base_count));
     if (labels) GANTRY__TRY(gantry__onnx_give_label(call, score, of_both == 1 ? 0.5 : 0, labels));
     if (!gantry__onnx_wants(call, 1)) return GANTRY_OK;
     score = gantry__onnx_cast(call, score, GANTRY_FLOAT32);
@@ -374,14 +378,16 @@ static gantry_status_t give_classes(gantry__onnx_call_t *call, const trees_t *tr
 /* Leaves that all have one of two classes have one score. */
 gantry_status_t gantry__onnx_check_tree_classifier(gantry__onnx_call_t *call) {
     const size_t count = gantry__onnx_label_count(call, "classlabels_int64s");
-    size_t class_count;
+    size_t class_count, base_count;
     const int64_t *classes = gantry__onnx_attr_ints(call, "class_ids", &class_count);
+    const int64_t class = count == 2 ? single_class(classes, class_count) : -1;
     gantry__onnx_after_t after;
     if (count < 2)
         return gantry__onnx_unsupported(call, "%zu classes; two or more are accepted", count);
     GANTRY__TRY(gantry__onnx_read_after(call, &after));
-    return check_base(call,
-                      count == 2 && single_class(classes, class_count) >= 0 ? 1 : (int64_t)count);
+    GANTRY__TRY(check_base(call, class >= 0 ? 1 : (int64_t)count));
+    (void)gantry__onnx_attr_floats(call, "base_values", &base_count);
+    return refuse_second_base(call, class, base_count);
 }
 
 gantry_status_t gantry__onnx_lower_tree_classifier(gantry__onnx_call_t *call) {

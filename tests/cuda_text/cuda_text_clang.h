@@ -37,6 +37,7 @@ __device__ int atomicMax(int *at, int value);
 __device__ unsigned int atomicMin(unsigned int *at, unsigned int value);
 __device__ int atomicMin(int *at, int value);
 __device__ unsigned int atomicAdd(unsigned int *at, unsigned int value);
+__device__ float atomicAdd(float *at, float value);
 __device__ unsigned int atomicSub(unsigned int *at, unsigned int value);
 __device__ float fmaf(float a, float b, float c);
 __device__ float __fmaf_rn(float a, float b, float c);

@@ -83,6 +83,7 @@ const gantry_tensor_t *gantry__node_compute(gantry_scope_t *scope, const gantry_
     }
     scope->wish = node->wish;
     scope->tag = node->tag;
+    scope->order.any = node->marks.any_order;
     const gantry__op_request_t request = {.op = node->op,
                                           .inputs = inputs,
                                           .input_count = node->input_count,

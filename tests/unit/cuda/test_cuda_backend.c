@@ -124,7 +124,8 @@ static void devices_are_described_without_a_context(void **state) {
         const gantry_device_info_t *info = &fixture.info[d];
 
         assert_int_equal(info->type, GANTRY_DEVICE_TYPE_GPU);
-        assert_int_equal(info->flags, GANTRY_DEVICE_WAITS_FOR_PAGEABLE);
+        assert_int_equal(info->flags, GANTRY_DEVICE_WAITS_FOR_PAGEABLE |
+                                          GANTRY_DEVICE_GROUPS_GO_ON | GANTRY_DEVICE_FLOAT_ATOMICS);
         assert_string_equal(info->hardware_name, "Stand-in for an NVIDIA GPU");
         assert_string_equal(info->driver_version, "CUDA 12.9");
         assert_string_equal(info->platform_version, "12.9");

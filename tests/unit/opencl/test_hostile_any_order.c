@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: With the option any_order, of the runtime, a scope, one op or a node, sums of float32
  * updates on a GPU are atomic additions in two launches; without it their bits are the CPU's.
- * Promise: Each placement record says what became of the option; where it is not used, launches and
- * bits are those without it.
- * Promise: A traced, saved and loaded function keeps the option of each op. */
+ * Promise: Each placement record says what became of the option; where it is not used, launches
+ * and bits are those without it.
+ * Promise: A traced, saved and loaded function keeps the option of each op, also of one whose
+ * inputs are constants. */
 #define _XOPEN_SOURCE 700
 
 #include <unistd.h>
@@ -200,6 +201,34 @@ TEST(a_function_keeps_the_choice_of_each_op) {
     gantry_function_release(loaded);
     gantry_runtime_release(runtime);
     (void)remove(path);
+}
+
+/* Takes the option back for a sum of constants, which is made once, while the body is traced. */
+static void sum_constants(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
+                          const gantry_tensor_t **outputs, void *user) {
+    (void)inputs, (void)user;
+    (void)gantry_scope_set_any_order(scope, GANTRY_OFF);
+    outputs[0] = gantry_unsorted_segment_sum(scope, whole_data(scope, GANTRY_FLOAT32),
+                                             slice_numbers(scope, GANTRY_SHAPE(UPDATES)), SLICES);
+}
+
+TEST(a_sum_of_constants_keeps_its_choice) {
+    static char launches[1 << 12];
+    gantry_runtime_t *runtime = open_with(GANTRY_ON, GANTRY_DEFAULT);
+    gantry_function_t *function;
+    const gantry_tensor_t *output;
+    gantry_scope_t *scope = gantry_scope_begin(runtime, "/GPU:0");
+    hostile_take_launches(launches, sizeof launches);
+    assert_int_equal(gantry_function_trace(runtime, "constants", sum_constants, NULL, NULL, 0, 1,
+                                           NULL, &function),
+                     GANTRY_OK);
+    if (gantry_function_call(scope, function, NULL, 0, &output, 1) != GANTRY_OK)
+        fail_msg("%s", gantry_scope_message(scope));
+    hostile_take_launches(launches, sizeof launches);
+    if (strstr(launches, "unsorted") || !strstr(launches, "combine_sum")) fail_msg("%s", launches);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+    gantry_function_release(function);
+    gantry_runtime_release(runtime);
 }
 
 int main(void) {

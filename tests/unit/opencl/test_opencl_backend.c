@@ -70,7 +70,8 @@ static void devices_two_of_pocl_are_found(void **state) {
 
         assert_int_equal(info->type, GANTRY_DEVICE_TYPE_CPU);
         assert_int_equal(info->flags, GANTRY_DEVICE_HOST_BACKED | GANTRY_DEVICE_LAZY_COMMIT |
-                                          GANTRY_DEVICE_KEEPS_PROGRAMS);
+                                          GANTRY_DEVICE_KEEPS_PROGRAMS |
+                                          GANTRY_DEVICE_GROUPS_GO_ON);
         assert_true(info->compute_units > 0 && info->total_bytes > 0 &&
                     info->largest_allocation_bytes > 0);
         assert_true(info->largest_allocation_bytes <= info->total_bytes);
