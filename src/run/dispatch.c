@@ -105,6 +105,7 @@ gantry_status_t gantry__plan_core_op(gantry_scope_t *scope, gantry__op_id_t id,
     gantry__place_request_t request =
         gantry__dispatch_request(runtime, op, attrs, wish, pinned, scope->order.batch_invariant);
     request.integer_variable = integer_variable;
+    request.any_order = scope->order.any;
     gantry__profile_frame_t *frame = gantry__device_frame(&runtime->devices);
     gantry__phase_t before = gantry__profile_enter(frame, GANTRY__PHASE_PLACEMENT);
     gantry_status_t status = gantry__plan_cache_place(&runtime->plans, &request, out_kept);

@@ -94,7 +94,7 @@ foreach(tool racecheck synccheck memcheck)
 endforeach()
 expect("${sanitized}" "--only Sum,ArgMax,Softmax,LayerNorm,MatMul,Transpose" ", cuBLASLt: /none")
 
-# peers(CODE PACKAGES LINES...): measures beside the frameworks of a folder, into the page of the run before; stores the
+# peers(CODE PACKAGES LINES...): measures against the frameworks of a folder, into the page of the run before; stores the
 # page in `report`. The output must contain the lines.
 function(peers wanted_code packages)
   set(ENV{GANTRY_TEST_PEER_PACKAGES} ${packages})
@@ -128,7 +128,7 @@ else()
   endif()
   peers(0 ${packages} "${WORK_DIR}/one/stand-in-")
   expect("${report}" "## Summary" "| inference: forward | 1 | PyTorch" "| MLP, batch 1 | GFLOP/s |" "- JAX: ImportError: libcudart.so.13"
-         "## What is wrong\n\nNo step failed." "| bench: card_launch | passed |" "## Beside other frameworks" "| mlp_1 |" "| add_4 |")
+         "## What is wrong\n\nNo step failed." "| bench: card_launch | passed |" "## Against other frameworks" "| mlp_1 |" "| add_4 |")
 endif()
 
 sanitizer(sanitizer_bad "========= Error: Potential WAR hazard at 0x10 in gantry_sum" 9)

@@ -69,7 +69,7 @@ elements.get("search").value = wanted.toLowerCase();
 elements.get("search").fire("input", {});
 expect(parseInt(elements.get("found").textContent, 10) > 0, wanted + " is not found");
 elements.get("next").fire("click", {});
-expect(elements.get("about").textContent.includes(wanted), "next does not show " + wanted);
+expect(elements.get("about").textContent.toLowerCase().includes(wanted.toLowerCase()), "next does not show " + wanted);
 elements.get("search").value = "no such name";
 elements.get("search").fire("input", {});
 expect(parseInt(elements.get("found").textContent, 10) === 0, "something is found for no such name");

@@ -38,6 +38,8 @@ __device__ unsigned int atomicMin(unsigned int *at, unsigned int value);
 __device__ int atomicMin(int *at, int value);
 __device__ unsigned int atomicAdd(unsigned int *at, unsigned int value);
 __device__ float atomicAdd(float *at, float value);
+__device__ unsigned int atomicExch(unsigned int *at, unsigned int value);
+__device__ unsigned int atomicCAS(unsigned int *at, unsigned int compare, unsigned int value);
 __device__ unsigned int atomicSub(unsigned int *at, unsigned int value);
 __device__ float fmaf(float a, float b, float c);
 __device__ float __fmaf_rn(float a, float b, float c);

@@ -70,7 +70,7 @@ make(page)
 first = page.read_text()
 expect(first, "# NVIDIA Test 9", "## Summary", "2 steps passed, 1 failed, 2 were left out",
        "| an op, cuda:0 | 2 | cuLaunchKernel | 0.75 | 0.63 (add of 4 elements, in a row) | 0.90 (add of 4 elements, each waited for) |",
-       "![Gantry's speed beside others](first.svg)", "- card_stream: 18 of 18 figures are not measured: left out: not done",
+       "![Gantry's speed against others](first.svg)", "- card_stream: 18 of 18 figures are not measured: left out: not done",
        "- no run on this page has: PyTorch, JAX, TensorFlow, training of", "## What is wrong", "- **conformance on cuda:0**: FAILED",
        "- card_launch, add of 4 elements, in a row on cuda:0: 0.628 of cuLaunchKernel, wanted >= 0.833 x. Why: the host's time",
        "- card_start, beyond driver and cuBLASLt on cuda:0: 69.84 ms, wanted <= 50 ms. Why: ", "Not checked:", "## The card", "## Figures")
@@ -101,7 +101,7 @@ make("--peers", peers(share_of_other_processes=0.5), "--new", WORK / "new.md")
 expect((WORK / "new.md").read_text(), "# NVIDIA Test 9, 2026-11-21", "Nothing was checked in this run.", "JAX; the machine was busy", "TensorFlow: ModuleNotFoundError",
        "## What is wrong", "bincount: 0.50 of PyTorch, wanted >= 0.9 x. Why: a sort of keys and 14 launches in that run", "the run's time was over before 2 cases: unique, softmax")
 
-# An OpenCL card beside the processor.
+# An OpenCL card against the processor.
 page = page_of("opencl")
 make(page)
 expect(page.read_text(), "| elementwise, opencl:0 | 2 | cpu:0 | 1.00 | 0.50 (exp) | 2.00 (a + b) |", "No step failed.")

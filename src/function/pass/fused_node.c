@@ -428,6 +428,7 @@ gantry_status_t gantry__fused_add(gantry__fusing_t *fusing, gantry__program_t *p
                            .wish = last.wish,
                            .tag = last.tag,
                            .origin = last.origin,
+                           .marks = last.marks,
                            .inputs = program->inputs,
                            .input_count = program->input_count,
                            .attrs = call->infer.attrs,

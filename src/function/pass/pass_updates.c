@@ -368,6 +368,7 @@ static gantry_status_t add_batch(updates_t *u, const batch_t *batch) {
                            .wish = last.wish,
                            .tag = last.tag,
                            .origin = last.origin,
+                           .marks = last.marks,
                            .inputs = layout.inputs,
                            .input_count = call.infer.input_count,
                            .attrs = call.infer.attrs,
