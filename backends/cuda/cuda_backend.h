@@ -67,6 +67,14 @@ struct gantry_backend_instance_t {
     char libraries[8192];
 };
 
+/* What a library takes of a card for itself: for its handle, and for kernels that it loads when
+ * they are first used. */
+typedef struct gantry__library_memory_t {
+    atomic_bool is_new; /* noted, and the library has computed nothing yet */
+    uint64_t free_bytes;
+    uint64_t region_bytes; /* ours */
+} gantry__library_memory_t;
+
 struct gantry_backend_device_t {
     gantry_backend_instance_t *instance;
     const gantry_host_t *host;
@@ -82,10 +90,7 @@ struct gantry_backend_device_t {
     gantry__cu_stream_t relay; /* for events that come in; NULL: none came */
     bool has_tried_cublas;
     gantry__cublas_handle_t cublas; /* NULL: not made, or refused */
-    /* what was free, and ours, before the library took anything; until the first product */
-    atomic_bool is_library_new;
-    uint64_t library_free;
-    uint64_t library_regions;
+    gantry__library_memory_t cublas_memory, cudnn_memory;
     atomic_uint captures;                  /* open captures */
     atomic_ullong region_bytes;            /* taken through us and not given back */
     uint8_t tuned[GANTRY__CUBLAS_CLASSES]; /* tuned choices: cuda_cublas_tuned.h */
@@ -202,6 +207,16 @@ static inline int32_t gantry__cuda_stream_check(const gantry_backend_stream_t *s
  * reason, is returned when none is open. */
 int32_t gantry__cuda_card_memory(gantry_backend_instance_t *instance, uint32_t index,
                                  uint64_t *out_free_bytes, uint64_t *out_total_bytes);
+
+void gantry__library_memory_init(gantry__library_memory_t *memory);
+/* Notes what is free before the library takes anything. The context must be current. */
+void gantry__library_memory_note(gantry_backend_device_t *device, gantry__library_memory_t *memory);
+/* What the library took, after its first computation, and what others took meanwhile; 0 from then
+ * on. The context must be current. */
+uint64_t gantry__library_memory_took(gantry_backend_device_t *device,
+                                     gantry__library_memory_t *memory);
+/* Reports these bytes to the core, if there are any. */
+void gantry__library_memory_report(gantry_op_call_t *call, uint64_t bytes);
 
 /* ---- cuda_nvml_telemetry.c ---- */
 

@@ -233,7 +233,8 @@ static gantry_backend_device_t *cuda_device_make(gantry_backend_instance_t *inst
     device->is_adopted = context != NULL;
     device->is_private = !context && instance->has_private_contexts;
     atomic_init(&device->peers_tried, 0);
-    atomic_init(&device->is_library_new, false);
+    gantry__library_memory_init(&device->cublas_memory);
+    gantry__library_memory_init(&device->cudnn_memory);
     atomic_init(&device->captures, 0);
     atomic_init(&device->region_bytes, 0);
     if (gantry__driver_mutex_init(device->host, &device->lock, "a CUDA device") == GANTRY_OK) {

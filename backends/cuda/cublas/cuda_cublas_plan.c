@@ -270,33 +270,7 @@ void gantry__cublas_plans_forget(gantry_backend_device_t *device) {
     while ((plan = gantry__cublas_table_take(&device->answers))) release(device, plan);
 }
 
-/* ---- what the library takes of the card: for its handle, and for kernels that it loads when they
- * are first used ---- */
-
-static bool ask_free_memory(const gantry_backend_device_t *device, uint64_t *out_bytes) {
-    size_t free_bytes = 0, total_bytes = 0;
-    bool is_known = device->cu->cuMemGetInfo_v2(&free_bytes, &total_bytes) == GANTRY__CU_SUCCESS;
-    *out_bytes = free_bytes;
-    return is_known;
-}
-
-/* device->lock must be held, and the context current. */
-static void note_free_memory(gantry_backend_device_t *device) {
-    device->library_regions = atomic_load(&device->region_bytes);
-    atomic_store(&device->is_library_new, ask_free_memory(device, &device->library_free));
-}
-
-/* Memory that others take at the same time is measured, too. */
-uint64_t gantry__cublas_took(gantry_backend_device_t *device) {
-    uint64_t now = 0;
-    if (!atomic_load_explicit(&device->is_library_new, memory_order_relaxed) ||
-        !atomic_exchange(&device->is_library_new, false) || !ask_free_memory(device, &now)) {
-        return 0;
-    }
-    uint64_t then = device->library_free + device->library_regions;
-    now += atomic_load(&device->region_bytes);
-    return now < then ? then - now : 0;
-}
+/* ---- the handle ---- */
 
 /* device->lock must be held, so that a second thread waits for the first one's handle. */
 static void make_handle(gantry_backend_device_t *device) {
@@ -311,7 +285,7 @@ static void make_handle(gantry_backend_device_t *device) {
     }
     gantry__cublas_tuned_read(device);
     if (gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
-        note_free_memory(device);
+        gantry__library_memory_note(device, &device->cublas_memory);
         native = device->instance->cublas.cublasLtCreate(&device->cublas);
         gantry__cuda_leave(device);
     }

@@ -64,11 +64,10 @@ static int32_t conv_plain_run(gantry_op_call_t *call, const char *name,
                                is_joined ? 5 : 4);
 }
 
-/* As cuDNN's kernel: the padding counts as zeros. */
 static int32_t conv_plain_supports_joined(const gantry_op_call_t *call) {
     gantry__epilogue_t epilogue;
-    const gantry_attr_t *without = gantry__k_attr(call, "without_padding");
-    return call->device && gantry__epilogue_read(call, &epilogue) && (!without || without->i == 0);
+    return call->device && gantry__epilogue_read(call, &epilogue) &&
+           gantry__cudnn_pads_with_zeros(call);
 }
 
 static int32_t conv_plain_joined(gantry_op_call_t *call) {

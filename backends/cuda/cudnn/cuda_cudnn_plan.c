@@ -56,6 +56,7 @@ static void cudnn_plan_make_handle(gantry_backend_device_t *device) {
     gantry__cudnn_parts_t parts;
     char reason[300], whole[600];
     gantry__cudnn_parts_begin(cudnn, &parts);
+    gantry__library_memory_note(device, &device->cudnn_memory);
     gantry__cudnn_parts_note(&parts, cudnn->cudnnCreate(&device->cudnn.handle));
     if (parts.status == GANTRY__CUDNN_SUCCESS) return;
     device->cudnn.handle = NULL;
