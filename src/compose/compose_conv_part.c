@@ -45,10 +45,14 @@ const gantry_logical_device_t *gantry__conv_find_device(const conv_t *conv, gant
     return plan ? plan->device : NULL;
 }
 
+void gantry__conv_write_sizes(const gantry_shape_t *shape, int32_t out[4]) {
+    for (int d = 0; d < 4; ++d) out[d] = (int32_t)shape->dims[d];
+}
+
 /* The sizes that a part has as its input on the host. */
 static const void *compose_conv_sizes(void *caller, uint32_t input) {
     (void)input;
-    return ((const gantry_shape_t *)caller)->dims;
+    return caller;
 }
 
 bool gantry__conv_has_library(const conv_t *conv, gantry__op_id_t id,
@@ -59,6 +63,7 @@ bool gantry__conv_has_library(const conv_t *conv, gantry__op_id_t id,
     const gantry_shape_t four = GANTRY_SHAPE(4);
     gantry__asked_call_t call;
     gantry_attr_value_t attrs[4];
+    int32_t sizes[4];
     if (conv->groups > 1 || gantry__conv_sees_pixels(conv) || !GANTRY__TYPE_IS(dtype, FLOATING))
         return false;
     const gantry__plan_t *plan = compose_conv_find_plan(conv, GANTRY__OP_ID_ConvolveImages, dtype);
@@ -66,11 +71,12 @@ bool gantry__conv_has_library(const conv_t *conv, gantry__op_id_t id,
     gantry__asked_init(&call, id, count);
     for (uint32_t i = 0; i < count; ++i) {
         call.shapes[i] = i == host ? &four : shapes[i];
-        call.dtypes[i] = i == host ? GANTRY_INT64 : dtype;
+        call.dtypes[i] = i == host ? GANTRY_INT32 : dtype;
     }
     if (host < count) {
+        gantry__conv_write_sizes(shapes[host], sizes);
         call.infer.host_value = compose_conv_sizes;
-        call.infer.caller = (void *)(uintptr_t)shapes[host];
+        call.infer.caller = sizes;
     }
     if (gantry__op_infer(&call.infer, attrs, gantry__conv_attrs(conv, attrs)) == GANTRY_OK)
         (void)gantry__asked_find_kernel(conv->scope->runtime, &call, conv->scope->wish,

@@ -3,6 +3,8 @@
  * first, with every stride, dilation and padding, and without patches.
  * Promise: float32 convolutions by cuDNN are rounded to TF32 only if the precision of products lets
  * them, and never take an engine whose sums have another order in each run.
+ * Promise: A function saved where cuDNN computes its gradients runs on a machine without a card.
+ * Promise: What cuDNN takes of a card for itself counts with the driver's context.
  * Promise: Without cuDNN, with another version, a part of it, or a plan, a run or a workspace that
  * fails, convolutions on CUDA are computed by patches and products or by the portable kernel, with
  * a line of the log that says why.
@@ -14,6 +16,7 @@
 
 #include "cuda_fixture.h"
 #include "log_lines.h"
+#include "saved_file.h"
 #include "test.h"
 
 /* ---- one convolution ---- */
@@ -312,6 +315,35 @@ TEST(function_joins_bias_and_relu_and_is_replayed) {
     fixture_expect_nothing_lives();
 }
 
+/* A function that was traced where cuDNN computes gradients runs where nothing has their parts. */
+static void save_and_load_on_cpu(gantry_dtype_t dtype) {
+    static const gantry_runtime_options_t options = {.struct_size = sizeof options,
+                                                     .backends = "cpu"};
+    gantry_runtime_t *runtime = fixture_open_runtime(GANTRY_OFF), *other;
+    convolve_case_t c = cases[1];
+    saved_file_t file;
+    c.dtype = dtype;
+    saved_file_init(&file);
+    gantry_function_t *function = trace_joined(runtime, &c);
+    call_joined(runtime, function, "GPU:0", &c, expected);
+    saved_file_save(function, &file);
+    gantry_function_release(function);
+    gantry_runtime_release(runtime);
+    assert_int_equal(gantry_runtime_create(&options, &other), GANTRY_OK);
+    function = saved_file_load(other, &file, NULL);
+    memset(got, 0, sizeof got);
+    call_joined(other, function, "CPU:0", &c, got);
+    expect_equal(got, expected);
+    gantry_function_release(function);
+    gantry_runtime_release(other);
+    saved_file_deinit(&file);
+}
+
+TEST(function_saved_with_cudnn_runs_without_it) {
+    save_and_load_on_cpu(GANTRY_FLOAT32);
+    save_and_load_on_cpu(GANTRY_FLOAT16);
+}
+
 /* ---- failures ---- */
 
 static log_lines_t lines;
@@ -425,6 +457,31 @@ TEST(function_whose_runs_fail_has_the_same_results) {
     gantry_runtime_release(runtime);
     fixture_expect_nothing_lives();
     fixture_control()->reset();
+}
+
+/* ---- memory ---- */
+
+static uint64_t context_bytes(gantry_runtime_t *runtime) {
+    gantry_memory_info_t info = {.struct_size = sizeof info};
+    if (gantry_get_memory_info(runtime, "GPU:0", &info) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    return info.context_bytes;
+}
+
+/* The stand-in's handle takes 4 MiB of the card when it first computes. */
+TEST(what_cudnn_takes_counts_with_the_context) {
+    convolve_case_t c = cases[0];
+    c.dtype = GANTRY_FLOAT32;
+    assert_int_equal(fixture_control()->set("library=4M"), 0);
+    gantry_runtime_t *runtime = open_logged(NULL);
+    const uint64_t before = context_bytes(runtime);
+    for (int what = CONVOLVES; what <= GIVES_FILTER; ++what) { /* only once */
+        check(runtime, &c, what);
+        assert_int_equal(context_bytes(runtime) - before, 4 << 20);
+    }
+    gantry_runtime_release(runtime);
+    fixture_expect_nothing_lives();
+    fixture_control()->set("library=0");
 }
 
 /* ---- workspaces ---- */
