@@ -6,7 +6,6 @@
  * An older one ignores the variable, so its file is searched for the variable's name. The layer
  * must be added after layers that the user names, because a loader calls the last one first. */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/os/library.h"
 #include "run/run.h"
 
 #define LAYERS "OPENCL_LAYERS"
@@ -38,20 +38,21 @@ static bool run_layer_has_bytes(const char *path, const char *text) {
 /* Opening a loader starts no driver. */
 static bool loader_has_layers(gantry_run_layer_t *layer) {
     const char *name = getenv("GANTRY_OPENCL_LIBRARY");
-    void *loader = dlopen(name && *name ? name : "libOpenCL.so.1", RTLD_LAZY | RTLD_LOCAL);
-    void *function = loader ? dlsym(loader, "clGetPlatformIDs") : NULL;
-    Dl_info info;
+    void *loader =
+        gantry__os_library_open(name && *name ? name : "libOpenCL.so.1", GANTRY__OS_LIBRARY_LAZY);
+    const char *file =
+        loader ? gantry__os_library_file_of(gantry__os_library_find(loader, "clGetPlatformIDs"))
+               : NULL;
     bool has = false;
-    if (!function || !dladdr(function, &info)) {
+    if (!file) {
         (void)snprintf(layer->reason, sizeof layer->reason, "no OpenCL loader is found");
     } else {
-        has = run_layer_has_bytes(info.dli_fname, LAYERS);
+        has = run_layer_has_bytes(file, LAYERS);
         if (!has)
             (void)snprintf(layer->reason, sizeof layer->reason,
-                           "the OpenCL loader %.300s has no layers; ocl-icd 2.3 has",
-                           info.dli_fname);
+                           "the OpenCL loader %.300s has no layers; ocl-icd 2.3 has", file);
     }
-    if (loader) (void)dlclose(loader);
+    if (loader) gantry__os_library_close(loader);
     return has;
 }
 
