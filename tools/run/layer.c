@@ -11,11 +11,11 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/os/library.h"
+#include "base/os/pages.h"
 #include "run/run.h"
 
 #define LAYERS "OPENCL_LAYERS"
@@ -27,9 +27,11 @@ static bool run_layer_has_bytes(const char *path, const char *text) {
     const int file = open(path, O_RDONLY | O_CLOEXEC);
     bool has = false;
     if (file >= 0 && fstat(file, &info) == 0 && info.st_size > 0) {
-        void *bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-        has = bytes != MAP_FAILED && memmem(bytes, (size_t)info.st_size, text, strlen(text));
-        if (bytes != MAP_FAILED) (void)munmap(bytes, (size_t)info.st_size);
+        gantry__os_map_t map;
+        if (gantry__os_map(file, 0, (size_t)info.st_size, &map) == 0) {
+            has = memmem(map.data, (size_t)info.st_size, text, strlen(text));
+            gantry__os_unmap(&map);
+        }
     }
     if (file >= 0) (void)close(file);
     return has;
