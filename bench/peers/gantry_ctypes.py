@@ -135,10 +135,18 @@ OPS = {
     "unique": [ADDRESS, ADDRESS, ADDRESS],
     "softmax": [ADDRESS],
     "layer_norm": [ADDRESS, ADDRESS, ADDRESS, I32, F64],
+    "batch_norm": [ADDRESS, ADDRESS, ADDRESS, ADDRESS, ADDRESS, F64],
+    "bias_add": [ADDRESS, ADDRESS],
+    "select": [ADDRESS, ADDRESS, ADDRESS],
+    "cast": [ADDRESS, ctypes.c_int],
     "constant": [ctypes.c_int, Shape, ADDRESS, ctypes.c_size_t],
 }
 OTHERS = {  # name: (result, arguments)
+    "moments": (ctypes.c_int, [ADDRESS, ADDRESS, ADDRESS, ADDRESS, ADDRESS]),
     "runtime_create": (ctypes.c_int, [ADDRESS, ADDRESS]),
+    "device_begin": (ctypes.c_int, [ADDRESS, ctypes.c_char_p]),
+    "device_end": (ctypes.c_int, [ADDRESS]),
+    "runtime_synchronize": (ctypes.c_int, [ADDRESS]),
     "scope_begin": (ADDRESS, [ADDRESS, ctypes.c_char_p]),
     "scope_status": (ctypes.c_int, [ADDRESS]),
     "scope_message": (ctypes.c_char_p, [ADDRESS]),
@@ -171,10 +179,10 @@ class Gantry:
             self._declare(name, result, arguments)
         for name, arguments in OPS.items():
             self._declare(name, ADDRESS, [ADDRESS, *arguments])
-        runtime = ADDRESS()
+        runtime, self.device = ADDRESS(), device.encode()
         if self.library.gantry_runtime_create(None, ctypes.byref(runtime)) != 0:
             raise GantryError(self.last_message())
-        self.scope = self.library.gantry_scope_begin(runtime, device.encode())
+        self.scope = self.library.gantry_scope_begin(runtime, self.device)
         if not self.scope:
             raise GantryError(self.last_message())
         self.runtime = runtime
@@ -228,13 +236,15 @@ class Gantry:
 
     def function(self, build, inputs):
         """build: (op, tensors) -> tensor, where op(name) is an op's function -> a function that calls it as a Gantry
-        function and gives the result's address"""
+        function, with other inputs of their types and shapes where they are given, and gives the result's address"""
 
         def body(scope, given, results, user):
+            self.library.gantry_device_begin(scope, self.device)
             results[0] = build(
                 lambda name: functools.partial(getattr(self.library, "gantry_" + name), scope),
                 [given[i] for i in range(len(inputs))],
             )
+            self.library.gantry_device_end(scope)
 
         self.bodies = [*getattr(self, "bodies", []), BODY(body)]  # they live as long as their functions
         specs = (InputSpec * len(inputs))(
@@ -251,7 +261,8 @@ class Gantry:
         arguments = (self.scope, function, tensors, len(inputs), ctypes.byref(output), 1)
         run = self.library.gantry_function_call
 
-        def call():
+        def call(*others):
+            tensors[: len(others)] = others
             return None if run(*arguments) else output.value
 
         return call
