@@ -155,7 +155,7 @@ class Layers:
     @staticmethod
     def pool_same(x, size, step):
         around = ((0, 0), (size // 2, size // 2), (size // 2, size // 2), (0, 0))
-        return lax.reduce_window(x, jnp.array(-jnp.inf, x.dtype), lax.max, (1, size, size, 1), (1, step, step, 1), around)
+        return lax.reduce_window(x, np.array(-np.inf, x.dtype), lax.max, (1, size, size, 1), (1, step, step, 1), around)
 
     @staticmethod
     def mean(x):
