@@ -84,8 +84,7 @@ static void add_row(bench_t *bench, subject_t *subject, double cpu_us) {
     if (subject->done == 0) return;
     bool is_cpu = strcmp(subject->device, "cpu:0") == 0;
     double median = bench_median_ns(subject->nanoseconds, subject->done) * 1e-3;
-    bench_row_t row = {
-        .subject = "dispatch", .work = DISPATCH_WORK, .unit = "us", .reached = -1};
+    bench_row_t row = {.subject = "dispatch", .work = DISPATCH_WORK, .unit = "us", .reached = -1};
     (void)snprintf(row.on, sizeof row.on, "%s", subject->device);
     row.median = median;
     row.best = (double)subject->nanoseconds[0] * 1e-3;
