@@ -263,12 +263,32 @@ def inside(stride, padding="VALID"):
     return ctypes.byref(WindowOptions(strides=(stride, stride), padding=("SAME", "VALID").index(padding)))
 
 
+def engine(parts):
+    """what computed a convolution, by the ops that ran it"""
+    if "ConvolveImages" in parts:
+        return {"cuda": "cuDNN"}.get(parts["ConvolveImages"], f"one kernel, {parts['ConvolveImages']}")
+    return "patches" if "ExtractImagePatches" in parts else "product of pixels" if "MatMul" in parts else ", ".join(parts)
+
+
+class Convolution(Case):
+    """Its way is the engine that ran."""
+
+    def __init__(self, name, x, w, options):
+        super().__init__(gantry.op(name), x, w, options)
+        self.composed = name.capitalize().replace("1d", "1D").replace("2d", "2D")
+
+    def __call__(self):
+        found = super().__call__()
+        self.way = engine(gantry.new_parts(self.composed))
+        return found
+
+
 def case_conv1d(x, w):
-    return Case(gantry.op("conv1d"), x, w, inside(1))
+    return Convolution("conv1d", x, w, inside(1))
 
 
 def case_conv2d(x, w, padding="VALID"):
-    return Case(gantry.op("conv2d"), x, w, inside(1, padding))
+    return Convolution("conv2d", x, w, inside(1, padding))
 
 
 def case_max_pool(x):
