@@ -35,7 +35,7 @@ clean_root() {
         echo "$suite" >"$base.made"
     fi
     rm -rf --one-file-system "${ROOTS:?}/$1"
-    cp -a "$base" "$ROOTS/$1"
+    cp -ax "$base" "$ROOTS/$1"
     cp /etc/resolv.conf "$ROOTS/$1/etc/resolv.conf"
 }
 
