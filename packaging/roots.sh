@@ -45,7 +45,7 @@ in_root() {
     shift
     [ -z "${CCACHE_DIR:-}" ] || mkdir -p "$in_root_name/ccache"
     # shellcheck disable=SC2016
-    ROOT_OF_COMMAND=$in_root_name ARCHIVES=$ROOTS/archives unshare -m -p -f sh -c '
+    ROOT_OF_COMMAND=$in_root_name ARCHIVES=$ROOTS/archives unshare -m -p -f --kill-child sh -c '
         root=$ROOT_OF_COMMAND
         mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev" && mount --bind "$ARCHIVES" "$root/var/cache/apt/archives" || exit 1
         [ -z "${CCACHE_DIR:-}" ] || mount --bind "$CCACHE_DIR" "$root/ccache" || exit 1
