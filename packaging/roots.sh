@@ -47,7 +47,7 @@ in_root() {
     # shellcheck disable=SC2016
     ROOT_OF_COMMAND=$in_root_name ARCHIVES=$ROOTS/archives unshare -m -p -f --kill-child sh -c '
         root=$ROOT_OF_COMMAND
-        mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev" && mount --bind "$ARCHIVES" "$root/var/cache/apt/archives" || exit 1
+        mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev" && mount --rbind /sys "$root/sys" && mount --bind "$ARCHIVES" "$root/var/cache/apt/archives" || exit 1
         [ -z "${CCACHE_DIR:-}" ] || mount --bind "$CCACHE_DIR" "$root/ccache" || exit 1
         exec chroot "$root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
             DEBIAN_FRONTEND=noninteractive ${CCACHE_DIR:+CCACHE_DIR=/ccache CCACHE_NOHASHDIR=1} "$@"' sh "$@"
