@@ -43,8 +43,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/os/clock.h"
 #include "cpu/cpu_fail.h"
 
 /* The tiles of each thread: enough that one slow core does not hold up the rest, few enough that a
@@ -329,11 +329,7 @@ static void wake_workers(gantry__cpu_pool_t *pool, int64_t most) {
     pthread_mutex_unlock(&pool->lock);
 }
 
-static int64_t now_ns(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
+static int64_t now_ns(void) { return (int64_t)gantry__now_ns(); }
 
 /* Whether the loop that begins now must wake workers, because its series has run on one thread for
  * so long. */

@@ -3,9 +3,7 @@
  *
  * Drivers commit a buffer when it is first touched, so a success here promises nothing yet: the
  * core touches each region (GANTRY_DEVICE_LAZY_COMMIT). */
-#define _GNU_SOURCE
-#include <sys/mman.h>
-#include <unistd.h>
+#include "base/os/pages.h"
 
 #include "opencl/opencl_backend.h"
 
@@ -22,15 +20,10 @@
 #define HUGE_PAGES_FROM (UINT64_C(4) << 20)
 
 static void wish_huge_pages(char *ptr, uint64_t size_bytes) {
-#ifdef MADV_HUGEPAGE
-    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    const uint64_t page = (uint64_t)gantry__os_page_bytes();
     const uint64_t before = (page - (uint64_t)(uintptr_t)ptr % page) % page;
 
-    madvise(ptr + before, (size_t)((size_bytes - before) / page * page), MADV_HUGEPAGE);
-#else
-    (void)ptr;
-    (void)size_bytes;
-#endif
+    gantry__os_pages_wish_huge(ptr + before, (size_t)((size_bytes - before) / page * page));
 }
 
 static void wish_huge_buffer(gantry_backend_device_t *device, cl_mem buffer, uint64_t size_bytes) {

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/os/clock.h"
+
 typedef pthread_mutex_t gantry__mutex_t;
 
 static inline int gantry__mutex_init(gantry__mutex_t *mutex) {
@@ -40,10 +42,5 @@ static inline void gantry__condition_wake_all(gantry__condition_t *condition) {
  * again. */
 void gantry__condition_wait(gantry__condition_t *condition, gantry__mutex_t *mutex,
                             uint64_t deadline_ns);
-
-/* Nanoseconds of a clock that only goes forward. */
-uint64_t gantry__now_ns(void);
-/* The same in seconds. */
-double gantry__now_seconds(void);
 
 #endif

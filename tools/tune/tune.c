@@ -38,7 +38,7 @@ bool tune_is_over(const tune_t *tune) {
     return tune_interrupted || gantry__now_ns() >= tune->deadline_ns;
 }
 
-void tune_pause(void) { (void)nanosleep(&(struct timespec){.tv_nsec = PAUSE_MS * 1000000L}, NULL); }
+void tune_pause(void) { gantry__os_sleep_ns(PAUSE_MS * UINT64_C(1000000)); }
 
 /* Whether one of the two begins with the other: "cpu" selects all records that begin with it. */
 static bool begin_alike(const char *a, const char *b) {

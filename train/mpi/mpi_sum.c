@@ -12,7 +12,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "shared/thread.h"
 #include "train/base/fp_mode.h"
@@ -86,7 +85,7 @@ static double pause_between(waiting_t *waiting) {
     waiting->is_long = seconds >= LONG_SECONDS;
     if (waiting->is_long) {
         const double nap = seconds < 1 ? seconds * NAP_SHARE : NAP_SHARE;
-        (void)nanosleep(&(struct timespec){.tv_nsec = (long)(nap * 1e9)}, NULL);
+        gantry__os_sleep_ns((uint64_t)(nap * 1e9));
     } else {
         (void)sched_yield();
     }

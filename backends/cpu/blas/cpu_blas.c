@@ -8,7 +8,6 @@
 #define _GNU_SOURCE
 #include "kernels/matmul/cpu_blas.h"
 
-#include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -18,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/os/library.h"
 #include "cpu/cpu_machine.h"
 #include "kernels/common/cpu_simd.h"
 #include "cpu/blas/cpu_tuned.h"
@@ -141,27 +141,17 @@ void gantry__cpu_blas_release(gantry__cpu_blas_t *blas) {
 
 /* ---- libraries ---- */
 
-/* Finds a function. dlsym returns it as a data pointer, which C cannot convert, so the bytes are
- * copied. */
-static bool find_symbol(void *library, const char *name, void *out_function, size_t size) {
-    void *symbol = dlsym(library, name);
-    memcpy(out_function, &symbol, size);
-    return symbol;
-}
-
 static bool open_onednn(gantry__cpu_blas_t *blas, library_t *out) {
     static const char *const names[] = {"libdnnl.so.3", "libdnnl.so.2", "libdnnl.so"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
-        void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+        void *library = gantry__os_library_open(names[i], 0);
         if (!library) continue;
-        if (!find_symbol(library, "dnnl_sgemm", &blas->dnnl_sgemm, sizeof blas->dnnl_sgemm)) {
+        if (!gantry__os_library_function(library, "dnnl_sgemm", &blas->dnnl_sgemm)) {
             snprintf(out->text, sizeof out->text, "%s lacks dnnl_sgemm", names[i]);
             return false;
         }
-        if (!find_symbol(library, "omp_set_num_threads", &blas->set_threads,
-                         sizeof blas->set_threads) ||
-            !find_symbol(library, "omp_get_max_threads", &blas->get_threads,
-                         sizeof blas->get_threads))
+        if (!gantry__os_library_function(library, "omp_set_num_threads", &blas->set_threads) ||
+            !gantry__os_library_function(library, "omp_get_max_threads", &blas->get_threads))
             blas->set_threads = NULL;
         snprintf(out->text, sizeof out->text, "oneDNN (%s)", names[i]);
         return true;
@@ -178,10 +168,10 @@ static void use_one_thread(void *library) {
     set_threads_fn set_threads;
     get_threads_fn get_parallel;
     shutdown_fn shut_down;
-    if (find_symbol(library, "openblas_set_num_threads", &set_threads, sizeof set_threads))
+    if (gantry__os_library_function(library, "openblas_set_num_threads", &set_threads))
         set_threads(1);
-    if (find_symbol(library, "openblas_get_parallel", &get_parallel, sizeof get_parallel) &&
-        find_symbol(library, "blas_thread_shutdown_", &shut_down, sizeof shut_down) &&
+    if (gantry__os_library_function(library, "openblas_get_parallel", &get_parallel) &&
+        gantry__os_library_function(library, "blas_thread_shutdown_", &shut_down) &&
         get_parallel() == OWN_THREADS)
         shut_down();
 }
@@ -189,10 +179,10 @@ static void use_one_thread(void *library) {
 static bool open_openblas(gantry__cpu_blas_t *blas, library_t *out) {
     static const char *const names[] = {"libopenblas.so.0", "libopenblas.so"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
-        void *before = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-        void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+        void *before = gantry__os_library_open(names[i], GANTRY__OS_LIBRARY_LOADED);
+        void *library = gantry__os_library_open(names[i], 0);
         if (!library) continue;
-        if (!find_symbol(library, "cblas_sgemm", &blas->cblas_sgemm, sizeof blas->cblas_sgemm)) {
+        if (!gantry__os_library_function(library, "cblas_sgemm", &blas->cblas_sgemm)) {
             snprintf(out->text, sizeof out->text, "%s lacks cblas_sgemm", names[i]);
             return false;
         }

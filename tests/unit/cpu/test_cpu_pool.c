@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <time.h>
 
+#include "base/os/clock.h"
 #include "cpu_kernel_call.h"
 #include "test.h"
 
@@ -40,11 +41,7 @@ static int64_t clock_ns;
 static pthread_cond_t *_Atomic lost_calls; /* nobody leaves this condition */
 static _Atomic int calls_to_workers;
 
-static int read_clock(clockid_t id, struct timespec *time) {
-    if (!is_clock_set) return clock_gettime(id, time);
-    *time = (struct timespec){.tv_sec = clock_ns / 1000000000, .tv_nsec = clock_ns % 1000000000};
-    return 0;
-}
+static uint64_t read_clock(void) { return is_clock_set ? (uint64_t)clock_ns : gantry__now_ns(); }
 
 static int signal_condition(pthread_cond_t *condition) {
     ++calls_to_workers;
@@ -59,14 +56,14 @@ static int wait_for_condition(pthread_cond_t *condition, pthread_mutex_t *lock) 
     return code;
 }
 
-#define clock_gettime read_clock
+#define gantry__now_ns read_clock
 #define pthread_cond_wait wait_for_condition
 #define pthread_cond_signal signal_condition
 #define pthread_attr_init init_attributes
 #define pthread_attr_setstacksize set_stack
 #define pthread_create create_thread
 #include "cpu/cpu_pool.c" /* some tests read the pool's fields */
-#undef clock_gettime
+#undef gantry__now_ns
 #undef pthread_cond_wait
 #undef pthread_cond_signal
 #undef pthread_attr_init

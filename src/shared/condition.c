@@ -4,14 +4,6 @@
 
 #include "shared/thread.h"
 
-uint64_t gantry__now_ns(void) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
-double gantry__now_seconds(void) { return 1e-9 * (double)gantry__now_ns(); }
-
 int gantry__condition_init(gantry__condition_t *condition) {
     pthread_condattr_t attributes;
     int error = pthread_condattr_init(&attributes);
