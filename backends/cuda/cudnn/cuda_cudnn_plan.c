@@ -41,7 +41,7 @@ static void cudnn_plan_write_reason(const gantry__cudnn_parts_t *parts, char *te
 /* ---- the handle ---- */
 
 int32_t gantry__cudnn_begin(gantry_backend_device_t *device) {
-    return gantry__driver_mutex_init(device->host, &device->cudnn.lock, "cuDNN");
+    return gantry__driver_mutex_init(device->host, &device->cudnn_lock, "cuDNN");
 }
 
 static void cudnn_plan_refuse_device(const gantry_backend_device_t *device, const char *reason) {
@@ -151,11 +151,11 @@ static gantry__cudnn_plan_t *cudnn_plan_take(gantry_backend_device_t *device,
 
 bool gantry__cudnn_takes(gantry_backend_device_t *device, const gantry__cudnn_form_t *form,
                          uint64_t *out_workspace_bytes) {
-    pthread_mutex_lock(&device->cudnn.lock);
+    pthread_mutex_lock(&device->cudnn_lock);
     const gantry__cudnn_plan_t *plan = cudnn_plan_take(device, form);
     const bool takes = plan && plan->choice.plan;
     *out_workspace_bytes = takes ? plan->choice.workspace_bytes : 0;
-    pthread_mutex_unlock(&device->cudnn.lock);
+    pthread_mutex_unlock(&device->cudnn_lock);
     return takes;
 }
 
@@ -169,11 +169,11 @@ static void cudnn_plan_give_up(gantry_backend_device_t *device, gantry__cudnn_pl
 
 void gantry__cudnn_refuse(gantry_backend_device_t *device, const gantry__cudnn_form_t *form,
                           const char *reason) {
-    pthread_mutex_lock(&device->cudnn.lock);
+    pthread_mutex_lock(&device->cudnn_lock);
     gantry__cudnn_plan_t *plan = gantry__cudnn_table_find(&device->cudnn, form);
     if (!plan) plan = cudnn_plan_add(device, form);
     if (plan) cudnn_plan_give_up(device, plan, reason);
-    pthread_mutex_unlock(&device->cudnn.lock);
+    pthread_mutex_unlock(&device->cudnn_lock);
 }
 
 /* ---- running ---- */
@@ -232,7 +232,7 @@ int32_t gantry__cudnn_run(gantry_backend_device_t *device, const gantry__cudnn_f
     int32_t status = GANTRY_OK;
     gantry__cudnn_parts_t parts;
     gantry__cudnn_parts_begin(&device->instance->cudnn, &parts);
-    pthread_mutex_lock(&device->cudnn.lock);
+    pthread_mutex_lock(&device->cudnn_lock);
     gantry__cudnn_plan_t *plan = cudnn_plan_take(device, form);
     if (plan && plan->choice.plan) {
         cudnn_plan_execute(device, plan, operands, stream, &parts);
@@ -243,7 +243,7 @@ int32_t gantry__cudnn_run(gantry_backend_device_t *device, const gantry__cudnn_f
                                          "made again");
     }
     gantry__cudnn_parts_end(&parts);
-    pthread_mutex_unlock(&device->cudnn.lock);
+    pthread_mutex_unlock(&device->cudnn_lock);
     return status;
 }
 
@@ -257,5 +257,5 @@ void gantry__cudnn_end(gantry_backend_device_t *device) {
         device->instance->cudnn.cudnnDestroy(own->handle);
         if (native == GANTRY__CU_SUCCESS) gantry__cuda_leave(device);
     }
-    pthread_mutex_destroy(&own->lock);
+    pthread_mutex_destroy(&device->cudnn_lock);
 }
