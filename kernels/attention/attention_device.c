@@ -23,6 +23,10 @@
 #define ITEM_BYTES_MOST 256       /* of sums that an item has in registers */
 #define LEAST_ITEM_BYTES_MOST 512 /* the same where the side is the least */
 
+/* The kernels of attention_tile.cl have programs of their own, which a driver compiles as they are
+ * needed. */
+enum { TILE_ROWS = 0, TILE_QUERIES = 1, TILE_KEYS = 2 };
+
 GANTRY_K_PROGRAM(attention_source, "portable/attention", gantry__text_half,
                  gantry__text_math_float32, gantry__text_math_float64, gantry__text_attention_plan,
                  gantry__text_attention);
@@ -82,7 +86,7 @@ static attention_form_t attention_form(const gantry_op_call_t *call, const gantr
 }
 
 static int32_t find_attention_tile(gantry_op_call_t *call, const gantry__attention_t *a,
-                                   const attention_form_t *form, const char *name,
+                                   const attention_form_t *form, uint32_t program, const char *name,
                                    gantry_backend_kernel_t **out_kernel) {
     const bool has_cap = gantry__k_attr(call, "softcap")->f > 0;
     gantry__k_options_t options = gantry__k_options_of_type(call, call->inputs[0]->dtype);
@@ -90,29 +94,32 @@ static int32_t find_attention_tile(gantry_op_call_t *call, const gantry__attenti
                      (uint32_t)(padded_dim(a->dim, PADDED) / PADDED * 100 +
                                 padded_dim(a->value_dim, PADDED) / PADDED));
     gantry__k_define(&options, "A_MASK", (uint32_t)a->mask_kind + (has_cap ? 3 : 0));
-    gantry__k_define(&options, "A_TILE", (uint32_t)form->side * 1000 + form->items);
+    gantry__k_define(&options, "A_TILE",
+                     program * 100000 + (uint32_t)form->side * 1000 + form->items);
     return call->services->kernel(call, &tile_source, options.text, name, out_kernel);
-}
-
-/* names: of a kernel of attention.cl and of one of attention_tile.cl. */
-static int32_t find_attention(gantry_op_call_t *call, const gantry__attention_t *a,
-                              const attention_form_t *form, const char *const names[2],
-                              gantry_backend_kernel_t **out_kernel) {
-    if (form->items > 1) return find_attention_tile(call, a, form, names[1], out_kernel);
-    gantry__k_options_t options = gantry__k_options_of_type(call, call->inputs[0]->dtype);
-    gantry__k_define(&options, "A_DIM", (uint32_t)padded_dim(a->dim, form->padded));
-    gantry__k_define(&options, "A_VALUE_DIM", (uint32_t)padded_dim(a->value_dim, form->padded));
-    gantry__k_define(&options, "A_MASK", (uint32_t)a->mask_kind);
-    if (form->lanes > 1) gantry__k_define(&options, "MATH_LANES", form->lanes);
-    return call->services->kernel(call, &attention_source, options.text, names[0], out_kernel);
 }
 
 /* A kernel of blocks and one of tiles, for `rows` rows of each of `heads` heads. */
 typedef struct attention_part_t {
     const char *names[2];
+    uint32_t program; /* of tiles: TILE_ROWS, ... */
     int64_t heads, rows;
     int64_t held; /* the elements of a row of results */
 } attention_part_t;
+
+static int32_t find_attention(gantry_op_call_t *call, const gantry__attention_t *a,
+                              const attention_part_t *part, const attention_form_t *form,
+                              gantry_backend_kernel_t **out_kernel) {
+    if (form->items > 1)
+        return find_attention_tile(call, a, form, part->program, part->names[1], out_kernel);
+    gantry__k_options_t options = gantry__k_options_of_type(call, call->inputs[0]->dtype);
+    gantry__k_define(&options, "A_DIM", (uint32_t)padded_dim(a->dim, form->padded));
+    gantry__k_define(&options, "A_VALUE_DIM", (uint32_t)padded_dim(a->value_dim, form->padded));
+    gantry__k_define(&options, "A_MASK", (uint32_t)a->mask_kind);
+    if (form->lanes > 1) gantry__k_define(&options, "MATH_LANES", form->lanes);
+    return call->services->kernel(call, &attention_source, options.text, part->names[0],
+                                  out_kernel);
+}
 
 /* Sets the form of a part and its kernel. A driver that allows the kernel no groups of that size
  * gets smaller ones. */
@@ -122,7 +129,7 @@ static int32_t choose_attention(gantry_op_call_t *call, const gantry__attention_
     uint32_t most = call->device_info->max_work_group_size;
     do {
         *out_form = attention_form(call, a, part->held, most);
-        GANTRY__TRY(find_attention(call, a, out_form, part->names, out_kernel));
+        GANTRY__TRY(find_attention(call, a, part, out_form, out_kernel));
         most = gantry__k_group_limit(call, *out_kernel);
     } while (out_form->items > 1 && out_form->items > most);
     return GANTRY_OK;
@@ -138,6 +145,7 @@ static int32_t launch_attention(gantry_op_call_t *call, const attention_part_t *
 static int32_t device_compute_attention(gantry_op_call_t *call) {
     const gantry__attention_t a = gantry__attention_of(call);
     const attention_part_t rows = {.names = {"attention_rows", "attention_tile_rows"},
+                                   .program = TILE_ROWS,
                                    .heads = a.batch * a.heads,
                                    .rows = a.queries,
                                    .held = a.value_dim};
@@ -164,7 +172,7 @@ static int32_t make_along(gantry_op_call_t *call, const gantry__attention_t *a,
     const gantry_launch_arg_t args[] = {gantry__k_span(call->inputs[4]),
                                         gantry__k_span(call->inputs[6]), gantry__k_raw_span(*along),
                                         gantry__k_scalar(a, sizeof *a)};
-    GANTRY__TRY(find_attention_tile(call, a, form, "attention_tile_along", &kernel));
+    GANTRY__TRY(find_attention_tile(call, a, form, TILE_QUERIES, "attention_tile_along", &kernel));
     return gantry__k_launch_1d(call, kernel, (uint64_t)rows, TILE_ITEMS_LEAST, args, 4);
 }
 
@@ -191,10 +199,12 @@ static int32_t compute_slopes(gantry_op_call_t *call, const gantry__attention_t 
 static int32_t device_compute_attention_grad(gantry_op_call_t *call) {
     const gantry__attention_t a = gantry__attention_of(call);
     const attention_part_t queries = {.names = {"attention_queries", "attention_tile_queries"},
+                                      .program = TILE_QUERIES,
                                       .heads = a.batch * a.heads,
                                       .rows = a.queries,
                                       .held = a.dim},
                            keys = {.names = {"attention_keys", "attention_tile_keys"},
+                                   .program = TILE_KEYS,
                                    .heads = a.batch * a.key_heads,
                                    .rows = a.keys,
                                    .held = a.dim + a.value_dim};

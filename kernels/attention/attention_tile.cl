@@ -22,10 +22,12 @@
  * every element has one owner, so results are the same from run to run.
  *
  * Options: GANTRY_T, a floating type; GANTRY_A_DIMS, 100 times the 16s of the head's elements,
- * rounded up, plus those of a value; GANTRY_A_TILE, 1000 times SIDE plus ITEMS; GANTRY_A_MASK 0
- * none, 1 bool, 2 added; 3 more with a softcap. */
+ * rounded up, plus those of a value; GANTRY_A_TILE, 1000 times SIDE plus ITEMS, plus 100,000 times
+ * the kernel: 0 rows, 1 queries, 2 keys; GANTRY_A_MASK 0 none, 1 bool, 2 added; 3 more with a
+ * softcap. */
 
-#define SIDE (GANTRY_A_TILE / 1000)
+#define KERNEL (GANTRY_A_TILE / 100000)
+#define SIDE (GANTRY_A_TILE / 1000 % 100)
 #define ITEMS (GANTRY_A_TILE % 1000)
 #define DIM (GANTRY_A_DIMS / 100 * 16)
 #define VALUE_DIM (GANTRY_A_DIMS % 100 * 16)
@@ -159,6 +161,8 @@ GANTRY_FN C masked(const attention_t *p, GANTRY_GLOBAL const uchar *mask, GANTRY
 
 /* ---- forward ---- */
 
+#if KERNEL == 0
+
 /* Turns scores [keys, queries] into exponentials, and sets the factor of what was summed before. */
 GANTRY_LOCAL_FN void weigh(GANTRY_LOCAL_POINTER(C) scores, GANTRY_LOCAL_POINTER(C) largest,
                            GANTRY_LOCAL_POINTER(C) sum, GANTRY_LOCAL_POINTER(C) factor,
@@ -250,7 +254,24 @@ GANTRY_KERNEL attention_tile_rows(GANTRY_SPAN_IN(query), GANTRY_SPAN_IN(key), GA
     }
 }
 
+#else
+
 /* ---- backward ---- */
+
+/* The score and the slope of the score of a query, which is `row` of all heads' rows, and a key
+ * become the weight and its slope. */
+GANTRY_FN void slope_score(const attention_t *p, GANTRY_GLOBAL const uchar *mask,
+                           GANTRY_GLOBAL const C *sums, GANTRY_GLOBAL const C *along,
+                           GANTRY_LONG row, GANTRY_LONG query, GANTRY_LONG key, C *score,
+                           C *slope) {
+    const C total = sums[row];
+    C cap;
+    const C seen = masked(p, mask, query, key, *score, &cap);
+    *score = AT_EXP(seen - (total == (C)LOWEST ? (C)0 : total));
+    *slope = *score * (*slope - along[row]) * cap;
+}
+
+#if KERNEL == 1
 
 GANTRY_KERNEL attention_tile_along(GANTRY_SPAN_IN(out), GANTRY_SPAN_IN(slope),
                                    GANTRY_SPAN_OUT(along), GANTRY_VALUE(attention_t, p)) {
@@ -265,19 +286,6 @@ GANTRY_KERNEL attention_tile_along(GANTRY_SPAN_IN(out), GANTRY_SPAN_IN(slope),
                GANTRY_WIDEN(GANTRY_IN(T, out)[first + d]);
     }
     GANTRY_OUT(C, along)[row] = sum;
-}
-
-/* The score and the slope of the score of a query, which is `row` of all heads' rows, and a key
- * become the weight and its slope. */
-GANTRY_FN void slope_score(const attention_t *p, GANTRY_GLOBAL const uchar *mask,
-                           GANTRY_GLOBAL const C *sums, GANTRY_GLOBAL const C *along,
-                           GANTRY_LONG row, GANTRY_LONG query, GANTRY_LONG key, C *score,
-                           C *slope) {
-    const C total = sums[row];
-    C cap;
-    const C seen = masked(p, mask, query, key, *score, &cap);
-    *score = AT_EXP(seen - (total == (C)LOWEST ? (C)0 : total));
-    *slope = *score * (*slope - along[row]) * cap;
 }
 
 GANTRY_KERNEL attention_tile_queries(GANTRY_SPAN_IN(query), GANTRY_SPAN_IN(key),
@@ -316,6 +324,8 @@ GANTRY_KERNEL attention_tile_queries(GANTRY_SPAN_IN(query), GANTRY_SPAN_IN(key),
     store_sums(result, b.queries, size, BLOCKS(DIM), WIDTH(DIM), NUMBER(p.scale),
                GANTRY_OUT(T, query_slope) + b.row * p.dim);
 }
+
+#else
 
 GANTRY_KERNEL attention_tile_keys(GANTRY_SPAN_IN(query), GANTRY_SPAN_IN(key), GANTRY_SPAN_IN(value),
                                   GANTRY_SPAN_IN(mask), GANTRY_SPAN_IN(along), GANTRY_SPAN_IN(sums),
@@ -368,3 +378,6 @@ GANTRY_KERNEL attention_tile_keys(GANTRY_SPAN_IN(query), GANTRY_SPAN_IN(key), GA
     store_sums(value_sums, b.keys, value_size, BLOCKS(VALUE_DIM), WIDTH(VALUE_DIM), (C)1,
                GANTRY_OUT(T, value_slope) + b.row * p.value_dim);
 }
+
+#endif
+#endif
