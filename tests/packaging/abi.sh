@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Promise (package_abi): A program that was compiled with the headers of 0.1.0 runs with this library: libabigail finds no
-# function removed, and no type of a call changed but for fields at the end of a struct that states its size.
+# Promise (package_abi): Programs compiled with 0.1.0's headers run: libabigail finds no function removed, and no type of
+# a call changed but for fields at the end of a struct that states its size.
 # Promise (package_abi): The check itself finds a changed parameter, a removed function, a field in the middle of a
 # struct, and one at the end of a struct without struct_size.
 #

@@ -6,8 +6,8 @@
 # Promise: No file of kernels/ includes one of backends/, and a family of kernels includes another only where
 # scripts/directions.txt says so.
 # Promise: No .c file of src/ has a vendor's name in a text, except for the list of Gantry's own backends.
-# Promise: Only src/base/os includes an operating system's headers and reads its macros, but for the files that
-# scripts/directions.txt lists, and a listed file that needs no system any more is a breach.
+# Promise: Only src/base/os includes an operating system's headers and reads its macros, but for files listed in
+# scripts/directions.txt; a listed file that needs no system is a breach.
 #
 # $1: sources, $2: an empty folder.
 import importlib.machinery

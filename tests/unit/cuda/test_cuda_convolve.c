@@ -5,9 +5,8 @@
  * them, and never take an engine whose sums have another order in each run.
  * Promise: A function saved where cuDNN computes its gradients runs on a machine without a card.
  * Promise: What cuDNN takes of a card for itself counts with the driver's context.
- * Promise: Without cuDNN, with another version, a part of it, or a plan, a run or a workspace that
- * fails, convolutions on CUDA are computed by patches and products or by the portable kernel, with
- * a line of the log that says why.
+ * Promise: Without cuDNN 9, or where its plan, run or workspace fails, convolutions on CUDA are
+ * computed by patches and products or by the portable kernel, and a line of the log says why.
  *
  * The stand-in checks descriptors as cuDNN does and computes in plain loops; only a card can show
  * the speed and accuracy of NVIDIA's. */
