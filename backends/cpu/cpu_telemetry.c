@@ -72,9 +72,9 @@ static int32_t cpu_telemetry_read(gantry_backend_instance_t *instance, uint32_t 
     gantry_device_telemetry_t figures = {.struct_size = out_telemetry->struct_size};
     (void)index; /* there is one device */
     const int64_t now = (int64_t)gantry__now_ns();
-    pthread_mutex_lock(&instance->lock);
+    gantry__mutex_lock(&instance->lock);
     gantry__cpu_telemetry_fill("", now, &instance->use, &figures);
-    pthread_mutex_unlock(&instance->lock);
+    gantry__mutex_unlock(&instance->lock);
     memcpy(out_telemetry, &figures,
            figures.struct_size < sizeof figures ? figures.struct_size : sizeof figures);
     return GANTRY_OK;

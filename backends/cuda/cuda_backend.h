@@ -14,10 +14,10 @@
 #ifndef GANTRY_CUDA_BACKEND_H
 #define GANTRY_CUDA_BACKEND_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/os/thread.h"
 #include "cuda/cublas/cuda_cublas_table.h"
 #include "cuda/cudnn/cuda_cudnn_table.h"
 #include "cuda/cuda_nccl.h"
@@ -58,12 +58,12 @@ struct gantry_backend_instance_t {
      * card before 7.5 */
     bool wants_12;
     /* guards the records' open_device and what is opened late: the tables below and the line */
-    pthread_mutex_t lock;
+    gantry__mutex_t lock;
     gantry__cublas_t cublas;
     gantry__nvml_t nvml;
     gantry__cudnn_t cudnn;
     gantry__nccl_t nccl;
-    pthread_mutex_t nccl_lock; /* for NCCL's groups and cliques, and around its calls */
+    gantry__mutex_t nccl_lock; /* for NCCL's groups and cliques, and around its calls */
     char libraries[8192];
 };
 
@@ -86,7 +86,7 @@ struct gantry_backend_device_t {
     int least_priority; /* the context's own, wider than info's */
     int greatest_priority;
     atomic_ullong peers_tried; /* bit: index of a device whose memory was requested */
-    pthread_mutex_t lock;      /* guards what follows */
+    gantry__mutex_t lock;      /* guards what follows */
     gantry__cu_stream_t relay; /* for events that come in; NULL: none came */
     bool has_tried_cublas;
     gantry__cublas_handle_t cublas; /* NULL: not made, or refused */

@@ -55,12 +55,12 @@ static int32_t ask_open_device(gantry_backend_instance_t *instance,
     gantry__cu_result_t native = GANTRY__CU_NO_DEVICE;
     size_t free_bytes = 0;
     size_t total_bytes = 0;
-    pthread_mutex_lock(&instance->lock); /* against its closing */
+    gantry__mutex_lock(&instance->lock); /* against its closing */
     if (record->open_device) {
         GANTRY__CUDA_CALL(record->open_device, native,
                           instance->cu.cuMemGetInfo_v2(&free_bytes, &total_bytes));
     }
-    pthread_mutex_unlock(&instance->lock);
+    gantry__mutex_unlock(&instance->lock);
     *out_free_bytes = free_bytes;
     *out_total_bytes = total_bytes;
     return native == GANTRY__CU_SUCCESS;

@@ -5,9 +5,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "cuda/cuda_backend.h"
 
-#include <sched.h>
-
-#include "base/os/clock.h"
+#include "base/os/thread.h"
 
 /* A wait of an adaptive device polls for so long, before the thread sleeps. */
 #define SHORT_WAIT_NS UINT64_C(20000)
@@ -72,7 +70,7 @@ static void ask_by_policy(const gantry_backend_device_t *device, gantry__cu_even
     const uint64_t begin = is_short ? gantry__now_ns() : 0;
     while (device->cu->cuEventQuery(event) == GANTRY__CU_NOT_READY) {
         if (is_short && gantry__now_ns() - begin > SHORT_WAIT_NS) return;
-        if (policy == GANTRY__WAIT_YIELD) (void)sched_yield();
+        if (policy == GANTRY__WAIT_YIELD) gantry__thread_yield();
     }
 }
 

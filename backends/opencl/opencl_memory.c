@@ -136,10 +136,10 @@ static int32_t opencl_memory_host_alloc(gantry_backend_device_t *device, uint64_
         gantry__host_free(device->host, pinned, sizeof *pinned);
         return status;
     }
-    pthread_mutex_lock(&device->lock);
+    gantry__mutex_lock(&device->lock);
     pinned->next = device->pinned;
     device->pinned = pinned;
-    pthread_mutex_unlock(&device->lock);
+    gantry__mutex_unlock(&device->lock);
     *out_ptr = pinned->ptr;
     return GANTRY_OK;
 }
@@ -147,7 +147,7 @@ static int32_t opencl_memory_host_alloc(gantry_backend_device_t *device, uint64_
 /* Takes the pinned piece that begins at ptr from the list; NULL when there is none. */
 static gantry__opencl_pinned_t *take_pinned(gantry_backend_device_t *device, const void *ptr) {
     gantry__opencl_pinned_t *found = NULL;
-    pthread_mutex_lock(&device->lock);
+    gantry__mutex_lock(&device->lock);
     for (gantry__opencl_pinned_t **link = &device->pinned; *link; link = &(*link)->next) {
         if ((*link)->ptr == ptr) {
             found = *link;
@@ -155,7 +155,7 @@ static gantry__opencl_pinned_t *take_pinned(gantry_backend_device_t *device, con
             break;
         }
     }
-    pthread_mutex_unlock(&device->lock);
+    gantry__mutex_unlock(&device->lock);
     return found;
 }
 

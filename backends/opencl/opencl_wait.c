@@ -16,10 +16,9 @@
 #define _POSIX_C_SOURCE 200809L
 #include "opencl/opencl_wait.h"
 
-#include <sched.h>
 #include <stdbool.h>
 
-#include "base/os/clock.h"
+#include "base/os/thread.h"
 #include "driver/wait_policy.h"
 
 #define LEAST_NAP_NS UINT64_C(20000)
@@ -51,7 +50,7 @@ static bool ask_for(const gantry__opencl_symbols_t *cl, cl_event event, bool yie
     const uint64_t begin = gantry__now_ns();
     while (!event_has_ended(cl, event, out_native)) {
         if (gantry__now_ns() - begin >= limit_ns) return false;
-        if (yields) (void)sched_yield();
+        if (yields) gantry__thread_yield();
         if (!yields) opencl_wait_pause();
     }
     return true;

@@ -21,7 +21,7 @@
 
 #include "base/files.h"
 #include "base/trust.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 #define MOST_SECONDS 65 /* the command ends itself by an alarm after 60 */
 #define POLL_NS 2000000L

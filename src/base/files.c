@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 #include "base/failure.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 #define FIRST_READ_BYTES ((size_t)1 << 16)
 #define LOCK_PAUSE_NS 2000000

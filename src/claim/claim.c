@@ -25,7 +25,7 @@
 
 #include "base/failure.h"
 #include "claim/claim_record.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 enum { TURN = 0, FIRST_PLACE = 1 };
 

@@ -10,7 +10,7 @@
 
 #include "command/command.h"
 #include "run/run.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 #define PAUSE_SECONDS 0.1
 

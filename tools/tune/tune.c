@@ -15,7 +15,7 @@
 
 #include "command/command.h"
 #include "common/tool.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 #define PAUSE_MS 40 /* idle threads of a pool spin for up to some 20 ms */
 #define MOST_TASKS 64

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "train/mpi/mpi_state.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 enum { BARRIER = 0, GATHER = 1, REQUESTS = 2, MOST_RANKS = 4096, MOST_NAMED = 8 };
 

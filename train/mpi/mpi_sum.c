@@ -9,11 +9,10 @@
  * the watch is read again and again. A call that was given up stays with MPI for ever, and with it
  * its memory. */
 #define _POSIX_C_SOURCE 200809L
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "shared/thread.h"
+#include "base/os/thread.h"
 #include "train/base/fp_mode.h"
 #include "train/mpi/mpi_state.h"
 
@@ -87,7 +86,7 @@ static double pause_between(waiting_t *waiting) {
         const double nap = seconds < 1 ? seconds * NAP_SHARE : NAP_SHARE;
         gantry__os_sleep_ns((uint64_t)(nap * 1e9));
     } else {
-        (void)sched_yield();
+        gantry__thread_yield();
     }
     return seconds;
 }

@@ -189,19 +189,19 @@ static gantry__cublas_status_t cuda_cublas_plan_make(gantry_backend_device_t *de
 static gantry__cublas_plan_t *cuda_cublas_plan_find(gantry_backend_device_t *device,
                                                     gantry__cublas_table_t *table,
                                                     const gantry__cublas_form_t *form) {
-    pthread_mutex_lock(&device->lock);
+    gantry__mutex_lock(&device->lock);
     gantry__cublas_plan_t *plan = gantry__cublas_table_find(table, form);
-    pthread_mutex_unlock(&device->lock);
+    gantry__mutex_unlock(&device->lock);
     return plan;
 }
 
 /* Keeps a plan. Another thread may have been first; then its plan is taken. */
 static gantry__cublas_plan_t *keep(gantry_backend_device_t *device, gantry__cublas_table_t *table,
                                    gantry__cublas_plan_t *made) {
-    pthread_mutex_lock(&device->lock);
+    gantry__mutex_lock(&device->lock);
     gantry__cublas_plan_t *plan = gantry__cublas_table_find(table, &made->form);
     gantry__cublas_plan_t *unneeded = plan ? made : gantry__cublas_table_keep(table, made);
-    pthread_mutex_unlock(&device->lock);
+    gantry__mutex_unlock(&device->lock);
     if (unneeded) release(device, unneeded);
     return plan ? plan : made;
 }
@@ -224,13 +224,13 @@ static bool is_answer(gantry__cublas_status_t native) {
 
 bool gantry__cublas_plan_knows(gantry_backend_device_t *device, const gantry__cublas_form_t *form,
                                gantry__cublas_status_t *out_answer) {
-    pthread_mutex_lock(&device->lock);
+    gantry__mutex_lock(&device->lock);
     gantry__cublas_plan_t *plan = gantry__cublas_table_find(&device->answers, form);
     if (plan) {
         *out_answer = plan->answer;
         --plan->users; /* the table keeps it */
     }
-    pthread_mutex_unlock(&device->lock);
+    gantry__mutex_unlock(&device->lock);
     return plan;
 }
 
@@ -258,9 +258,9 @@ gantry__cublas_status_t gantry__cublas_plan_ask(gantry_backend_device_t *device,
 }
 
 void gantry__cublas_plan_give(gantry_backend_device_t *device, gantry__cublas_plan_t *plan) {
-    pthread_mutex_lock(&device->lock);
+    gantry__mutex_lock(&device->lock);
     bool is_last = --plan->users == 0 && !plan->is_kept;
-    pthread_mutex_unlock(&device->lock);
+    gantry__mutex_unlock(&device->lock);
     if (is_last) release(device, plan);
 }
 
@@ -299,12 +299,12 @@ static void make_handle(gantry_backend_device_t *device) {
 }
 
 gantry__cublas_handle_t gantry__cublas_handle(gantry_backend_device_t *device) {
-    pthread_mutex_lock(&device->lock);
+    gantry__mutex_lock(&device->lock);
     if (!device->has_tried_cublas) {
         make_handle(device);
         device->has_tried_cublas = true;
     }
     gantry__cublas_handle_t handle = device->cublas;
-    pthread_mutex_unlock(&device->lock);
+    gantry__mutex_unlock(&device->lock);
     return handle;
 }
