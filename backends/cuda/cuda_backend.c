@@ -120,8 +120,9 @@ static uint32_t cuda_backend_list_kernels(gantry_backend_instance_t *instance, u
 
     if (index >= instance->record_count) return 0;
     *out_kernels = kernels;
-    /* a single card has none to reduce with */
-    return instance->record_count > 1 && gantry__nccl_serves(instance) ? count : count - 1;
+    /* a single card has none to reduce with, unless NCCL takes several ranks on it */
+    const bool has_ranks = instance->record_count > 1 || gantry__nccl_shares_cards();
+    return has_ranks && gantry__nccl_serves(instance) ? count : count - 1;
 }
 
 /* ---- libraries ---- */

@@ -15,6 +15,7 @@
  * first all-reduce and kept until one of them closes. One lock is held around NCCL, because
  * collectives of one process must run in one order on all cards. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cuda/cuda_backend.h"
@@ -192,6 +193,11 @@ static int32_t launch_group(gantry_backend_instance_t *instance,
     return status;
 }
 
+bool gantry__nccl_shares_cards(void) {
+    const char *text = getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+    return text && strcmp(text, "1") == 0;
+}
+
 /* Finds the thread's group, to which the call belongs. */
 static int32_t nccl_join_group(const gantry_op_call_t *call, gantry_backend_instance_t *instance,
                                gantry__nccl_group_t ***out_at) {
@@ -199,7 +205,9 @@ static int32_t nccl_join_group(const gantry_op_call_t *call, gantry_backend_inst
     read_group(call, &wanted);
     for (uint32_t i = 0; *at && i < (*at)->count; ++i) {
         if ((*at)->arrivals[i].device != call->device) continue;
-        if ((*at)->arrivals[i].stream != call->stream)
+        const bool is_other_part = (*at)->arrivals[i].stream != call->stream;
+        if (is_other_part && gantry__nccl_shares_cards()) continue;
+        if (is_other_part)
             return refuse(call, GANTRY_INVALID_ARGUMENT,
                           "NcclAllReduce \"%s\": two parts of one card came (%u of %u calls); each "
                           "call is for a card of its own",
