@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "cuda/cublas/cuda_cublas.h"
+#include "cuda/cudnn/cuda_cudnn.h"
 #include "driver/backend_query.h"
 #include "driver/library_open.h"
 #include "driver/process_mark.h"
@@ -42,8 +43,8 @@ static int32_t cuda_backend_read_options(gantry_backend_instance_t *instance) {
 static void cuda_backend_close_instance(gantry_backend_instance_t *instance) {
     gantry__cuda_devices_forget(instance);
     gantry__nvml_close(&instance->nvml);
-    pthread_mutex_destroy(&instance->nccl_lock);
-    pthread_mutex_destroy(&instance->lock);
+    gantry__mutex_deinit(&instance->nccl_lock);
+    gantry__mutex_deinit(&instance->lock);
     gantry__host_free(instance->host, instance, sizeof *instance);
 }
 
@@ -73,7 +74,7 @@ static int32_t fill_instance(gantry_backend_instance_t *instance) {
 static int32_t init_locks(gantry_backend_instance_t *instance) {
     GANTRY__TRY(gantry__driver_mutex_init(instance->host, &instance->lock, "the CUDA backend"));
     int32_t status = gantry__driver_mutex_init(instance->host, &instance->nccl_lock, "NCCL");
-    if (status != GANTRY_OK) pthread_mutex_destroy(&instance->lock);
+    if (status != GANTRY_OK) gantry__mutex_deinit(&instance->lock);
     return status;
 }
 
@@ -104,9 +105,17 @@ static uint32_t cuda_backend_device_count(gantry_backend_instance_t *instance) {
 /* The list is the same for every device, because supports() of each kernel tests the device. */
 static uint32_t cuda_backend_list_kernels(gantry_backend_instance_t *instance, uint32_t index,
                                           const gantry_kernel_def_t *const **out_kernels) {
-    static const gantry_kernel_def_t *const kernels[] = {
-        &gantry__cublas_kernels[0], &gantry__cublas_kernels[1], &gantry__cublas_fused_kernel,
-        &gantry__nccl_kernel};
+    static const gantry_kernel_def_t *const kernels[] = {&gantry__cublas_kernels[0],
+                                                         &gantry__cublas_kernels[1],
+                                                         &gantry__cublas_fused_kernel,
+                                                         &gantry__cudnn_kernels[0],
+                                                         &gantry__cudnn_kernels[1],
+                                                         &gantry__cudnn_kernels[2],
+                                                         &gantry__cudnn_kernels[3],
+                                                         &gantry__conv_plain_kernels[0],
+                                                         &gantry__conv_plain_kernels[1],
+                                                         &gantry__conv_plain_kernels[2],
+                                                         &gantry__nccl_kernel};
     const uint32_t count = sizeof kernels / sizeof kernels[0];
 
     if (index >= instance->record_count) return 0;
@@ -119,21 +128,32 @@ static uint32_t cuda_backend_list_kernels(gantry_backend_instance_t *instance, u
 /* ---- libraries ---- */
 
 const gantry__nvml_t *gantry__cuda_nvml(gantry_backend_instance_t *instance) {
-    pthread_mutex_lock(&instance->lock);
+    gantry__mutex_lock(&instance->lock);
     if (!instance->nvml.is_tried) gantry__nvml_open(instance->host, &instance->nvml);
-    pthread_mutex_unlock(&instance->lock);
+    gantry__mutex_unlock(&instance->lock);
     return &instance->nvml;
 }
 
 bool gantry__cuda_has_cublas(gantry_backend_instance_t *instance, char *reason,
                              size_t reason_bytes) {
     gantry__cublas_t *cublas = &instance->cublas;
-    pthread_mutex_lock(&instance->lock);
+    gantry__mutex_lock(&instance->lock);
     if (!cublas->is_tried)
         gantry__cublas_open(instance->host, &instance->cu, instance->wants_12, cublas);
-    pthread_mutex_unlock(&instance->lock);
+    gantry__mutex_unlock(&instance->lock);
     (void)snprintf(reason, reason_bytes, "%s", cublas->is_usable ? "" : cublas->reason);
     return cublas->is_usable;
+}
+
+bool gantry__cuda_has_cudnn(gantry_backend_instance_t *instance, char *reason,
+                            size_t reason_bytes) {
+    gantry__cudnn_t *cudnn = &instance->cudnn;
+    pthread_mutex_lock(&instance->lock);
+    gantry__cudnn_open(instance->host, &instance->cu, cudnn);
+    pthread_mutex_unlock(&instance->lock);
+    (void)snprintf(reason, reason_bytes, "%s",
+                   cudnn->library.is_usable ? "" : cudnn->library.reason);
+    return cudnn->library.is_usable;
 }
 
 static void cuda_backend_add(gantry_backend_instance_t *instance, const char *before,
@@ -155,8 +175,7 @@ static void cuda_backend_write_line(gantry_backend_instance_t *instance) {
                      instance->cublas.reason);
     cuda_backend_add(instance, ", ", "NVML", nvml->is_usable, nvml->name, nvml->reason);
     cuda_backend_add(instance, ", ", "NCCL", nccl->is_usable, nccl->name, nccl->reason);
-    cuda_backend_add(instance, "; not used yet: ", "cuDNN", cudnn->is_usable, cudnn->name,
-                     cudnn->reason);
+    cuda_backend_add(instance, ", ", "cuDNN", cudnn->is_usable, cudnn->name, cudnn->reason);
 }
 
 static const char *cuda_backend_list_libraries(gantry_backend_instance_t *instance) {
@@ -164,13 +183,13 @@ static const char *cuda_backend_list_libraries(gantry_backend_instance_t *instan
 
     (void)gantry__cuda_has_cublas(instance, reason, sizeof reason);
     gantry__cuda_nvml(instance);
-    pthread_mutex_lock(&instance->lock);
+    gantry__mutex_lock(&instance->lock);
     if (instance->libraries[0] == '\0') {
-        gantry__cudnn_open(instance->host, &instance->cudnn);
+        gantry__cudnn_open(instance->host, &instance->cu, &instance->cudnn);
         gantry__nccl_open(instance->host, &instance->nccl);
         cuda_backend_write_line(instance);
     }
-    pthread_mutex_unlock(&instance->lock);
+    gantry__mutex_unlock(&instance->lock);
     return instance->libraries;
 }
 

@@ -139,8 +139,9 @@ static void judge(gantry__cuda_library_t *library, const gantry__cuda_wanted_t *
     char own[40];
     write_version(version, own, sizeof own);
     char needed[40];
-    write_version(wanted->oldest, needed, sizeof needed);
-    library->is_usable = native == 0 && version >= wanted->oldest;
+    const bool is_new = wanted->beyond != 0 && version >= wanted->beyond;
+    write_version(is_new ? wanted->beyond : wanted->oldest, needed, sizeof needed);
+    library->is_usable = native == 0 && version >= wanted->oldest && !is_new;
     if (library->is_usable) {
         (void)snprintf(library->name, sizeof library->name, "%.150s (%s)", file, own);
     } else if (native != 0) {
@@ -148,8 +149,9 @@ static void judge(gantry__cuda_library_t *library, const gantry__cuda_wanted_t *
                        "%.200s does not report its version (%u)", file, native);
     } else {
         (void)snprintf(library->reason, sizeof library->reason,
-                       "%.200s is %s %s, too old: %s or newer is needed", file, wanted->name, own,
-                       needed);
+                       is_new ? "%.200s is %s %s, too new: a version before %s is needed"
+                              : "%.200s is %s %s, too old: %s or newer is needed",
+                       file, wanted->name, own, needed);
     }
 }
 

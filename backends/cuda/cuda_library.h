@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NVIDIA's libraries other than the driver: found, opened at run time, their functions in a table.
- * cuDNN, which has its place here before it has a use, and NCCL are also judged by their version.
+ * cuDNN and NCCL are also judged by their version.
  *
  * For each name the loader's own search comes first, then the folders of cuda_folders.h, which are
  * often in no search path.
@@ -59,6 +59,7 @@ typedef struct gantry__cuda_wanted_t {
     const gantry__library_symbol_t *symbols;
     size_t symbol_count;
     unsigned oldest; /* 10000 * major + 100 * minor + patch */
+    unsigned beyond; /* the first version that is too new; 0: none is */
     /* Writes the version. Returns 0, or the library's own number for what went wrong. */
     unsigned (*ask_version)(void *table, unsigned *out_version);
 } gantry__cuda_wanted_t;

@@ -54,8 +54,8 @@ typedef struct gantry_metadata_t {
 typedef void (*gantry_function_body_fn)(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                                         const gantry_tensor_t **outputs, void *user);
 
-/** Passes over the graph of a trace. None changes a bit of a result; for cuBLASLt, see
- * GANTRY_PASS_EPILOGUES. */
+/** Passes over the graph of a trace. None changes a bit of a result; for cuBLASLt and cuDNN,
+ * see GANTRY_PASS_EPILOGUES. */
 typedef enum gantry_pass_t {
     /** Nodes on which no result and no variable depends are not placed. They never run. */
     GANTRY_PASS_DEAD_NODES = 1 << 0,
@@ -72,7 +72,7 @@ typedef enum gantry_pass_t {
     GANTRY_PASS_EARLY_COPIES = 1 << 5,
     /** The kernel of a matrix product or a convolution also computes the elementwise ops after it:
      * bias and activation; that of the gradient of a max pool also the gradient of the Relu in
-     * front of it. cuBLASLt may choose another algorithm for such a product;
+     * front of it. cuBLASLt and cuDNN may choose another algorithm for such a product;
      * docs/numerics.md says what may differ. */
     GANTRY_PASS_EPILOGUES = 1 << 6,
     /** Fused elementwise ops that compute new values of variables by the same program become one

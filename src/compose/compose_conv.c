@@ -4,13 +4,15 @@
  *     patches [n * y * x, rows * columns * channels]
  *     x filter [rows * columns * channels, outputs]
  *
- * Processors multiply without patches: ConvolveImages is one kernel there. Cards multiply by their
- * libraries. The transposed convolution adds up patches (FoldImagePatches) that the transposed
- * product makes. On processors with steps of 1 it is instead a convolution of the result with the
- * filter after half a turn.
+ * Processors multiply without patches: ConvolveImages is one kernel there, and so it is on cards
+ * whose library convolves images of these sizes. Other cards multiply patches by their libraries.
+ * The transposed convolution adds up patches (FoldImagePatches) that the transposed product makes.
+ * On processors with steps of 1 it is instead a convolution of the result with the filter after
+ * half a turn.
  *
  * The gradient of a filter is the product of the patches, transposed, and the result's gradient;
- * processors need no patches for it (_ImagesFilterGradient). A depthwise convolution's image
+ * processors and such libraries need no patches for it (_ImagesFilterGradient), and these libraries
+ * none for the gradient of images (_ImagesGradient). A depthwise convolution's image
  * gets its gradient by a depthwise convolution, or by patches that are added up. AvgPool is a
  * depthwise convolution whose weights are 1 / the number of elements inside the image.
  *
@@ -103,15 +105,10 @@ static size_t patch_attrs(const conv_t *conv, const int64_t sizes[4], gantry_att
     return conv->has_pads ? 5 : 4;
 }
 
-static bool sees_each_pixel_once(const conv_t *conv) {
-    return conv->rows == 1 && conv->columns == 1 && conv->strides[1] == 1 &&
-           conv->strides[2] == 1 && !conv->has_pads;
-}
-
 static tensor *make_patches(const conv_t *conv, tensor *images) {
     const int64_t sizes[] = {1, conv->rows, conv->columns, 1};
     gantry_attr_value_t attrs[6];
-    if (sees_each_pixel_once(conv)) return images;
+    if (gantry__conv_sees_pixels(conv)) return images;
     size_t count = patch_attrs(conv, sizes, attrs);
     if (conv->reads_planes) attrs[count++] = gantry__attr_text("input_format", "NCHW");
     return gantry__call_op(conv->scope, GANTRY__OP_ID_ExtractImagePatches, &images, 1, attrs, count,
@@ -119,15 +116,6 @@ static tensor *make_patches(const conv_t *conv, tensor *images) {
 }
 
 /* ---- the product ---- */
-
-/* Attributes of convolutions without a format: channels are last. */
-static size_t compose_conv_attrs(const conv_t *conv, gantry_attr_value_t out[4]) {
-    out[0] = gantry__attr_ints("strides", conv->strides, 4);
-    out[1] = gantry__attr_ints("dilations", conv->rates, 4);
-    out[2] = gantry__attr_text("padding", conv->padding);
-    out[3] = gantry__attr_ints("explicit_paddings", conv->pads, 8);
-    return conv->has_pads ? 4 : 3;
-}
 
 /* The product of patches and filter, or of a group's. `columns` is the shape of the filter's zero
  * points there. */
@@ -198,29 +186,11 @@ static tensor *multiply_groups(const conv_t *conv, tensor *patches, tensor *filt
     return gantry_transpose(conv->scope, product, back);
 }
 
-/* The device that a part would run on with this type; NULL: none. */
-static const gantry_logical_device_t *compose_conv_find_device(const conv_t *conv,
-                                                               gantry__op_id_t id,
-                                                               gantry_dtype_t dtype) {
-    const uint32_t before = gantry__failures();
-    const gantry__op_def_t *op = gantry__op_get(id);
-    gantry_attr_t attrs[GANTRY__MAX_ATTRS];
-    gantry__dispatch_types(op, dtype, attrs);
-    const gantry__place_request_t request =
-        gantry__dispatch_request(conv->scope->runtime, op, attrs, conv->scope->wish, NULL,
-                                 conv->scope->order.batch_invariant);
-    gantry__kept_plan_t *kept = NULL;
-    if (gantry__plan_cache_place(&conv->scope->runtime->plans, &request, &kept) == GANTRY_OK)
-        return kept->plan.device;
-    gantry__forget_since(before);
-    return NULL;
-}
-
 /* Whether groups are multiplied in place. A card's library pays for moving large ones. */
 static bool goes_in_place(const conv_t *conv, gantry_dtype_t dtype) {
     const gantry_logical_device_t *device =
-        compose_conv_find_device(conv, GANTRY__OP_ID__GroupedMatMul, dtype);
-    return device && device == compose_conv_find_device(conv, GANTRY__OP_ID_BatchMatMul, dtype) &&
+        gantry__conv_find_device(conv, GANTRY__OP_ID__GroupedMatMul, dtype);
+    return device && device == gantry__conv_find_device(conv, GANTRY__OP_ID_BatchMatMul, dtype) &&
            (device->info.type == GANTRY_DEVICE_TYPE_CPU ||
             conv->channels * conv->outputs / conv->groups <= MOST_IN_PLACE);
 }
@@ -228,11 +198,11 @@ static bool goes_in_place(const conv_t *conv, gantry_dtype_t dtype) {
 /* Whether ConvolveImages takes the call, on a processor. One that imitates a card, or makes lanes
  * from work-items, does not count. */
 static bool goes_without_patches(const conv_t *conv, gantry_dtype_t dtype) {
-    if (conv->groups > 1 || sees_each_pixel_once(conv) ||
+    if (conv->groups > 1 || gantry__conv_sees_pixels(conv) ||
         (dtype != GANTRY_FLOAT32 && dtype != GANTRY_FLOAT64))
         return false;
     const gantry_logical_device_t *device =
-        compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype);
+        gantry__conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype);
     return device && device->info.type == GANTRY_DEVICE_TYPE_CPU &&
            device->info.sub_group_size <= 1;
 }
@@ -250,7 +220,7 @@ static tensor *compose_conv_convolve(const conv_t *conv, tensor *images, tensor 
     const int64_t places = batch * conv->places.dims[1] * conv->places.dims[2];
     const int64_t each = conv->rows * conv->columns * conv->channels;
     tensor *patches = make_patches(conv, images), *product;
-    if (conv->groups > 1 && sees_each_pixel_once(conv) &&
+    if (conv->groups > 1 && gantry__conv_sees_pixels(conv) &&
         goes_in_place(conv, conv->c->call->out_dtypes[0])) {
         product = multiply_pixels(conv, images, filter, places);
     } else if (conv->groups > 1) {
@@ -269,7 +239,7 @@ static tensor *convolve_images(const conv_t *conv, tensor *images, tensor *filte
                                bool without_padding) {
     tensor *inputs[] = {images, filter};
     gantry_attr_value_t attrs[7];
-    size_t attr_count = compose_conv_attrs(conv, attrs);
+    size_t attr_count = gantry__conv_attrs(conv, attrs);
     if (without_padding) attrs[attr_count++] = gantry__attr_bool("without_padding", true);
     if (conv->reads_planes) attrs[attr_count++] = gantry__attr_text("input_format", "NCHW");
     if (conv->gives_planes) attrs[attr_count++] = gantry__attr_text("output_format", "NCHW");
@@ -284,9 +254,9 @@ static int64_t images_at_once(const conv_t *conv) {
                          (double)gantry_dtype_size(conv->c->inputs[0]->dtype);
     const int64_t batch = conv->image.dims[0], least = (batch + MOST_BLOCKS - 1) / MOST_BLOCKS;
     const double fit = bytes > 0 ? (double)PATCH_BYTES / bytes : (double)batch;
-    const int64_t most = fit >= (double)batch || sees_each_pixel_once(conv) ? batch
-                         : fit < 1.0                                        ? 1
-                                                                            : (int64_t)fit;
+    const int64_t most = fit >= (double)batch || gantry__conv_sees_pixels(conv) ? batch
+                         : fit < 1.0                                            ? 1
+                                                                                : (int64_t)fit;
     return most > least ? most : least;
 }
 
@@ -294,7 +264,7 @@ static tensor *convolve_in_blocks(const conv_t *conv, tensor *images, tensor *fi
     const int64_t batch = conv->image.dims[0], step = images_at_once(conv);
     tensor *blocks[MOST_BLOCKS];
     size_t count = 0;
-    if (goes_without_patches(conv, conv->c->call->out_dtypes[0]))
+    if (conv->in_library || goes_without_patches(conv, conv->c->call->out_dtypes[0]))
         return convolve_images(conv, images, filter, false);
     if (step >= batch) return compose_conv_convolve(conv, images, filter, batch);
     for (int64_t first = 0; first < batch; first += step) {
@@ -311,10 +281,10 @@ static tensor *convolve_in_blocks(const conv_t *conv, tensor *images, tensor *fi
 /* Whether one product takes the images and gives the result with their channels first. */
 static bool multiplies_planes(const conv_t *conv, gantry_dtype_t dtype) {
     if (!conv->channels_first || conv->scope->trace || conv->zero[0] || conv->groups > 1 ||
-        conv->c->call->op->id == GANTRY__OP_ID_ConvInteger || !sees_each_pixel_once(conv))
+        conv->c->call->op->id == GANTRY__OP_ID_ConvInteger || !gantry__conv_sees_pixels(conv))
         return false;
     const gantry_logical_device_t *device =
-        compose_conv_find_device(conv, GANTRY__OP_ID__FusedMatMul, dtype);
+        gantry__conv_find_device(conv, GANTRY__OP_ID__FusedMatMul, dtype);
     return device && device->synchronous;
 }
 
@@ -331,13 +301,15 @@ static tensor *multiply_planes(const conv_t *conv, tensor *images, tensor *filte
 static void compose_conv_leave_out_transposes(conv_t *conv) {
     const gantry_dtype_t dtype = conv->c->call->out_dtypes[0];
     if (!conv->channels_first || conv->scope->trace || conv->zero[0] || conv->groups > 1) return;
-    const bool has_patches = !goes_without_patches(conv, dtype);
+    const bool has_patches = !conv->in_library && !goes_without_patches(conv, dtype);
     conv->gives_planes = !has_patches;
+    if (conv->in_library) conv->reads_planes = true;
+    if (conv->in_library) return;
     conv->reads_planes =
-        conv->channels <= GANTRY__WINDOW_MOST_PLANES && !sees_each_pixel_once(conv) &&
+        conv->channels <= GANTRY__WINDOW_MOST_PLANES && !gantry__conv_sees_pixels(conv) &&
         (has_patches
              ? images_at_once(conv) >= conv->image.dims[0]
-             : compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype)->synchronous);
+             : gantry__conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype)->synchronous);
 }
 
 static int64_t compose_conv_padding_before(const conv_t *conv, int d, int64_t reach) {
@@ -404,6 +376,9 @@ static void compose_conv_forward(const gantry__compose_t *c, tensor *image_zero,
         c->outputs[0] = multiply_planes(&conv, c->inputs[0], c->inputs[1]);
         return;
     }
+    const gantry_shape_t *const shapes[] = {&conv.image, &c->inputs[1]->shape};
+    conv.in_library = gantry__conv_has_library(&conv, GANTRY__OP_ID_ConvolveImages, shapes, 2,
+                                               GANTRY__CONV_NO_HOST);
     compose_conv_leave_out_transposes(&conv);
     tensor *images = conv.reads_planes ? c->inputs[0] : gantry__conv_to_last(&conv, c->inputs[0]);
     if (image_zero) images = pad_with_zero_point(&conv, images);
@@ -461,7 +436,7 @@ static tensor *fold(const conv_t *conv, tensor *patches) {
 static tensor *compose_conv_transposed(const conv_t *conv, tensor *filter, tensor *result) {
     const gantry_matmul_options_t transposed = {.transpose_b = true};
     conv_t around;
-    if (!sees_each_pixel_once(conv) && compose_conv_turn(conv, &around) &&
+    if (!gantry__conv_sees_pixels(conv) && compose_conv_turn(conv, &around) &&
         goes_without_patches(&around, conv->c->call->out_dtypes[0])) {
         return convolve_turned(&around, filter, result);
     }
@@ -479,7 +454,7 @@ static tensor *compose_conv_transposed(const conv_t *conv, tensor *filter, tenso
     }
     patches =
         gantry_reshape(conv->scope, patches, GANTRY_SHAPE(p[0], p[1], p[2], each * conv->groups));
-    return sees_each_pixel_once(conv) ? patches : fold(conv, patches);
+    return gantry__conv_sees_pixels(conv) ? patches : fold(conv, patches);
 }
 
 bool gantry__conv_is_void(const gantry__compose_t *c, const gantry_shape_t *a,
@@ -489,12 +464,31 @@ bool gantry__conv_is_void(const gantry__compose_t *c, const gantry_shape_t *a,
     return true;
 }
 
+/* A gradient by one part, whose input `host` has the sizes of the result. */
+static tensor *compose_conv_gradient(const conv_t *conv, gantry__op_id_t id,
+                                     const gantry_shape_t *sizes, uint32_t host, tensor *x,
+                                     tensor *result) {
+    gantry__extras_t extras = {.count = 0};
+    tensor *inputs[3] = {x, x, result};
+    gantry_attr_value_t attrs[4];
+    int32_t dims[4];
+    gantry__conv_write_sizes(sizes, dims);
+    inputs[host] = gantry__add_host(&extras, conv->scope, GANTRY_INT32, GANTRY_SHAPE(4), dims);
+    return gantry__call_op(conv->scope, id, inputs, 3, attrs, gantry__conv_attrs(conv, attrs),
+                           &extras);
+}
+
 static void compose_transposed(const gantry__compose_t *c, tensor *filter, tensor *result) {
     const gantry_shape_t *image = &c->call->out_shapes[0];
     conv_t conv = gantry__conv_read(c, image, &filter->shape, &result->shape);
+    const gantry_shape_t *const shapes[] = {&conv.image, &filter->shape, &conv.places};
     if (gantry__conv_is_void(c, image, &result->shape)) return;
-    c->outputs[0] = gantry__conv_to_first(
-        &conv, compose_conv_transposed(&conv, filter, gantry__conv_to_last(&conv, result)));
+    tensor *last_result = gantry__conv_to_last(&conv, result);
+    tensor *images = gantry__conv_has_library(&conv, GANTRY__OP_ID__ImagesGradient, shapes, 3, 0)
+                         ? compose_conv_gradient(&conv, GANTRY__OP_ID__ImagesGradient, &conv.image,
+                                                 0, filter, last_result)
+                         : compose_conv_transposed(&conv, filter, last_result);
+    c->outputs[0] = gantry__conv_to_first(&conv, images);
 }
 
 void gantry__compose_conv_2d_backprop_input(const gantry__compose_t *c) {
@@ -530,23 +524,16 @@ static tensor *compose_conv_piece(const conv_t *conv, tensor *x, int64_t first, 
     return gantry__compose_widen(conv->c, gantry_slice(conv->scope, x, begin, sizes));
 }
 
-/* The whole gradient without patches, on processors. */
-static tensor *compose_conv_filter_at_once(const conv_t *conv, tensor *images, tensor *result) {
-    gantry__extras_t extras = {.count = 0};
-    const gantry_shape_t *filter = &conv->c->call->out_shapes[0];
-    tensor *inputs[] = {images, gantry__add_host_shape(&extras, conv->scope, filter), result};
-    gantry_attr_value_t attrs[4];
-    const size_t attr_count = compose_conv_attrs(conv, attrs);
-    return gantry__call_op(conv->scope, GANTRY__OP_ID__ImagesFilterGradient, inputs, 3, attrs,
-                           attr_count, &extras);
-}
-
 static tensor *compose_conv_filter(const conv_t *conv, tensor *images, tensor *result) {
     const gantry_dtype_t dtype = conv->c->call->out_dtypes[0]; /* an operand may be missing */
-    if (goes_without_patches(conv, dtype) &&
-        compose_conv_find_device(conv, GANTRY__OP_ID__ImagesFilterGradient, dtype) ==
-            compose_conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype))
-        return compose_conv_filter_at_once(conv, images, result);
+    const gantry_shape_t *filter = &conv->c->call->out_shapes[0];
+    const gantry_shape_t *const shapes[] = {&conv->image, filter, &conv->places};
+    if (gantry__conv_has_library(conv, GANTRY__OP_ID__ImagesFilterGradient, shapes, 3, 1) ||
+        (goes_without_patches(conv, dtype) &&
+         gantry__conv_find_device(conv, GANTRY__OP_ID__ImagesFilterGradient, dtype) ==
+             gantry__conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype)))
+        return compose_conv_gradient(conv, GANTRY__OP_ID__ImagesFilterGradient, filter, 1, images,
+                                     result);
     const int64_t batch = conv->image.dims[0], step = images_at_once(conv);
     tensor *parts[MOST_BLOCKS];
     size_t count = 0;
@@ -576,7 +563,7 @@ void gantry__compose_conv_2d_backprop_filter(const gantry__compose_t *c) {
 tensor *gantry__conv_channels(const conv_t *conv, tensor *images, tensor *filter) {
     tensor *inputs[] = {images, filter};
     gantry_attr_value_t attrs[4];
-    const size_t attr_count = compose_conv_attrs(conv, attrs);
+    const size_t attr_count = gantry__conv_attrs(conv, attrs);
     return gantry__call_op(conv->scope, GANTRY__OP_ID_DepthwiseConv2dNative, inputs, 2, attrs,
                            attr_count, NULL);
 }
@@ -645,7 +632,7 @@ void gantry__compose_depthwise_backprop_filter(const gantry__compose_t *c) {
         gantry__add_host_shape(&extras, c->scope, &own),
         gantry__compose_widen(c, gantry__conv_to_last(&conv, result))};
     gantry_attr_value_t attrs[4];
-    const size_t attr_count = compose_conv_attrs(&conv, attrs);
+    const size_t attr_count = gantry__conv_attrs(&conv, attrs);
     tensor *parts = gantry__call_op(c->scope, GANTRY__OP_ID_DepthwiseFilterParts, inputs, 3, attrs,
                                     attr_count, &extras);
     c->outputs[0] = gantry_reshape(

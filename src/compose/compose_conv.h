@@ -13,6 +13,7 @@ typedef struct gantry__conv_t {
     bool channels_first;
     /* the images that are convolved, or the result of ConvolveImages, have their channels first */
     bool reads_planes, gives_planes;
+    bool in_library; /* a vendor's library convolves the images without patches */
     /* sizes of the filter; channels are those of one group */
     int64_t rows, columns, channels, outputs;
     int64_t groups;
@@ -36,6 +37,21 @@ bool gantry__conv_is_void(const gantry__compose_t *c, const gantry_shape_t *a,
 void gantry__conv_set_pads(gantry__conv_t *conv);
 /* How far the windows of the last place reach along dimension d, from the first window's begin. */
 int64_t gantry__conv_windows_end(const gantry__conv_t *conv, int d);
+/* Whether each window is one pixel, so that images are their own patches. */
+bool gantry__conv_sees_pixels(const gantry__conv_t *conv);
+/* Attributes of convolutions without a format: channels are last. Returns how many. */
+size_t gantry__conv_attrs(const gantry__conv_t *conv, gantry_attr_value_t out[4]);
+/* The sizes of images or of a filter as Conv2D's gradients have them. */
+void gantry__conv_write_sizes(const gantry_shape_t *shape, int32_t out[4]);
+/* The device that a part would run on with this type; NULL: none. */
+const gantry_logical_device_t *gantry__conv_find_device(const gantry__conv_t *conv,
+                                                        gantry__op_id_t id, gantry_dtype_t dtype);
+#define GANTRY__CONV_NO_HOST UINT32_MAX
+/* Whether a vendor's library computes the part on its device: a card's libraries convolve without
+ * patches, but not every shape. shapes[host] has the sizes that are the input on the host;
+ * GANTRY__CONV_NO_HOST: none is. */
+bool gantry__conv_has_library(const gantry__conv_t *conv, gantry__op_id_t id,
+                              const gantry_shape_t *const *shapes, uint32_t count, uint32_t host);
 /* A depthwise convolution: each channel has a filter of its own. */
 const gantry_tensor_t *gantry__conv_channels(const gantry__conv_t *conv,
                                              const gantry_tensor_t *images,

@@ -139,6 +139,14 @@ gantry_status_t gantry__infer_images_filter_gradient(gantry__infer_t *call) {
     return expect_result(call, 2, &wanted, images, filter);
 }
 
+gantry_status_t gantry__infer_images_gradient(gantry__infer_t *call) {
+    gantry_shape_t *images = &call->out_shapes[0], wanted;
+    GANTRY__TRY(gantry__infer_dims(call, 0, false, images));
+    GANTRY__TRY(conv_shape(call, images, call->shapes[1], &wanted));
+    GANTRY__TRY(expect_no_groups(call, images, call->shapes[1]));
+    return expect_result(call, 2, &wanted, images, call->shapes[1]);
+}
+
 /* ---- depthwise ---- */
 
 static gantry_status_t check_depthwise(const gantry__infer_t *call, const gantry_shape_t *image,

@@ -20,7 +20,8 @@
 #define MACHINE(name) "GANTRY_BACKENDS=cpu GANTRY_TEST_ROOT=$PWD/" name " "
 #define CUDA                                                                                                            \
     "GANTRY_BACKENDS=cpu,cuda GANTRY_KERNEL_CACHE= POCL_DEVICES=pthread GANTRY_CUDA_LIBRARY=$CARDS/standin_libcuda.so " \
-    "GANTRY_CUDA_CUBLAS=$CARDS/standin_libcublas.so GANTRY_CUDA_NVML=$CARDS/standin_libnvml.so "
+    "GANTRY_CUDA_CUBLAS=$CARDS/standin_libcublas.so GANTRY_CUDA_NVML=$CARDS/standin_libnvml.so "                        \
+    "GANTRY_CUDA_CUDNN=$CARDS/standin_libcudnn.so "
 #define NVRTC "GANTRY_CUDA_NVRTC=$CARDS/standin_libnvrtc.so "
 #define DOCTOR "$BIN/gantry doctor "
 #define TWO_DRIVERS \
@@ -223,6 +224,7 @@ TEST(cards_and_their_libraries_pass) {
     expect_in_output("passed        cuda backend: 1 device, ");
     expect_in_output("passed        NVRTC: ");
     expect_in_output("passed        cuBLASLt: ");
+    expect_in_output("passed        cuDNN: ");
     expect_in_output("passed        NVML: ");
     expect_in_output(
         "failed        cuda:0 clocks and power: slowed down by the power limit: 1755 of 1980 MHz, 118 of 700 W");
@@ -236,8 +238,11 @@ TEST(cards_and_their_libraries_pass) {
 TEST(faults_of_cards_are_told_with_their_remedies) {
     if (!has_cuda) SKIP_BECAUSE("no stand-in for NVIDIA's driver here");
     expect_run(
-        1, CUDA "GANTRY_CUDA_NVRTC=/none GANTRY_CUDA_CUBLAS=/none GANTRY_CUDA_NVML=/none " DOCTOR);
+        1, CUDA
+        "GANTRY_CUDA_NVRTC=/none GANTRY_CUDA_CUBLAS=/none GANTRY_CUDA_CUDNN=/none GANTRY_CUDA_NVML=/none " DOCTOR);
     expect_in_output("failed        cuBLASLt: cuBLASLt cannot be opened: /none");
+    expect_in_output("failed        cuDNN: cuDNN cannot be opened: /none");
+    expect_in_output("remedy: unset GANTRY_CUDA_CUDNN, or correct the path in it");
     expect_in_output("remedy: unset GANTRY_CUDA_CUBLAS, or correct the path in it");
     expect_in_output("failed        NVML: NVML cannot be opened: /none");
     expect_in_output("not possible  cuda:0 clocks and power: no monitor reports what limits them");

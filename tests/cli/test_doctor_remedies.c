@@ -22,9 +22,10 @@
 #define DOCTOR "$BIN/gantry doctor "
 #define NO_CACHE "GANTRY_KERNEL_CACHE= "
 #define CPU "GANTRY_BACKENDS=cpu " NO_CACHE
-#define CARDS_LIBRARIES \
-    NO_CACHE            \
-    "GANTRY_CUDA_CUBLAS=$CARDS/standin_libcublas.so GANTRY_CUDA_NVML=$CARDS/standin_libnvml.so "
+#define CARDS_LIBRARIES                                                                          \
+    NO_CACHE                                                                                     \
+    "GANTRY_CUDA_CUBLAS=$CARDS/standin_libcublas.so GANTRY_CUDA_NVML=$CARDS/standin_libnvml.so " \
+    "GANTRY_CUDA_CUDNN=$CARDS/standin_libcudnn.so "
 #define CUDA                                         \
     CARDS_LIBRARIES                                  \
     "GANTRY_BACKENDS=cpu,cuda POCL_DEVICES=pthread " \
@@ -265,8 +266,8 @@ TEST(a_variable_that_names_a_wrong_library_is_the_remedy) {
     expect_in_output("or correct GANTRY_BACKEND_PATH if it is set");
     if (!has_cuda) SKIP_BECAUSE("no stand-in for NVIDIA's driver here");
     static const char *const variables[] = {"GANTRY_CUDA_NVRTC", "GANTRY_CUDA_CUBLAS",
-                                            "GANTRY_CUDA_NVML"};
-    for (size_t i = 0; i < 3; ++i) {
+                                            "GANTRY_CUDA_NVML", "GANTRY_CUDA_CUDNN"};
+    for (size_t i = 0; i < 4; ++i) {
         char line[1024];
         (void)snprintf(line, sizeof line, CUDA NVRTC "%s=/none " DOCTOR, variables[i]);
         expect_run(i == 0, line);

@@ -165,10 +165,20 @@ void faults_cuda_reset(void) {
 }
 
 static bool is_given_back(char *out_why, size_t why_bytes) {
-    static const char *const names[STAND_IN_KINDS] = {
-        "contexts", "streams",  "events",           "pieces of memory", "pieces of host memory",
-        "modules",  "programs", "cublasLt handles", "cublasLt objects", "uses of NVML",
-        "graphs"};
+    static const char *const names[STAND_IN_KINDS] = {"contexts",
+                                                      "streams",
+                                                      "events",
+                                                      "pieces of memory",
+                                                      "pieces of host memory",
+                                                      "modules",
+                                                      "programs",
+                                                      "cublasLt handles",
+                                                      "cublasLt objects",
+                                                      "uses of NVML",
+                                                      "graphs",
+                                                      "communicators",
+                                                      "cuDNN handles",
+                                                      "cuDNN descriptors"};
     for (int kind = 0; kind < STAND_IN_KINDS; ++kind) {
         long live = self.stand_in->live(kind) - self.live[kind];
         long abandoned =

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# Promise (scripts.peer_networks): The residual network and the decoder of bench/peers, in float32 and bfloat16, give the
-# losses of training and the logits of NumPy in float64 within the stated bounds: in Gantry, and in PyTorch, JAX and
-# TensorFlow where they are installed. A peer whose results are near those of no other is left out.
+# Promise (scripts.peer_networks): The residual network and the decoder of bench/peers give NumPy's losses and logits
+# within the stated bounds in Gantry, PyTorch, JAX and TensorFlow.
+#
+# A peer that is not installed, or whose results are near those of no other, is left out.
 #
 # $1: sources, $2: the build, $3: a folder for files.
 import json

@@ -10,10 +10,10 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/os/pages.h"
 #include "convert/convert.h"
 #include "convert/lists.h"
 
@@ -55,21 +55,18 @@ bool convert_read_at(const convert_source_t *source, uint64_t offset, void *byte
 typedef struct part_t {
     unsigned char *bytes; /* NULL: a failure, which was reported */
     void *block;          /* what holds them */
-    size_t block_bytes;
+    gantry__os_map_t map; /* or this, if is_mapped */
     bool is_mapped;
 } part_t;
 
 /* A large part is mapped, so that it does not take memory in addition to its tensor. Who cuts the
  * file meanwhile ends this program by SIGBUS; no output is there yet. */
 static part_t open_part(const convert_source_t *source, uint64_t offset, size_t size) {
-    part_t part = {.block_bytes = size, .is_mapped = size >= MAPPED_FROM};
+    part_t part = {.is_mapped = size >= MAPPED_FROM};
     if (part.is_mapped) {
-        const size_t before = (size_t)(offset % (uint64_t)sysconf(_SC_PAGESIZE));
-        part.block_bytes = size + before;
-        part.block = mmap(NULL, part.block_bytes, PROT_READ, MAP_PRIVATE, source->file,
-                          (off_t)(offset - before));
-        if (part.block != MAP_FAILED) part.bytes = (unsigned char *)part.block + before;
-        if (part.block == MAP_FAILED) (void)fail_read(source->path, errno);
+        const int error = gantry__os_map(source->file, offset, size, &part.map);
+        if (error) (void)fail_read(source->path, error);
+        part.bytes = part.map.data;
         return part;
     }
     part.block = convert_read_allocate(size);
@@ -83,7 +80,7 @@ static part_t open_part(const convert_source_t *source, uint64_t offset, size_t 
 static void close_part(const part_t *part) {
     if (!part->bytes) return;
     if (part->is_mapped) {
-        (void)munmap(part->block, part->block_bytes);
+        gantry__os_unmap(&part->map);
     } else {
         free(part->block);
     }

@@ -102,6 +102,8 @@ static const struct {
     {"cuda", "NVRTC", "cuda", "nvrtc", "GANTRY_CUDA_NVRTC", DOCTOR_NVRTC_REMEDY, false},
     {"cuda", "cuBLASLt", DOCTOR_LIBRARY, "cublas", "GANTRY_CUDA_CUBLAS",
      "pip install nvidia-cublas-cu12, or apt-get install libcublaslt12" DOCTOR_PIP_HINT, false},
+    {"cuda", "cuDNN", DOCTOR_LIBRARY, "cudnn", "GANTRY_CUDA_CUDNN",
+     "pip install nvidia-cudnn-cu12" DOCTOR_PIP_HINT, false},
     {"cuda", "NVML", DOCTOR_LIBRARY, "nvml", "GANTRY_CUDA_NVML",
      "apt-get install libnvidia-ml1 (Ubuntu: libnvidia-compute-580); in a container: docker run --gpus all",
      false},

@@ -285,21 +285,10 @@ uint32_t gantry__fused_write(gantry__fusing_t *fusing, gantry__program_t *progra
 
 /* ---- the node ---- */
 
-void gantry__fused_init_call(gantry__fused_call_t *call, gantry__op_id_t op, uint32_t input_count) {
-    call->infer = (gantry__infer_t){.op = gantry__op_get(op),
-                                    .input_count = input_count,
-                                    .shapes = call->shapes,
-                                    .dtypes = call->dtypes,
-                                    .out_shapes = call->out_shapes,
-                                    .out_dtypes = call->out_dtypes,
-                                    .piece_first = -1,
-                                    .known_bool = -1};
-}
-
 void gantry__fused_begin_call(const gantry__fusing_t *fusing, const gantry__program_t *program,
-                              gantry__op_id_t op, gantry__fused_call_t *call) {
+                              gantry__op_id_t op, gantry__asked_call_t *call) {
     static const gantry_shape_t scalar = {.rank = 0};
-    gantry__fused_init_call(call, op, program->input_count);
+    gantry__asked_init(call, op, program->input_count);
     for (uint32_t i = 0; i < program->input_count; ++i) {
         const bool is_alpha = program->inputs[i] == ALPHA;
         const gantry__value_t *value = is_alpha ? NULL : &fusing->graph->values[program->inputs[i]];
@@ -310,7 +299,7 @@ void gantry__fused_begin_call(const gantry__fusing_t *fusing, const gantry__prog
 
 /* Infers the call from the program; the members' shape is that of all outputs. */
 static gantry_status_t infer_call(const gantry__fusing_t *fusing, const gantry__program_t *program,
-                                  gantry__fused_call_t *call) {
+                                  gantry__asked_call_t *call) {
     const gantry_attr_value_t attrs[] = {
         {.name = "program",
          .kind = GANTRY_ATTR_INTS,
@@ -327,78 +316,18 @@ static gantry_status_t infer_call(const gantry__fusing_t *fusing, const gantry__
     return gantry__op_infer(&call->infer, attrs, 2);
 }
 
-static void fuse_describe_arg(gantry_dtype_t dtype, const gantry_shape_t *shape,
-                              gantry_arg_t *arg) {
-    *arg = (gantry_arg_t){.struct_size = sizeof *arg,
-                          .dtype = (int32_t)dtype,
-                          .rank = shape->rank,
-                          .dims = shape->dims,
-                          .element_count = gantry_shape_elements(shape)};
-}
-
-static void fuse_describe(gantry__fused_call_t *call, const gantry_logical_device_t *device) {
-    const gantry__infer_t *infer = &call->infer;
-    gantry_arg_t *arg = call->args;
-    call->abi = (gantry_op_call_t){.struct_size = sizeof call->abi,
-                                   .input_count = infer->input_count,
-                                   .output_count = infer->output_count,
-                                   .attr_count = infer->op->attr_count,
-                                   .inputs = call->inputs,
-                                   .outputs = call->outputs,
-                                   .attrs = call->attrs,
-                                   .op = infer->op->name,
-                                   .device = device->handle,
-                                   .device_info = &device->info,
-                                   .stream = device->streams[GANTRY_STREAM_COMPUTE].handle};
-    for (uint32_t i = 0; i < infer->input_count; ++i, ++arg) {
-        fuse_describe_arg(call->dtypes[i], call->shapes[i], arg);
-        call->inputs[i] = arg;
-    }
-    for (uint32_t i = 0; i < infer->output_count; ++i, ++arg) {
-        fuse_describe_arg(call->out_dtypes[i], &call->out_shapes[i], arg);
-        call->outputs[i] = arg;
-    }
-    for (uint32_t i = 0; i < infer->op->attr_count; ++i) call->attrs[i] = &infer->attrs[i];
-}
-
-static gantry_status_t ask_kernels(const gantry__fusing_t *fusing, gantry__fused_call_t *call,
-                                   const gantry__wish_t *wish,
-                                   const gantry_logical_device_t *device,
-                                   const gantry_kernel_def_t **out_kernel) {
-    const gantry__place_request_t request =
-        gantry__dispatch_request(fusing->runtime, call->infer.op, call->infer.attrs, wish, NULL,
-                                 fusing->graph->is_batch_invariant);
-    gantry__kept_plan_t *kept;
-    GANTRY__TRY(gantry__plan_cache_place(&fusing->runtime->plans, &request, &kept));
-    if (kept->plan.device != device) return GANTRY_OK;
-    GANTRY__TRY(gantry__logical_device_open(kept->plan.device));
-    fuse_describe(call, kept->plan.device);
-    call->abi.flags = gantry__plan_call_flags(&kept->plan);
-    for (uint32_t i = 0; i < kept->plan.kernel_count && !*out_kernel; ++i) {
-        const gantry_kernel_def_t *def = kept->plan.kernels[i]->def;
-        call->abi.kernel = def;
-        if (!def->supports || def->supports(&call->abi)) *out_kernel = def;
-    }
-    return GANTRY_OK;
-}
-
 gantry_status_t gantry__fused_find_kernel(const gantry__fusing_t *fusing,
-                                          gantry__fused_call_t *call, const gantry__wish_t *wish,
+                                          gantry__asked_call_t *call, const gantry__wish_t *wish,
                                           const gantry_logical_device_t *device,
                                           const gantry_kernel_def_t **out_kernel) {
-    const uint32_t before = gantry__failures();
-    *out_kernel = NULL;
-    gantry_status_t status = ask_kernels(fusing, call, wish, device, out_kernel);
-    if (status == GANTRY_OK || status == GANTRY_RESOURCE_EXHAUSTED) return status;
-    *out_kernel = NULL;
-    gantry__forget_since(before);
-    return GANTRY_OK;
+    return gantry__asked_find_kernel(fusing->runtime, call, wish, fusing->graph->is_batch_invariant,
+                                     device, out_kernel);
 }
 
 /* Whether the fused op, with the request of the last member, runs on the members' device. A program
  * that no device takes leaves the members as they are. */
 static gantry_status_t can_run(const gantry__fusing_t *fusing, const gantry__program_t *program,
-                               gantry__fused_call_t *call, uint32_t last, bool *out_runs) {
+                               gantry__asked_call_t *call, uint32_t last, bool *out_runs) {
     const uint32_t before = gantry__failures();
     const gantry_kernel_def_t *kernel;
     gantry_status_t status = infer_call(fusing, program, call);
@@ -489,7 +418,7 @@ static void replace_members(gantry__fusing_t *fusing, const gantry__program_t *p
 }
 
 gantry_status_t gantry__fused_add(gantry__fusing_t *fusing, gantry__program_t *program,
-                                  const gantry__fused_call_t *call, const uint32_t *members,
+                                  const gantry__asked_call_t *call, const uint32_t *members,
                                   uint32_t count) {
     const gantry__node_t last = fusing->graph->nodes[members[count - 1]];
     gantry__node_t node = {.kind = GANTRY__NODE_OP,
@@ -535,7 +464,7 @@ static bool is_worth_rows(const gantry__fusing_t *fusing, const uint32_t *member
 gantry_status_t gantry__fusing_join(gantry__fusing_t *fusing, const uint32_t *members,
                                     uint32_t count, uint32_t *out_taken) {
     gantry__program_t program;
-    gantry__fused_call_t call;
+    gantry__asked_call_t call;
     bool runs = false;
     const uint32_t taken = gantry__fused_write(fusing, &program, members, count);
     *out_taken = taken > 1 ? taken : 1;

@@ -7,6 +7,7 @@
 #define GANTRY_FUNCTION_FUSED_NODE_H
 
 #include "function/pass/pass_fuse.h"
+#include "run/asked_call.h"
 
 enum {
     /* a product's operands take the place of its result */
@@ -28,33 +29,16 @@ typedef struct gantry__program_t {
     uint32_t instruction_count, input_count, output_count, costly_count;
 } gantry__program_t;
 
-/* A call of a node's op, described without memory. */
-typedef struct gantry__fused_call_t {
-    gantry__infer_t infer;
-    const gantry_shape_t *shapes[GANTRY__MAX_INPUTS];
-    gantry_dtype_t dtypes[GANTRY__MAX_INPUTS];
-    gantry_shape_t out_shapes[GANTRY__MAX_OUTPUTS];
-    gantry_dtype_t out_dtypes[GANTRY__MAX_OUTPUTS];
-    gantry_arg_t args[GANTRY__MAX_INPUTS + GANTRY__MAX_OUTPUTS];
-    const gantry_arg_t *inputs[GANTRY__MAX_INPUTS];
-    gantry_arg_t *outputs[GANTRY__MAX_OUTPUTS];
-    const gantry_attr_t *attrs[GANTRY__FUSED_NODE_ATTRS];
-    gantry_op_call_t abi;
-} gantry__fused_call_t;
-
-/* A call of a fused op, whose inputs are not set yet. */
-void gantry__fused_init_call(gantry__fused_call_t *call, gantry__op_id_t op, uint32_t input_count);
-
 /* Writes the members' program. Returns how many of them, from the first on, one may have. */
 uint32_t gantry__fused_write(gantry__fusing_t *fusing, gantry__program_t *program,
                              const uint32_t *members, uint32_t count);
 /* Fills in what a call of the op takes from the program's inputs. */
 void gantry__fused_begin_call(const gantry__fusing_t *fusing, const gantry__program_t *program,
-                              gantry__op_id_t op, gantry__fused_call_t *call);
+                              gantry__op_id_t op, gantry__asked_call_t *call);
 /* The first kernel that takes the inferred call under the wish, if that wish leads to the device;
  * NULL: none does, which is no error. */
 gantry_status_t gantry__fused_find_kernel(const gantry__fusing_t *fusing,
-                                          gantry__fused_call_t *call, const gantry__wish_t *wish,
+                                          gantry__asked_call_t *call, const gantry__wish_t *wish,
                                           const gantry_logical_device_t *device,
                                           const gantry_kernel_def_t **out_kernel);
 /* Writes the product's attributes, but for types, that the op has, too. Returns how many. */
@@ -66,7 +50,7 @@ gantry_status_t gantry__fused_find_device(const gantry__fusing_t *fusing,
                                           const gantry_logical_device_t **out_device);
 /* Adds the node of the inferred call, which replaces the members. */
 gantry_status_t gantry__fused_add(gantry__fusing_t *fusing, gantry__program_t *program,
-                                  const gantry__fused_call_t *call, const uint32_t *members,
+                                  const gantry__asked_call_t *call, const uint32_t *members,
                                   uint32_t count);
 
 #endif

@@ -214,7 +214,7 @@ static gantry_status_t find_product_kernel(const gantry__fusing_t *fusing, uint3
                                            const gantry_kernel_def_t **out_kernel) {
     const gantry__node_t *node = &fusing->graph->nodes[product];
     const gantry__value_t *out = &fusing->graph->values[node->first_output];
-    gantry__fused_call_t call;
+    gantry__asked_call_t call;
     const gantry__program_t program = {.inputs = {node->inputs[0], node->inputs[1]},
                                        .input_count = 2};
     gantry__fused_begin_call(fusing, &program, (gantry__op_id_t)node->op->id, &call);
@@ -247,7 +247,7 @@ size_t gantry__fused_copy_attrs(const gantry__node_t *product, gantry__op_id_t f
 
 static gantry_status_t infer_product(const gantry__fusing_t *fusing,
                                      const gantry__program_t *program,
-                                     const gantry__node_t *product, gantry__fused_call_t *call) {
+                                     const gantry__node_t *product, gantry__asked_call_t *call) {
     const gantry__op_id_t fused = fused_op_of(product);
     gantry_attr_value_t attrs[GANTRY__FUSED_NODE_ATTRS];
     size_t count = gantry__fused_copy_attrs(product, fused, attrs);
@@ -263,7 +263,7 @@ static gantry_status_t infer_product(const gantry__fusing_t *fusing,
 /* Whether one kernel computes the product both without and with the program. */
 static gantry_status_t takes_program(const gantry__fusing_t *fusing,
                                      const gantry__program_t *program, uint32_t product,
-                                     uint32_t last, gantry__fused_call_t *call, bool *out_takes) {
+                                     uint32_t last, gantry__asked_call_t *call, bool *out_takes) {
     const uint32_t before = gantry__failures();
     const gantry_logical_device_t *device = fusing->devices[last];
     const gantry_kernel_def_t *alone, *fused;
@@ -301,7 +301,7 @@ static gantry_status_t fused_product_add_view(gantry__fusing_t *fusing, uint32_t
 }
 
 static gantry_status_t add_product(gantry__fusing_t *fusing, gantry__program_t *program,
-                                   const gantry__fused_call_t *call, const product_t *product,
+                                   const gantry__asked_call_t *call, const product_t *product,
                                    const uint32_t *members, uint32_t count) {
     uint32_t all[GANTRY__FUSED_MOST_INSTRUCTIONS + 1] = {product->node};
     for (uint32_t k = 0; k < count; ++k) all[k + 1] = members[k];
@@ -315,7 +315,7 @@ static gantry_status_t add_product(gantry__fusing_t *fusing, gantry__program_t *
 gantry_status_t gantry__fusing_join_product(gantry__fusing_t *fusing, const uint32_t *members,
                                             uint32_t count) {
     gantry__program_t program;
-    gantry__fused_call_t call;
+    gantry__asked_call_t call;
     bool takes;
     if (!follows_product(fusing, members, count) ||
         gantry__fused_write(fusing, &program, members, count) != count ||

@@ -92,10 +92,10 @@ static const void *layout_host_value(void *caller, uint32_t input) {
 static gantry_status_t layout_infer(const gantry__layout_t *layout, gantry__op_id_t op,
                                     const uint32_t *inputs, uint32_t input_count,
                                     const gantry_attr_t *attrs, uint32_t attr_count,
-                                    gantry__fused_call_t *call) {
+                                    gantry__asked_call_t *call) {
     layout_caller_t caller = {layout->graph, inputs};
     gantry_attr_value_t given[GANTRY__MAX_ATTRS];
-    gantry__fused_init_call(call, op, input_count);
+    gantry__asked_init(call, op, input_count);
     call->infer.host_value = layout_host_value;
     call->infer.caller = &caller;
     for (uint32_t i = 0; i < input_count; ++i) {
@@ -133,7 +133,7 @@ gantry_status_t gantry__layout_set(gantry__layout_t *layout, uint32_t node, gant
                                    const gantry_shape_t *result, bool *out_is_set) {
     const uint32_t before = gantry__failures();
     gantry__graph_t *graph = layout->graph;
-    gantry__fused_call_t call;
+    gantry__asked_call_t call;
     const gantry_status_t status =
         layout_infer(layout, op, inputs, input_count, attrs, attr_count, &call);
     *out_is_set = status == GANTRY_OK && gantry_shape_equal(&call.out_shapes[0], result);
@@ -169,7 +169,7 @@ static gantry_status_t layout_add(gantry__layout_t *layout, gantry__op_id_t op,
                                   const uint32_t *inputs, uint32_t input_count, uint32_t like,
                                   const char *what, uint32_t *out_value) {
     gantry__graph_t *graph = layout->graph;
-    gantry__fused_call_t call;
+    gantry__asked_call_t call;
     char name[GANTRY__NODE_NAME_BYTES];
     uint32_t index;
     GANTRY__TRY(

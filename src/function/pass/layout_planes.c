@@ -211,12 +211,12 @@ static size_t planes_first_attrs(const gantry__node_t *node, const int64_t place
  */
 static gantry_status_t planes_find_kernel(const planes_pass_t *pass, const gantry__node_t *node,
                                           gantry__op_id_t op, const gantry_attr_value_t *attrs,
-                                          size_t count, gantry__fused_call_t *call,
+                                          size_t count, gantry__asked_call_t *call,
                                           const gantry_kernel_def_t **out_kernel) {
     const gantry__fusing_t fusing = {.runtime = pass->runtime, .graph = pass->graph};
     const gantry_logical_device_t *device;
     *out_kernel = NULL;
-    gantry__fused_init_call(call, op, node->input_count);
+    gantry__asked_init(call, op, node->input_count);
     for (uint32_t i = 0; i < node->input_count; ++i) {
         call->shapes[i] = &pass->graph->values[node->inputs[i]].shape;
         call->dtypes[i] = pass->graph->values[node->inputs[i]].dtype;
@@ -232,7 +232,7 @@ static gantry_status_t planes_turn_result(const planes_pass_t *pass, gantry__nod
                                           const int64_t places[2], bool *out_is_set) {
     const gantry_kernel_def_t *own, *kernel;
     gantry_attr_value_t given[GANTRY__FUSED_NODE_ATTRS];
-    gantry__fused_call_t call;
+    gantry__asked_call_t call;
     gantry__op_id_t op = (gantry__op_id_t)node->op->id;
     size_t count = gantry__fused_copy_attrs(node, op, given);
     GANTRY__TRY(planes_find_kernel(pass, node, op, given, count, &call, &own));

@@ -183,7 +183,7 @@ static bool write_layout(const updates_t *u, layout_t *layout) {
 }
 
 static gantry_status_t infer_layout(const updates_t *u, const layout_t *layout,
-                                    gantry__fused_call_t *call) {
+                                    gantry__asked_call_t *call) {
     const gantry__node_t *first = &u->fusing.graph->nodes[layout->members[0]];
     const gantry_attr_value_t attrs[] = {
         {.name = "program",
@@ -196,8 +196,8 @@ static gantry_status_t infer_layout(const updates_t *u, const layout_t *layout,
          .list = layout->outputs},
         {.name = "parts", .kind = GANTRY_ATTR_INT, .i = layout->count},
         {.name = "shared", .kind = GANTRY_ATTR_INT, .i = layout->shared}};
-    gantry__fused_init_call(call, GANTRY__OP_ID__FusedParts,
-                            layout->shared + layout->count * layout->own);
+    gantry__asked_init(call, GANTRY__OP_ID__FusedParts,
+                       layout->shared + layout->count * layout->own);
     for (uint32_t i = 0; i < call->infer.input_count; ++i) {
         const gantry__value_t *value = &u->fusing.graph->values[layout->inputs[i]];
         call->shapes[i] = &value->shape;
@@ -210,7 +210,7 @@ static gantry_status_t infer_layout(const updates_t *u, const layout_t *layout,
 static gantry_status_t updates_can_take(const updates_t *u, const batch_t *batch, uint32_t index,
                                         bool *out_can) {
     layout_t layout = {.count = batch->count + 1};
-    gantry__fused_call_t call;
+    gantry__asked_call_t call;
     const gantry_kernel_def_t *kernel;
     *out_can = false;
     if (batch->count == GANTRY__FUSED_MOST_PARTS) return GANTRY_OK;
@@ -355,7 +355,7 @@ static gantry_status_t updates_list_members(const updates_t *u, const layout_t *
 static gantry_status_t add_batch(updates_t *u, const batch_t *batch) {
     gantry__graph_t *graph = u->fusing.graph;
     layout_t layout = {.count = batch->count};
-    gantry__fused_call_t call;
+    gantry__asked_call_t call;
     uint32_t index;
     memcpy(layout.members, batch->members, batch->count * sizeof *batch->members);
     (void)write_layout(u, &layout); /* it was taken */

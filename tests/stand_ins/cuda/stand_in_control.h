@@ -13,12 +13,14 @@
  *   memory=256M                  of each card: K, M, G (default 1G)
  *   other=64M                    used by other processes (default 0)
  *   context=8M                   cost of a context (default 8M)
- *   library=4M                   cost of a cuBLASLt handle at its first product (default 0)
+ *   library=4M                   cost of cuBLASLt's or cuDNN's handle at its first work (default 0)
  *   driver=12040                 result of cuDriverGetVersion (default 12090)
  *   nvrtc=12090                  version of NVRTC; it knows no newer architectures (default 12090)
  *   cublas=120900                version of cuBLASLt, in its own format (default)
  *   blas_fast=3                  the choice of cuBLASLt that is faster than others (default none)
  *   cudnn=91900, nccl=22809      versions of cuDNN and NCCL, in their own format (defaults)
+ *   cudnn_cuda=12090             the CUDA for which cuDNN was built (default)
+ *   cudnn_workspace=64K          the workspace of the engine that wants one (default)
  *   launch_us=200                cuLaunchKernel takes so long, at least (default 0)
  *   pci=0000:65:00.0,...         addresses
  *   uuid=GPU-...,...             identities
@@ -60,6 +62,8 @@ enum {
     STAND_IN_MONITORS,      /* nvmlInit_v2 without nvmlShutdown */
     STAND_IN_GRAPHS,        /* captured and executable graphs */
     STAND_IN_COMMUNICATORS, /* of NCCL */
+    STAND_IN_DNN,           /* handles of cuDNN */
+    STAND_IN_DNN_PARTS,     /* descriptors of cuDNN */
     STAND_IN_KINDS,
     STAND_IN_FUNCTIONS = STAND_IN_KINDS /* end with their module; not counted */
 };

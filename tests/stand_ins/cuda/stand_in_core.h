@@ -86,6 +86,8 @@ typedef struct stand_in_machine_t {
     int cublas;
     int blas_fast; /* -1: each choice is */
     int cudnn;
+    int cudnn_cuda;
+    uint64_t cudnn_workspace;
     int nccl;
     int has_peers;
     int launch_us;

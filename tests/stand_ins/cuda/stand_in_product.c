@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stand_in_product.h"
 
+#include "stand_in_numbers.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* The rounding of float32 elements before the multiplication. */
 enum { COMPUTE_FAST_16F = 74, COMPUTE_FAST_16BF = 75, COMPUTE_FAST_TF32 = 77 };
-
-static uint64_t element_bytes(int type) {
-    switch (type) {
-        case 0: return 4;
-        case 1: return 8;
-        case 2:
-        case 14: return 2;
-        default: return 0;
-    }
-}
 
 static uint64_t rows_of(const stand_in_matrix_t *matrix) {
     return matrix->is_transposed ? matrix->columns : matrix->rows;
@@ -28,7 +20,7 @@ static uint64_t columns_of(const stand_in_matrix_t *matrix) {
 static int layout_is_good(const stand_in_matrix_t *matrix) {
     uint64_t least = matrix->is_row_major ? matrix->columns : matrix->rows;
 
-    return element_bytes(matrix->type) > 0 && matrix->leading > 0 &&
+    return stand_in__element_bytes(matrix->type) > 0 && matrix->leading > 0 &&
            (uint64_t)matrix->leading >= least && matrix->batch >= 1;
 }
 
@@ -76,99 +68,17 @@ uint64_t stand_in__matrix_bytes(const stand_in_matrix_t *matrix) {
                            ? (uint64_t)(matrix->batch - 1) * (uint64_t)matrix->batch_stride
                            : 0;
 
-    return (batches + (lines - 1) * (uint64_t)matrix->leading + line) * element_bytes(matrix->type);
+    return (batches + (lines - 1) * (uint64_t)matrix->leading + line) *
+           stand_in__element_bytes(matrix->type);
 }
 
 /* ---- elements ---- */
 
-static float float_of_bits(uint32_t bits) {
-    float value;
-
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-static double half_to_double(uint16_t bits) {
-    int exponent = bits >> 10 & 31;
-    double fraction = bits & 1023;
-    double value = exponent == 0    ? ldexp(fraction, -24)
-                   : exponent == 31 ? (fraction != 0 ? (double)NAN : (double)INFINITY)
-                                    : ldexp(fraction + 1024, exponent - 25);
-
-    return bits & 0x8000 ? -value : value;
-}
-
-/* Rounds to nearest, ties to even, in steps of the target's spacing at this value. */
-static uint16_t double_to_half(double value) {
-    uint16_t sign = signbit(value) ? 0x8000 : 0;
-    int exponent;
-    double rounded;
-
-    value = fabs(value);
-    if (isnan(value)) return 0x7e00;
-    if (value >= 65520) return (uint16_t)(sign | 0x7c00);
-    frexp(value, &exponent);
-    exponent = exponent - 11 < -24 ? -24 : exponent - 11;
-    rounded = nearbyint(ldexp(value, -exponent));
-    if (rounded >= 2048) {
-        rounded /= 2;
-        exponent++;
-    }
-    return (uint16_t)(sign | (rounded < 1024
-                                  ? (uint32_t)rounded
-                                  : (uint32_t)(exponent + 25) << 10 | ((uint32_t)rounded - 1024)));
-}
-
-static uint16_t double_to_bfloat(double value) {
-    float narrow = (float)value;
-    uint32_t bits;
-
-    memcpy(&bits, &narrow, sizeof bits);
-    if (isnan(narrow)) return 0x7fc0;
-    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-static double load(const uint8_t *data, int type, uint64_t index) {
-    float single;
-    double wide;
-    uint16_t half;
-
-    switch (type) {
-        case 0: memcpy(&single, data + index * 4, 4); return (double)single;
-        case 1: memcpy(&wide, data + index * 8, 8); return wide;
-        default: memcpy(&half, data + index * 2, 2); break;
-    }
-    return type == 2 ? half_to_double(half) : (double)float_of_bits((uint32_t)half << 16);
-}
-
-static void store(uint8_t *data, int type, uint64_t index, double value) {
-    float single = (float)value;
-    uint16_t half;
-
-    switch (type) {
-        case 0: memcpy(data + index * 4, &single, 4); return;
-        case 1: memcpy(data + index * 8, &value, 8); return;
-        default: half = type == 2 ? double_to_half(value) : double_to_bfloat(value); break;
-    }
-    memcpy(data + index * 2, &half, 2);
-}
-
-/* TF32: a float32 whose fraction has 10 bits. */
-static double round_to_tf32(double value) {
-    float narrow = (float)value;
-    uint32_t bits;
-
-    memcpy(&bits, &narrow, sizeof bits);
-    return isfinite(narrow) ? (double)float_of_bits((bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu)
-                            : value;
-}
-
 static double round_input(int compute_type, double value) {
     switch (compute_type) {
-        case COMPUTE_FAST_16F: return half_to_double(double_to_half(value));
-        case COMPUTE_FAST_16BF:
-            return (double)float_of_bits((uint32_t)double_to_bfloat(value) << 16);
-        case COMPUTE_FAST_TF32: return round_to_tf32(value);
+        case COMPUTE_FAST_16F: return stand_in__round(2, value);
+        case COMPUTE_FAST_16BF: return stand_in__round(14, value);
+        case COMPUTE_FAST_TF32: return stand_in__round_to_tf32(value);
         default: return value;
     }
 }
@@ -186,8 +96,8 @@ static uint64_t index_of(const stand_in_matrix_t *matrix, uint64_t row, uint64_t
 /* ---- the product ---- */
 
 void stand_in__set_scales(stand_in_product_t *product, const void *alpha, const void *beta) {
-    product->alpha = load(alpha, product->scale_type, 0);
-    product->beta = load(beta, product->scale_type, 0);
+    product->alpha = stand_in__load(alpha, product->scale_type, 0);
+    product->beta = stand_in__load(beta, product->scale_type, 0);
 }
 
 /* op(matrix) of one batch as rows of doubles, as the compute type multiplies them. */
@@ -199,7 +109,8 @@ static void unpack(const stand_in_matrix_t *matrix, int compute_type, const void
     for (uint64_t row = 0; row < rows; ++row) {
         for (uint64_t column = 0; column < columns; ++column) {
             out[row * columns + column] = round_input(
-                compute_type, load(data, matrix->type, index_of(matrix, row, column, batch)));
+                compute_type,
+                stand_in__load(data, matrix->type, index_of(matrix, row, column, batch)));
         }
     }
 }
@@ -222,7 +133,7 @@ static double finish(const stand_in_product_t *product, uint64_t row, double val
 
     if (product->epilogue == 1) return value;
     if (product->epilogue & STAND_IN_BIAS)
-        sum += (float)load((const void *)product->bias, product->d.type, row);
+        sum += (float)stand_in__load((const void *)product->bias, product->d.type, row);
     return product->epilogue & STAND_IN_RELU && sum < 0 ? 0 : sum;
 }
 
@@ -238,11 +149,12 @@ static void run_batch(const stand_in_product_t *product, uint64_t batch, double 
             double value = product->alpha * sums[column];
 
             if (product->beta != 0) {
-                value += product->beta * load((const void *)product->data[2], product->c.type,
-                                              index_of(&product->c, row, column, batch));
+                value +=
+                    product->beta * stand_in__load((const void *)product->data[2], product->c.type,
+                                                   index_of(&product->c, row, column, batch));
             }
-            store((void *)product->data[3], product->d.type,
-                  index_of(&product->d, row, column, batch), finish(product, row, value));
+            stand_in__store((void *)product->data[3], product->d.type,
+                            index_of(&product->d, row, column, batch), finish(product, row, value));
         }
     }
 }

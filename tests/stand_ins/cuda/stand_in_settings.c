@@ -18,6 +18,8 @@ void stand_in__default_machine(stand_in_machine_t *out_machine) {
     out_machine->cublas = 120900;
     out_machine->blas_fast = -1;
     out_machine->cudnn = 91900;
+    out_machine->cudnn_cuda = 12090;
+    out_machine->cudnn_workspace = 64u << 10;
     out_machine->nccl = 22809;
     out_machine->has_peers = 1;
     out_machine->lost_after = -1;
@@ -173,6 +175,7 @@ static int set_one(stand_in_machine_t *machine, const char *key, char *value) {
     if (strcmp(key, "fail") == 0) return set_fail(value);
     if (strcmp(key, "context") == 0) return parse_bytes(value, &machine->context_bytes);
     if (strcmp(key, "library") == 0) return parse_bytes(value, &machine->library_bytes);
+    if (strcmp(key, "cudnn_workspace") == 0) return parse_bytes(value, &machine->cudnn_workspace);
     if (strcmp(key, "shared") == 0) return set_shared(machine, value);
     if (set_list(machine, key, value) == 0) return 0;
     if (parse_number(value, &number) != 0) return -1;
@@ -188,6 +191,8 @@ static int set_one(stand_in_machine_t *machine, const char *key, char *value) {
         machine->blas_fast = number;
     } else if (strcmp(key, "cudnn") == 0) {
         machine->cudnn = number;
+    } else if (strcmp(key, "cudnn_cuda") == 0) {
+        machine->cudnn_cuda = number;
     } else if (strcmp(key, "nccl") == 0) {
         machine->nccl = number;
     } else if (strcmp(key, "launch_us") == 0 && number >= 0) {

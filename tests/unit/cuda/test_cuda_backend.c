@@ -162,7 +162,6 @@ static void libraries_line_names_each_one_or_why_it_is_missing(void **state) {
     assert_non_null(
         strstr(line, "cuBLASLt missing (cuBLASLt cannot be opened: /nonexistent/libcublasLt.so"));
     assert_non_null(strstr(line, "libnvml.so"));
-    assert_non_null(strstr(line, "; not used yet: "));
     assert_non_null(strstr(line, "libcudnn.so (9.19.0) found"));
     assert_non_null(strstr(line, "libnccl.so (2.28.9) found"));
     assert_null(strstr(line, "busy")); /* the line is cached, so it leaves out changing facts */
@@ -276,10 +275,9 @@ static void places_of_cudnn_and_nccl_say_why_they_are_empty(void **state) {
     const stand_in_control_t *control = fixture_control();
 
     (void)state;
-    expect_places(
-        "/nonexistent/libcudnn_graph.so.9", "/nonexistent/libnccl.so.2",
-        "not used yet: cuDNN missing (cuDNN cannot be opened: /nonexistent/libcudnn_graph.so.9: ",
-        "NCCL missing (NCCL cannot be opened: /nonexistent/libnccl.so.2: ");
+    expect_places("/nonexistent/libcudnn_graph.so.9", "/nonexistent/libnccl.so.2",
+                  "cuDNN missing (cuDNN cannot be opened: /nonexistent/libcudnn_graph.so.9: ",
+                  "NCCL missing (NCCL cannot be opened: /nonexistent/libnccl.so.2: ");
     expect_places("libm.so.6", "libm.so.6",
                   "libm.so.6 is no cuDNN: it has no function cudnnGetVersion",
                   "libm.so.6 is no NCCL: it has no function ncclGetVersion");
@@ -287,6 +285,19 @@ static void places_of_cudnn_and_nccl_say_why_they_are_empty(void **state) {
     expect_places(STAND_IN("libcudnn"), STAND_IN("libnccl"),
                   "libcudnn.so is cuDNN 8.9.7, too old: 9.0.0 or newer",
                   "libnccl.so is NCCL 2.8.4, too old: 2.16.2 or newer is needed)");
+    assert_int_equal(control->set("cudnn=100000;nccl=2804"), 0);
+    expect_places(STAND_IN("libcudnn"), STAND_IN("libnccl"),
+                  "libcudnn.so is cuDNN 10.0.0, too new: a version before 10.0.0 is needed",
+                  "libnccl.so is NCCL 2.8.4, too old: 2.16.2 or newer is needed)");
+    assert_int_equal(control->set("cudnn=91900;cudnn_cuda=13010"), 0);
+    expect_places(STAND_IN("libcudnn"), STAND_IN("libnccl"),
+                  "libcudnn.so (9.19.0) is cuDNN of CUDA 13.1, and the driver ",
+                  "supports CUDA 12.9: cuDNN of CUDA 12 is needed, or a newer driver");
+    assert_int_equal(control->set("cudnn_cuda=12090;fail=cudnnGraphVersionCheck:1:1002"), 0);
+    expect_places(STAND_IN("libcudnn"), STAND_IN("libnccl"),
+                  "libcudnn.so (9.19.0) has parts of another version: "
+                  "CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH (1002)",
+                  "NCCL 2.8.4, too old");
     assert_int_equal(control->set("cudnn=90000;nccl=21602;fail=ncclGetVersion:1:3"), 0);
     expect_places(STAND_IN("libcudnn"), STAND_IN("libnccl"), "libcudnn.so (9.0.0) found",
                   "libnccl.so does not report its version (3)");

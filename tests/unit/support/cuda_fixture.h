@@ -55,23 +55,36 @@ static inline void fixture_expect_nothing_lives(void) {
     }
 }
 
-/* A runtime of the CPU and the stand-in's devices. */
-static inline gantry_runtime_t *fixture_open_runtime(gantry_choice_t soft_placement) {
+static inline void fixture_name_libraries(void) {
     static const char *const libraries[][2] = {{"GANTRY_CUDA_LIBRARY", STAND_IN("libcuda")},
                                                {"GANTRY_CUDA_NVRTC", STAND_IN("libnvrtc")},
                                                {"GANTRY_CUDA_CUBLAS", STAND_IN("libcublas")},
+                                               {"GANTRY_CUDA_CUDNN", STAND_IN("libcudnn")},
                                                {"GANTRY_CUDA_NVML", STAND_IN("libnvml")}};
+    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; ++i)
+        assert_int_equal(setenv(libraries[i][0], libraries[i][1], 1), 0);
+}
+
+/* A runtime of the CPU and the stand-in's devices, with the libraries that are named. log may be
+ * NULL. */
+static inline gantry_runtime_t *fixture_open_named(gantry_choice_t soft_placement,
+                                                   gantry_log_fn log, void *log_user) {
     const gantry_runtime_options_t options = {.struct_size = sizeof options,
                                               .backend_path = GANTRY_TEST_MODULES "/../gantry",
                                               .backends = "cpu,cuda",
                                               .soft_placement = soft_placement,
+                                              .log = log,
+                                              .log_user = log_user,
                                               .kernel_cache = ""};
     gantry_runtime_t *runtime;
-    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; ++i)
-        assert_int_equal(setenv(libraries[i][0], libraries[i][1], 1), 0);
     if (gantry_runtime_create(&options, &runtime) != GANTRY_OK)
         fail_msg("%s", gantry_last_message());
     return runtime;
+}
+
+static inline gantry_runtime_t *fixture_open_runtime(gantry_choice_t soft_placement) {
+    fixture_name_libraries();
+    return fixture_open_named(soft_placement, NULL, NULL);
 }
 
 #endif

@@ -53,7 +53,8 @@ static int wrong; /* the body, run in the child */
 static inline void machine_init(machine_t *m) {
     static const char *const libraries[] = {
         "GANTRY_CUDA_LIBRARY=" STAND_IN("libcuda"), "GANTRY_CUDA_NVRTC=" STAND_IN("libnvrtc"),
-        "GANTRY_CUDA_CUBLAS=" STAND_IN("libcublas"), "GANTRY_CUDA_NVML=" STAND_IN("libnvml")};
+        "GANTRY_CUDA_CUBLAS=" STAND_IN("libcublas"), "GANTRY_CUDA_NVML=" STAND_IN("libnvml"),
+        "GANTRY_CUDA_CUDNN=" STAND_IN("libcudnn")};
     memset(m, 0, sizeof *m);
     memcpy(m->extra, libraries, sizeof libraries);
     log_lines_init(&lines);

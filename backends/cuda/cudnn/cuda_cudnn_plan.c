@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Makes, keeps and runs plans of cuDNN (cuda_cudnn_plan.h). */
+#include "cuda/cudnn/cuda_cudnn_plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cuda/cuda_backend.h"
+
+/* ---- texts ---- */
+
+#define FORM_TEXT_BYTES 200
+
+static void cudnn_plan_write_form(const gantry__cudnn_form_t *form, char text[FORM_TEXT_BYTES]) {
+    static const char *const names[] = {"the convolution", "the gradient of the images",
+                                        "the gradient of the filter"};
+    (void)snprintf(text, FORM_TEXT_BYTES,
+                   "%s of images [%lld, %lld, %lld, %lld] by a filter [%lld, %lld, %lld, %lld]",
+                   names[form->what], (long long)form->image[0], (long long)form->image[2],
+                   (long long)form->image[3], (long long)form->image[1], (long long)form->filter[2],
+                   (long long)form->filter[3], (long long)form->filter[1],
+                   (long long)form->filter[0]);
+}
+
+static void cudnn_plan_log(const gantry_backend_device_t *device, const gantry__cudnn_form_t *form,
+                           int32_t level, const char *reason) {
+    char text[FORM_TEXT_BYTES];
+    cudnn_plan_write_form(form, text);
+    gantry__host_log(device->host, level, "cuDNN does not compute %s on \"%.120s\": %s", text,
+                     device->record->hardware_name, reason);
+}
+
+/* The library's name for a status and its words. */
+static void cudnn_plan_write_reason(const gantry__cudnn_parts_t *parts, char *text,
+                                    size_t text_bytes) {
+    (void)snprintf(text, text_bytes, "%s (%u)%s%s",
+                   parts->cudnn->cudnnGetErrorString(parts->status), parts->status,
+                   parts->reason[0] ? ": " : "", parts->reason);
+}
+
+/* ---- the handle ---- */
+
+int32_t gantry__cudnn_begin(gantry_backend_device_t *device) {
+    return gantry__driver_mutex_init(device->host, &device->cudnn_lock, "cuDNN");
+}
+
+static void cudnn_plan_refuse_device(const gantry_backend_device_t *device, const char *reason) {
+    gantry__host_log(device->host, GANTRY_LEVEL_INFO,
+                     "convolutions on \"%.120s\" take patches and matrix products: %s",
+                     device->record->hardware_name, reason);
+}
+
+/* The lock must be held, and the context current. */
+static void cudnn_plan_make_handle(gantry_backend_device_t *device) {
+    const gantry__cudnn_t *cudnn = &device->instance->cudnn;
+    gantry__cudnn_parts_t parts;
+    char reason[300], whole[600];
+    gantry__cudnn_parts_begin(cudnn, &parts);
+    gantry__library_memory_note(device, &device->cudnn_memory);
+    gantry__cudnn_parts_note(&parts, cudnn->cudnnCreate(&device->cudnn.handle));
+    if (parts.status == GANTRY__CUDNN_SUCCESS) return;
+    device->cudnn.handle = NULL;
+    cudnn_plan_write_reason(&parts, reason, sizeof reason);
+    (void)snprintf(whole, sizeof whole, "%s does not start there: %s", cudnn->library.name, reason);
+    cudnn_plan_refuse_device(device, whole);
+}
+
+/* Opens the library and makes the handle on the first call. The lock must be held. */
+static bool cudnn_plan_start(gantry_backend_device_t *device) {
+    gantry__cudnn_device_t *own = &device->cudnn;
+    char reason[600];
+    if (own->is_tried) return own->handle;
+    if (!gantry__cuda_has_cudnn(device->instance, reason, sizeof reason)) {
+        own->is_tried = true;
+        cudnn_plan_refuse_device(device, reason);
+        return false;
+    }
+    if (gantry__cuda_enter(device) != GANTRY__CU_SUCCESS) return false;
+    own->is_tried = true;
+    cudnn_plan_make_handle(device);
+    gantry__cuda_leave(device);
+    return own->handle;
+}
+
+/* ---- plans ---- */
+
+static void cudnn_plan_release(gantry_backend_device_t *device, gantry__cudnn_plan_t *plan) {
+    gantry__cudnn_table_take(&device->cudnn, plan);
+    gantry__cudnn_parts_end(&plan->parts);
+    gantry__host_free(device->host, plan, sizeof *plan);
+}
+
+static void cudnn_plan_drop_oldest(gantry_backend_device_t *device) {
+    cudnn_plan_release(device, gantry__cudnn_table_oldest(&device->cudnn));
+}
+
+/* An entry of the form without a plan; NULL without host memory. */
+static gantry__cudnn_plan_t *cudnn_plan_add(gantry_backend_device_t *device,
+                                            const gantry__cudnn_form_t *form) {
+    gantry__cudnn_plan_t *plan = gantry__driver_alloc(device->host, sizeof *plan);
+    if (!plan) return NULL;
+    if (device->cudnn.count == GANTRY__CUDNN_PLANS) cudnn_plan_drop_oldest(device);
+    plan->form = *form;
+    gantry__cudnn_table_keep(&device->cudnn, plan);
+    gantry__cudnn_parts_begin(&device->instance->cudnn, &plan->parts);
+    return plan;
+}
+
+/* Gives the handle up, when a part of the library is missing. The context must be current. */
+static void cudnn_plan_end_handle(gantry_backend_device_t *device, const char *reason) {
+    char whole[600];
+    device->instance->cudnn.cudnnDestroy(device->cudnn.handle);
+    device->cudnn.handle = NULL;
+    (void)snprintf(whole, sizeof whole, "%s is not complete: %s",
+                   device->instance->cudnn.library.name, reason);
+    cudnn_plan_refuse_device(device, whole);
+}
+
+/* The context must be current. A failure for lack of host memory is not kept. */
+static gantry__cudnn_plan_t *cudnn_plan_make(gantry_backend_device_t *device,
+                                             const gantry__cudnn_form_t *form) {
+    char reason[400];
+    gantry__cudnn_plan_t *plan = cudnn_plan_add(device, form);
+    if (!plan) return NULL;
+    gantry__cudnn_desc_t graph = gantry__cudnn_graph(&plan->parts, device->cudnn.handle, form);
+    gantry__cudnn_choose(&plan->parts, device->cudnn.handle, form, graph, NULL, &plan->choice);
+    if (plan->choice.plan) return plan;
+    cudnn_plan_write_reason(&plan->parts, reason, sizeof reason);
+    const gantry__cudnn_status_t status = plan->parts.status;
+    if (GANTRY__CUDNN_CLASS_OF(status) == GANTRY__CUDNN_NOT_STARTED ||
+        status == GANTRY__CUDNN_HOST_ALLOCATION_FAILED) {
+        cudnn_plan_release(device, plan);
+        if (status != GANTRY__CUDNN_HOST_ALLOCATION_FAILED) cudnn_plan_end_handle(device, reason);
+        return NULL;
+    }
+    cudnn_plan_log(device, form, GANTRY_LEVEL_INFO, reason);
+    return plan;
+}
+
+/* The kept plan of the form, or a new one; NULL: there is no handle, context or host memory. The
+ * lock must be held. */
+static gantry__cudnn_plan_t *cudnn_plan_take(gantry_backend_device_t *device,
+                                             const gantry__cudnn_form_t *form) {
+    if (!cudnn_plan_start(device)) return NULL;
+    gantry__cudnn_plan_t *plan = gantry__cudnn_table_find(&device->cudnn, form);
+    if (plan || gantry__cuda_enter(device) != GANTRY__CU_SUCCESS) return plan;
+    plan = cudnn_plan_make(device, form);
+    gantry__cuda_leave(device);
+    return plan;
+}
+
+bool gantry__cudnn_takes(gantry_backend_device_t *device, const gantry__cudnn_form_t *form,
+                         uint64_t *out_workspace_bytes) {
+    pthread_mutex_lock(&device->cudnn_lock);
+    const gantry__cudnn_plan_t *plan = cudnn_plan_take(device, form);
+    const bool takes = plan && plan->choice.plan;
+    *out_workspace_bytes = takes ? plan->choice.workspace_bytes : 0;
+    pthread_mutex_unlock(&device->cudnn_lock);
+    return takes;
+}
+
+/* Keeps the refusal; the lock must be held. */
+static void cudnn_plan_give_up(gantry_backend_device_t *device, gantry__cudnn_plan_t *plan,
+                               const char *reason) {
+    gantry__cudnn_parts_end(&plan->parts);
+    plan->choice.plan = NULL;
+    cudnn_plan_log(device, &plan->form, GANTRY_LEVEL_WARNING, reason);
+}
+
+void gantry__cudnn_refuse(gantry_backend_device_t *device, const gantry__cudnn_form_t *form,
+                          const char *reason) {
+    pthread_mutex_lock(&device->cudnn_lock);
+    gantry__cudnn_plan_t *plan = gantry__cudnn_table_find(&device->cudnn, form);
+    if (!plan) plan = cudnn_plan_add(device, form);
+    if (plan) cudnn_plan_give_up(device, plan, reason);
+    pthread_mutex_unlock(&device->cudnn_lock);
+}
+
+/* ---- running ---- */
+
+static void cudnn_plan_execute(gantry_backend_device_t *device, const gantry__cudnn_plan_t *plan,
+                               const gantry__cudnn_operands_t *operands, gantry__cu_stream_t stream,
+                               gantry__cudnn_parts_t *parts) {
+    const gantry__cudnn_t *cudnn = &device->instance->cudnn;
+    int64_t ids[GANTRY__CUDNN_OPERANDS], count = 0;
+    void *pointers[GANTRY__CUDNN_OPERANDS], *workspace = (void *)(uintptr_t)operands->workspace;
+    for (int64_t id = GANTRY__CUDNN_IMAGE; id <= GANTRY__CUDNN_OPERANDS; ++id) {
+        if (operands->at[id] == 0) continue;
+        pointers[count] = (void *)(uintptr_t)operands->at[id];
+        ids[count++] = id;
+    }
+    gantry__cudnn_desc_t pack = gantry__cudnn_make(parts, GANTRY__CUDNN_PACK);
+    gantry__cudnn_set(parts, pack, GANTRY__CUDNN_PACK_IDS, GANTRY__CUDNN_TYPE_INT64, count, ids);
+    gantry__cudnn_set(parts, pack, GANTRY__CUDNN_PACK_POINTERS, GANTRY__CUDNN_TYPE_POINTER, count,
+                      pointers);
+    gantry__cudnn_set(parts, pack, GANTRY__CUDNN_PACK_WORKSPACE, GANTRY__CUDNN_TYPE_POINTER, 1,
+                      &workspace);
+    gantry__cudnn_finalize(parts, pack);
+    if (parts->status == GANTRY__CUDNN_SUCCESS)
+        gantry__cudnn_parts_note(parts, cudnn->cudnnSetStream(device->cudnn.handle, stream));
+    if (parts->status == GANTRY__CUDNN_SUCCESS)
+        gantry__cudnn_parts_note(
+            parts, cudnn->cudnnBackendExecute(device->cudnn.handle, plan->choice.plan, pack));
+}
+
+/* A lost card appears as a failed execution, which only the driver's own answer distinguishes from
+ * other failures. */
+static bool cudnn_plan_is_lost(const gantry_backend_device_t *device) {
+    size_t free_bytes, total_bytes;
+    return gantry__driver_error_code(device->cu->cuMemGetInfo_v2(&free_bytes, &total_bytes)) ==
+           GANTRY_UNAVAILABLE;
+}
+
+static int32_t cudnn_plan_fail(gantry_backend_device_t *device, gantry__cudnn_plan_t *plan,
+                               const gantry__cudnn_parts_t *parts) {
+    char form[FORM_TEXT_BYTES], reason[400], text[700];
+    const bool is_lost = cudnn_plan_is_lost(device);
+    const int32_t code = is_lost ? GANTRY_UNAVAILABLE
+                         : parts->status == GANTRY__CUDNN_HOST_ALLOCATION_FAILED ||
+                                 parts->status == GANTRY__CUDNN_DEVICE_ALLOCATION_FAILED
+                             ? GANTRY_RESOURCE_EXHAUSTED
+                             : GANTRY_INTERNAL;
+    cudnn_plan_write_form(&plan->form, form);
+    cudnn_plan_write_reason(parts, reason, sizeof reason);
+    (void)snprintf(text, sizeof text, "%s: %s", form, reason);
+    if (!is_lost) cudnn_plan_give_up(device, plan, reason);
+    return device->host->set_error(device->host->self, code, "cuDNN", parts->status, text);
+}
+
+int32_t gantry__cudnn_run(gantry_backend_device_t *device, const gantry__cudnn_form_t *form,
+                          const gantry__cudnn_operands_t *operands, gantry__cu_stream_t stream) {
+    int32_t status = GANTRY_OK;
+    gantry__cudnn_parts_t parts;
+    gantry__cudnn_parts_begin(&device->instance->cudnn, &parts);
+    pthread_mutex_lock(&device->cudnn_lock);
+    gantry__cudnn_plan_t *plan = cudnn_plan_take(device, form);
+    if (plan && plan->choice.plan) {
+        cudnn_plan_execute(device, plan, operands, stream, &parts);
+        if (parts.status != GANTRY__CUDNN_SUCCESS) status = cudnn_plan_fail(device, plan, &parts);
+    } else {
+        status = device->host->set_error(device->host->self, GANTRY_RESOURCE_EXHAUSTED, "cuDNN", 0,
+                                         "the plan of a convolution was dropped, and cannot be "
+                                         "made again");
+    }
+    gantry__cudnn_parts_end(&parts);
+    pthread_mutex_unlock(&device->cudnn_lock);
+    return status;
+}
+
+/* ---- the end ---- */
+
+void gantry__cudnn_end(gantry_backend_device_t *device) {
+    gantry__cudnn_device_t *own = &device->cudnn;
+    while (own->count > 0) cudnn_plan_drop_oldest(device);
+    if (own->handle) {
+        gantry__cu_result_t native = gantry__cuda_enter(device);
+        device->instance->cudnn.cudnnDestroy(own->handle);
+        if (native == GANTRY__CU_SUCCESS) gantry__cuda_leave(device);
+    }
+    pthread_mutex_destroy(&device->cudnn_lock);
+}

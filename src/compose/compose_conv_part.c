@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a part of a convolution would run, and whether a vendor's library computes it there
+ * (compose_conv.h). */
+#include "compose/compose_conv.h"
+#include "run/asked_call.h"
+#include "run/call_op.h"
+
+#include "ops/type_rows.h"
+
+typedef gantry__conv_t conv_t;
+
+bool gantry__conv_sees_pixels(const conv_t *conv) {
+    return conv->rows == 1 && conv->columns == 1 && conv->strides[1] == 1 &&
+           conv->strides[2] == 1 && !conv->has_pads;
+}
+
+size_t gantry__conv_attrs(const conv_t *conv, gantry_attr_value_t out[4]) {
+    out[0] = gantry__attr_ints("strides", conv->strides, 4);
+    out[1] = gantry__attr_ints("dilations", conv->rates, 4);
+    out[2] = gantry__attr_text("padding", conv->padding);
+    out[3] = gantry__attr_ints("explicit_paddings", conv->pads, 8);
+    return conv->has_pads ? 4 : 3;
+}
+
+/* The plan of a part with this type; NULL: none. */
+static const gantry__plan_t *compose_conv_find_plan(const conv_t *conv, gantry__op_id_t id,
+                                                    gantry_dtype_t dtype) {
+    const uint32_t before = gantry__failures();
+    const gantry__op_def_t *op = gantry__op_get(id);
+    gantry_attr_t attrs[GANTRY__MAX_ATTRS];
+    gantry__dispatch_types(op, dtype, attrs);
+    const gantry__place_request_t request =
+        gantry__dispatch_request(conv->scope->runtime, op, attrs, conv->scope->wish, NULL,
+                                 conv->scope->order.batch_invariant);
+    gantry__kept_plan_t *kept = NULL;
+    if (gantry__plan_cache_place(&conv->scope->runtime->plans, &request, &kept) == GANTRY_OK)
+        return &kept->plan;
+    gantry__forget_since(before);
+    return NULL;
+}
+
+const gantry_logical_device_t *gantry__conv_find_device(const conv_t *conv, gantry__op_id_t id,
+                                                        gantry_dtype_t dtype) {
+    const gantry__plan_t *plan = compose_conv_find_plan(conv, id, dtype);
+    return plan ? plan->device : NULL;
+}
+
+void gantry__conv_write_sizes(const gantry_shape_t *shape, int32_t out[4]) {
+    for (int d = 0; d < 4; ++d) out[d] = (int32_t)shape->dims[d];
+}
+
+/* The sizes that a part has as its input on the host. */
+static const void *compose_conv_sizes(void *caller, uint32_t input) {
+    (void)input;
+    return caller;
+}
+
+bool gantry__conv_has_library(const conv_t *conv, gantry__op_id_t id,
+                              const gantry_shape_t *const *shapes, uint32_t count, uint32_t host) {
+    const gantry_dtype_t dtype = conv->c->call->out_dtypes[0];
+    const uint32_t before = gantry__failures();
+    const gantry_kernel_def_t *kernel = NULL;
+    const gantry_shape_t four = GANTRY_SHAPE(4);
+    gantry__asked_call_t call;
+    gantry_attr_value_t attrs[4];
+    int32_t sizes[4];
+    if (conv->groups > 1 || gantry__conv_sees_pixels(conv) || !GANTRY__TYPE_IS(dtype, FLOATING))
+        return false;
+    const gantry__plan_t *plan = compose_conv_find_plan(conv, GANTRY__OP_ID_ConvolveImages, dtype);
+    if (!plan || !plan->kernels[0]->def->library) return false;
+    gantry__asked_init(&call, id, count);
+    for (uint32_t i = 0; i < count; ++i) {
+        call.shapes[i] = i == host ? &four : shapes[i];
+        call.dtypes[i] = i == host ? GANTRY_INT32 : dtype;
+    }
+    if (host < count) {
+        gantry__conv_write_sizes(shapes[host], sizes);
+        call.infer.host_value = compose_conv_sizes;
+        call.infer.caller = sizes;
+    }
+    if (gantry__op_infer(&call.infer, attrs, gantry__conv_attrs(conv, attrs)) == GANTRY_OK)
+        (void)gantry__asked_find_kernel(conv->scope->runtime, &call, conv->scope->wish,
+                                        conv->scope->order.batch_invariant, NULL, &kernel);
+    gantry__forget_since(before);
+    return kernel && kernel->library;
+}
