@@ -64,6 +64,10 @@ void convert_tensor_deinit(convert_tensor_t *tensor);
 const char *convert_format_suffix(convert_format_t format);
 /* Writes the tensors, all of which must be loaded. The file is replaced whole or not at all. */
 bool convert_write(const char *path, convert_format_t format, const convert_set_t *set);
+#ifndef GANTRY_TOOL_HAS_TRAIN
+/* Returns false, and writes what a build without libgantry_train lacks. */
+bool convert_has_no_safetensors(const char *path);
+#endif
 
 /* ---- read.c ---- */
 

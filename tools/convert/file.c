@@ -166,9 +166,16 @@ static bool write_safetensors(const char *path, const convert_set_t *set) {
     return good;
 }
 #else
+bool convert_has_no_safetensors(const char *path) {
+    (void)gantry_tool_fail(
+        "%s: this gantry command was built without libgantry_train, which reads and writes safetensors; build with GANTRY_TRAIN=ON",
+        path);
+    return false;
+}
+
 static bool write_safetensors(const char *path, const convert_set_t *set) {
     (void)set;
-    return has_no_safetensors(path);
+    return convert_has_no_safetensors(path);
 }
 #endif
 

@@ -273,10 +273,7 @@ static void close_safetensors(convert_source_t *source) {
 #else
 static bool list_safetensors(convert_source_t *source, convert_set_t *out) {
     (void)out;
-    (void)gantry_tool_fail(
-        "%s: this gantry command was built without libgantry_train, which reads and writes safetensors; build with GANTRY_TRAIN=ON",
-        source->path);
-    return false;
+    return convert_has_no_safetensors(source->path);
 }
 
 static bool load_safetensors(const convert_source_t *source, convert_tensor_t *tensor) {
