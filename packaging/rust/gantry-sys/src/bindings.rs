@@ -1346,6 +1346,10 @@ pub struct gantry_attention_options_t {
 }
 sized!(gantry_attention_options_t);
 #[repr(C)]
+pub struct gantry__layer_run_t {
+    _opaque: [u8; 0],
+}
+#[repr(C)]
 #[derive(Clone, Copy)]
 pub struct gantry_layer_call_t {
     pub scope: *mut gantry_scope_t,

@@ -19,7 +19,7 @@ macro_rules! sized {
 include!("bindings.rs");
 
 /// GANTRY_SHAPE of the headers. Panics where there are more than GANTRY_MAX_RANK dimensions.
-pub fn gantry_shape(dims: &[i64]) -> gantry_shape_t {
+pub fn shape_of(dims: &[i64]) -> gantry_shape_t {
     let mut shape = gantry_shape_t { rank: dims.len() as i32, dims: [0; GANTRY_MAX_RANK as usize] };
     shape.dims[..dims.len()].copy_from_slice(dims);
     shape

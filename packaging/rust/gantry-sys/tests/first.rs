@@ -15,8 +15,8 @@ fn first_program_prints_what_the_readme_shows() {
         let mut runtime = null_mut();
         assert_eq!(gantry_runtime_create(null(), &mut runtime), GANTRY_OK, "{}", text(gantry_last_message()));
         let scope = gantry_scope_begin(runtime, c"/GPU:0".as_ptr());
-        let a = gantry_constant(scope, GANTRY_FLOAT32, gantry_shape(&[2, 3]), v.as_ptr().cast(), size_of_val(&v));
-        let b = gantry_constant(scope, GANTRY_FLOAT32, gantry_shape(&[3, 2]), v.as_ptr().cast(), size_of_val(&v));
+        let a = gantry_constant(scope, GANTRY_FLOAT32, shape_of(&[2, 3]), v.as_ptr().cast(), size_of_val(&v));
+        let b = gantry_constant(scope, GANTRY_FLOAT32, shape_of(&[3, 2]), v.as_ptr().cast(), size_of_val(&v));
         let c = gantry_matmul(scope, a, b, null());
 
         let mut shown: [c_char; 256] = [0; 256];

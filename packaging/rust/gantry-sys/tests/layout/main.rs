@@ -15,7 +15,7 @@ const HEADERS: &str = "#include <gantry/gantry.h>\n#include <gantry_onnx/onnx.h>
 
 #[test]
 fn structs_have_the_layout_of_c() {
-    let rows: &[Row] = &include!("layout_rows.rs");
+    let rows: &[Row] = &include!("rows.rs");
     let (mut program, mut expected) = (format!("{HEADERS}int main(void) {{\n"), String::new());
     for (name, size, fields) in rows {
         program += &format!("printf(\"{name} %zu\\n\", sizeof({name}));\n");
