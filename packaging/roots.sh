@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Functions that release and its parts share: clean Debian roots, made by debootstrap as root. Sourced after
-# scripts/common.sh, not run. ROOTS is the folder of the roots; each base is made once and copied for each use.
+# scripts/common.sh, not run. ROOTS is the folder of the roots; the base is made once for a suite and copied for each use.
 # Environment: GANTRY_PACKAGES_SUITE (by default this system's) and GANTRY_PACKAGES_MIRROR (by default debootstrap's own).
 # With CCACHE_DIR, compilers in a root use that cache.
 ROOTS=$ROOT/build/packages
@@ -28,8 +28,8 @@ suite_of_roots() {
 clean_root() {
     suite=$(suite_of_roots) base=$ROOTS/base
     mkdir -p "$ROOTS/packages" "$ROOTS/archives"
-    if [ ! -e "$base.made" ]; then
-        rm -rf --one-file-system "$base"
+    if [ "$(cat "$base.made" 2>/dev/null)" != "$suite" ]; then
+        rm -rf --one-file-system "$base" "$base.made"
         debootstrap --variant=minbase --cache-dir="$ROOTS/packages" "$suite" "$base" ${GANTRY_PACKAGES_MIRROR:+"$GANTRY_PACKAGES_MIRROR"} >"$ROOTS/debootstrap.log" 2>&1 ||
             { tail -20 "$ROOTS/debootstrap.log"; echo "debootstrap failed; its log is $ROOTS/debootstrap.log" >&2; return 1; }
         echo "$suite" >"$base.made"

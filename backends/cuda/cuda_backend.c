@@ -148,9 +148,9 @@ bool gantry__cuda_has_cublas(gantry_backend_instance_t *instance, char *reason,
 bool gantry__cuda_has_cudnn(gantry_backend_instance_t *instance, char *reason,
                             size_t reason_bytes) {
     gantry__cudnn_t *cudnn = &instance->cudnn;
-    pthread_mutex_lock(&instance->lock);
+    gantry__mutex_lock(&instance->lock);
     gantry__cudnn_open(instance->host, &instance->cu, cudnn);
-    pthread_mutex_unlock(&instance->lock);
+    gantry__mutex_unlock(&instance->lock);
     (void)snprintf(reason, reason_bytes, "%s",
                    cudnn->library.is_usable ? "" : cudnn->library.reason);
     return cudnn->library.is_usable;

@@ -96,7 +96,7 @@ struct gantry_backend_device_t {
     uint8_t tuned[GANTRY__CUBLAS_CLASSES]; /* tuned choices: cuda_cublas_tuned.h */
     gantry__cublas_table_t plans;
     gantry__cublas_table_t answers; /* the library's answers: whether it has a way for a form */
-    pthread_mutex_t cudnn_lock;     /* guards what follows */
+    gantry__mutex_t cudnn_lock;     /* guards what follows */
     gantry__cudnn_device_t cudnn;
 };
 

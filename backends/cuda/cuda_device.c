@@ -239,7 +239,7 @@ static gantry_backend_device_t *cuda_device_make(gantry_backend_instance_t *inst
     atomic_init(&device->region_bytes, 0);
     if (gantry__driver_mutex_init(device->host, &device->lock, "a CUDA device") == GANTRY_OK) {
         if (gantry__cudnn_begin(device) == GANTRY_OK) return device;
-        pthread_mutex_destroy(&device->lock);
+        gantry__mutex_deinit(&device->lock);
     }
     gantry__host_free(device->host, device, sizeof *device);
     return NULL;

@@ -201,7 +201,7 @@ def prepare(layers, weights, channels=None):
             for inner in numbers:
                 found += prepare(inner, weights)
             continue
-        own = [next(weights) for _ in range(peer_networks.WEIGHTS[name])]
+        own = [next(weights) for _ in range(peer_networks.WEIGHTS.get(name, 0))]
         if name == "conv":
             own[0], channels = np.moveaxis(own[0], (-1, -2), (0, 1)), numbers[0]
         elif name == "conv_same":

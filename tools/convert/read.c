@@ -271,12 +271,16 @@ static void close_safetensors(convert_source_t *source) {
     gantry_checkpoint_release(source->checkpoint);
 }
 #else
-static bool list_safetensors(convert_source_t *source, convert_set_t *out) {
-    (void)out;
+bool convert_refuse_safetensors(const char *path) {
     (void)gantry_tool_fail(
         "%s: this gantry command was built without libgantry_train, which reads and writes safetensors; build with GANTRY_TRAIN=ON",
-        source->path);
+        path);
     return false;
+}
+
+static bool list_safetensors(convert_source_t *source, convert_set_t *out) {
+    (void)out;
+    return convert_refuse_safetensors(source->path);
 }
 
 static bool load_safetensors(const convert_source_t *source, convert_tensor_t *tensor) {

@@ -189,17 +189,18 @@ static uint32_t count_threads(void) {
  * end at once. PoCL aborts where one of its own threads cannot be made. */
 static bool can_make_threads(uint32_t needed, char *reason, size_t reason_bytes) {
     gantry__mutex_t gate;
-    int code = gantry__mutex_init(&gate);
-    if (code == 0) gantry__mutex_lock(&gate);
-    uint32_t made = 0;
     gantry__thread_t threads[MOST_THREADS + 1];
-    while (code == 0 && made < needed) {
-        code = gantry__thread_start(&threads[made], 0, wait_for_gate, &gate);
-        if (code == 0) ++made;
+    uint32_t made = 0;
+    int code = gantry__mutex_init(&gate);
+    if (code == 0) {
+        gantry__mutex_lock(&gate);
+        while (made < needed &&
+               (code = gantry__thread_start(&threads[made], 0, wait_for_gate, &gate)) == 0)
+            ++made;
+        gantry__mutex_unlock(&gate);
+        for (uint32_t i = 0; i < made; ++i) gantry__thread_join(threads[i]);
+        gantry__mutex_deinit(&gate);
     }
-    gantry__mutex_unlock(&gate);
-    for (uint32_t i = 0; i < made; ++i) gantry__thread_join(threads[i]);
-    gantry__mutex_deinit(&gate);
     if (made == needed) return true;
     (void)snprintf(
         reason, reason_bytes,

@@ -31,7 +31,8 @@ void gantry__os_unmap(const gantry__os_map_t *map);
 void gantry__os_pages_forget(void *at, size_t bytes);
 
 /* Returns zeroed pages of this process, which begin at a multiple of `alignment`: a power of two,
- * or 0 for that of a page. NULL with errno when there are none. */
+ * or 0 for that of a page. With an alignment, bytes must be whole pages, and both together no more
+ * than SIZE_MAX. NULL with errno when there are none. */
 void *gantry__os_pages_new(size_t bytes, size_t alignment);
 void gantry__os_pages_free(void *pages, size_t bytes);
 /* Asks for huge pages; a failure costs only speed. `at` must be the address of a page. */
