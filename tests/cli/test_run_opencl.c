@@ -8,7 +8,7 @@
 
 #include <cjson/cJSON.h>
 
-#define SEEN "$BIN/tests/opencl_seen"
+#define SEEN "\"$BIN\"/tests/opencl_seen"
 #define LAYER GANTRY_TEST_MODULES "/../gantry/libgantry_opencl_layer.so"
 #define NVIDIA_LAYER GANTRY_TEST_MODULES "/cuda/standin_opencl.so"
 #define TWIN_LAYER GANTRY_TEST_MODULES "/opencl/twin_layer.so"

@@ -18,15 +18,14 @@ cd "$work"
 awk '/^\/\* first[.]c \*\/$/ { on = 1 } on && /^```$/ { exit } on' "$source/README.md" >first.c
 awk '/^\$ [.]\/first$/ { on = 1; next } on && /^```$/ { exit } on' "$source/README.md" >shown
 [ -s first.c ] && [ -s shown ] || fail "README.md has no program first.c with its output"
-# shellcheck disable=SC2046
-${CC:-cc} -std=c11 first.c -o first $(env/bin/python -m gantry --cflags --libs)
+eval "${CC:-cc} -std=c11 first.c -o first $(env/bin/python -m gantry --cflags --libs)"
 GANTRY_BACKENDS=cpu ./first >seen
 diff -u shown seen
 if env/bin/python -m gantry --nothing 2>/dev/null; then fail "an unknown option is accepted"; fi
 if command -v pkg-config >/dev/null 2>&1; then
     lib=$(env/bin/python -c 'import gantry; print(gantry.LIB)')
-    # shellcheck disable=SC2046
-    ${CC:-cc} -std=c11 first.c -o by_pkg_config $(PKG_CONFIG_PATH=$(env/bin/python -m gantry --pkg-config-path) pkg-config --cflags --libs gantry) "-Wl,-rpath,$lib"
+    flags=$(PKG_CONFIG_PATH=$(env/bin/python -m gantry --pkg-config-path) pkg-config --cflags --libs gantry)
+    eval "${CC:-cc} -std=c11 first.c -o by_pkg_config $flags '-Wl,-rpath,$lib'"
     GANTRY_BACKENDS=cpu ./by_pkg_config >seen
     diff -u shown seen
 fi

@@ -8,7 +8,8 @@ fn pkg_config(arguments: &[&str]) -> Result<String, String> {
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).trim().to_string());
     }
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_string())
+    // pkg-config writes a space within a path as a shell reads it.
+    Ok(String::from_utf8_lossy(&output.stdout).trim().replace("\\ ", " "))
 }
 
 /// The folders of the library and of the headers.
