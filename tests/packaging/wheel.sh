@@ -12,6 +12,7 @@ rm -rf "$work"
 mkdir -p "$work/one" "$work/two"
 wheel=$("$source/packaging/make-wheel" "$build" "$work/one" | tail -1)
 cmp "$wheel" "$("$source/packaging/make-wheel" "$build" "$work/two" | tail -1)" || fail "made twice, the wheels differ"
+python3 -m zipfile -l "$wheel" | grep -q "licenses/LICENSE.xxHash" || fail "the wheel has no licence of xxHash"
 python3 -m venv "$work/env"
 "$work/env/bin/python" -m pip install --quiet --disable-pip-version-check --no-index --no-deps "$wheel" || fail "pip install"
 cd "$work"
