@@ -16,7 +16,7 @@ rm -rf "$work"
 mkdir -p "$work"
 fail() { echo "FAILED: $*"; exit 1; }
 
-# Structs that begin with struct_size may grow behind their last field.
+# Structs that begin with struct_size may grow after their last field.
 allow() { # REFERENCE
     awk -F "'" '
         function value(name, i) { for (i = 1; i < NF; ++i) if ($i ~ name "=$") return $(i + 1) }

@@ -489,7 +489,7 @@ static int bind(const stand_in_context_t *context, const dnn_descriptor_t *pack,
         stand_in__memory_at(tensor->data, stand_in__tensor_bytes(tensor), STAND_IN_MEMORY);
     if (memory == NULL || memory->device != context->device) {
         stand_in__fail_context((stand_in_context_t *)context, CUDA_ILLEGAL_ADDRESS,
-                               "an operand of cuDNN lies outside the device's memory");
+                               "an operand of cuDNN is outside of the device's memory");
         return DNN_EXECUTION_FAILED;
     }
     return DNN_OK;
