@@ -288,7 +288,7 @@ def inference(network, rows, shrink):
     )
 
 
-# The large networks stand first and last, so that a run with a limit has each precision beside smaller cases.
+# The large networks are the first and last cases, so that a run with a limit has both precisions and smaller cases.
 HALVES, WIDE = ([name for name in peer_networks.large(True) if ("_bfloat16" in name) == is_half] for is_half in (True, False))
 RUN = {"digits_cnn": (32, 256), "transformer": (16, 64), **dict.fromkeys([*HALVES, *WIDE], (32,))}
 STEPS = ((32, 2),)
