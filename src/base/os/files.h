@@ -34,14 +34,14 @@ typedef enum gantry__os_kind_t {
 
 typedef struct gantry__os_info_t {
     gantry__os_kind_t kind;
-    unsigned mode;            /* of POSIX: 07777. A system without such bits has those for the
+    unsigned mode;           /* of POSIX: 07777. A system without such bits has those for the
                                * owner, and never the right of others to write */
-    uint64_t size;            /* 0 for what has none */
-    uint64_t volume, number;  /* together, what no other file of the machine has */
-    uint64_t names;           /* hard links */
-    uint64_t user, group;     /* the owners' numbers; 0 on a system without such numbers */
-    int64_t modified_s;       /* when the content changed: seconds since 1970 ... */
-    int64_t changed_s;        /* when content, name or rights changed */
+    uint64_t size;           /* 0 for what has none */
+    uint64_t volume, number; /* together, what no other file of the machine has */
+    uint64_t names;          /* hard links */
+    uint64_t user, group;    /* the owners' numbers; 0 on a system without such numbers */
+    int64_t modified_s;      /* when the content changed: seconds since 1970 ... */
+    int64_t changed_s;       /* when content, name or rights changed */
     int32_t modified_ns, changed_ns; /* ... and their nanoseconds */
 } gantry__os_info_t;
 
@@ -61,11 +61,11 @@ static inline bool gantry__os_is_same(const gantry__os_info_t *a, const gantry__
 enum {
     GANTRY__OS_READ = 1 << 0,
     GANTRY__OS_WRITE = 1 << 1,
-    GANTRY__OS_APPEND = 1 << 2,  /* each write goes to the end */
-    GANTRY__OS_CREATE = 1 << 3,  /* makes a missing file */
-    GANTRY__OS_NEW = 1 << 4,     /* makes the file; EEXIST if the name is taken */
-    GANTRY__OS_NO_LINK = 1 << 5, /* ELOOP if the last name is a symbolic link */
-    GANTRY__OS_NO_WAIT = 1 << 6, /* opens a pipe without waiting, and takes no terminal */
+    GANTRY__OS_APPEND = 1 << 2,   /* each write goes to the end */
+    GANTRY__OS_CREATE = 1 << 3,   /* makes a missing file */
+    GANTRY__OS_NEW = 1 << 4,      /* makes the file; EEXIST if the name is taken */
+    GANTRY__OS_NO_LINK = 1 << 5,  /* ELOOP if the last name is a symbolic link */
+    GANTRY__OS_NO_WAIT = 1 << 6,  /* opens a pipe without waiting, and takes no terminal */
     GANTRY__OS_IS_FOLDER = 1 << 7 /* opens a folder; ENOTDIR for anything else */
 };
 

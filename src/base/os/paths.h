@@ -5,7 +5,6 @@
 #define GANTRY_BASE_OS_PATHS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 /* What separates the paths of a list, as of PATH: ':' or ';'. */
 extern const char gantry__os_list_separator;
@@ -19,7 +18,4 @@ bool gantry__os_path_is_absolute(const char *path);
 const char *gantry__os_path_name(const char *path);
 /* Whether a path has more than a name. */
 bool gantry__os_path_has_folder(const char *path);
-/* A folder in which every user may make files of his own: "/tmp". Writes it with its end. */
-bool gantry__os_temporary_folder(char *out, size_t out_bytes);
-
 #endif

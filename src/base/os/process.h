@@ -2,7 +2,7 @@
 /* This process, and programs that it starts.
  *
  * Functions that return an int return 0, or an errno value. Owner: the caller must wait for a child
- * that it started until it ended. Threads: thread-safe for different children. */
+ * that it started, kill it or leave it. Threads: thread-safe for different children. */
 #ifndef GANTRY_BASE_OS_PROCESS_H
 #define GANTRY_BASE_OS_PROCESS_H
 
@@ -44,13 +44,6 @@ bool gantry__os_limit(gantry__os_limit_t limit, uint64_t *out_bytes);
 /* What the first two limits count; false if the system does not say. */
 bool gantry__os_limited_use(uint64_t *out_space, uint64_t *out_data);
 
-/* ---- others ---- */
-
-/* Whether there is a process of that number. */
-bool gantry__os_process_is_alive(int64_t process);
-/* When the process began, in milliseconds of gantry__os_boot_ns; 0 if it is unknown. */
-uint64_t gantry__os_process_start_ms(int64_t process);
-
 /* ---- programs that it starts ---- */
 
 /* The number that the report's end has in the child. */
@@ -79,7 +72,7 @@ typedef enum gantry__os_end_t {
     GANTRY__OS_LOST     /* other code of this process took the child's end */
 } gantry__os_end_t;
 
-/* Starts a program without input and output, and with no file of this process but the report. What
+/* Starts a program without input and output; of Gantry's open files it has only the report. What
  * stops or ends this process by its terminal does not reach the child. */
 int gantry__os_child_start(const gantry__os_start_t *start, gantry__os_child_t *out_child);
 /* Waits at most so long, and examines the child every pause_ns. *out_code is set for EXITED,
@@ -88,6 +81,8 @@ gantry__os_end_t gantry__os_child_wait(gantry__os_child_t *child, uint64_t timeo
                                        uint64_t pause_ns, int *out_code);
 /* Ends the child with all that it started, and waits for it. */
 void gantry__os_child_kill(gantry__os_child_t *child);
+/* Gives up waiting for a child, which runs on. */
+void gantry__os_child_leave(gantry__os_child_t *child);
 /* Whether the end of a child can be known: false where this process lets the system take it. */
 bool gantry__os_child_can_wait(void);
 
