@@ -11,6 +11,8 @@
 #include "base/os/environment.h"
 #include "base/os/files.h"
 #include "base/os/process.h"
+#include "base/os/windows/alarm.h"
+#include "base/os/windows/command_line.h"
 #include "base/os/windows/handles.h"
 #include "base/os/windows/wide.h"
 
@@ -69,6 +71,15 @@ static void add_argument(wide_text_t *line, const char *argument) {
     wide_text_add(line, L'"');
     line->is_short_of_memory = line->is_short_of_memory || all.is_short_of_memory;
     free(all.units);
+}
+
+wchar_t *gantry__os_command(char *const *arguments) {
+    wide_text_t line = {0};
+    for (; *arguments; ++arguments) add_argument(&line, *arguments);
+    wide_text_add(&line, L'\0');
+    if (!line.is_short_of_memory) return line.units;
+    free(line.units);
+    return NULL;
 }
 
 typedef struct block_t {
@@ -188,9 +199,28 @@ static int start_with(const wchar_t *program, wchar_t *line, void *variables, HA
     return error;
 }
 
+/* The job's processes end when its last handle is closed, so with this process. */
+static HANDLE make_job(void) {
+    JOBOBJECT_EXTENDED_LIMIT_INFORMATION limits = {
+        .BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE};
+    const HANDLE job = CreateJobObjectW(NULL, NULL);
+    if (job)
+        (void)SetInformationJobObject(job, JobObjectExtendedLimitInformation, &limits,
+                                      sizeof limits);
+    return job;
+}
+
+/* From here on, the child outlives the job's handle. */
+static void release_child(const os_job_t *job) {
+    JOBOBJECT_EXTENDED_LIMIT_INFORMATION none = {0};
+    if (job && job->job)
+        (void)SetInformationJobObject(job->job, JobObjectExtendedLimitInformation, &none,
+                                      sizeof none);
+}
+
 int gantry__os_child_start(const gantry__os_start_t *start, gantry__os_child_t *out_child) {
     wchar_t program[GANTRY__OS_WIDE];
-    wide_text_t line = {0};
+    wchar_t *line = gantry__os_command((char *const *)(uintptr_t)start->arguments);
     block_t variables = {.changes = start->variables};
     os_job_t *job = calloc(1, sizeof *job);
     HANDLE report = INVALID_HANDLE_VALUE;
@@ -200,20 +230,16 @@ int gantry__os_child_start(const gantry__os_start_t *start, gantry__os_child_t *
         report = gantry__os_handle(start->report);
         if (report == INVALID_HANDLE_VALUE) error = EBADF;
     }
-    for (const char *const *argument = start->arguments; *argument; ++argument)
-        add_argument(&line, *argument);
-    wide_text_add(&line, L'\0');
     if (start->variables) make_block(&variables);
-    if (error == 0 && (line.is_short_of_memory || variables.text.is_short_of_memory))
-        error = ENOMEM;
+    if (error == 0 && (!line || variables.text.is_short_of_memory)) error = ENOMEM;
     if (error == 0) {
-        job->job = CreateJobObjectW(NULL, NULL);
-        error = start_with(program, line.units, variables.text.units, report, job);
+        job->job = make_job();
+        error = start_with(program, line, variables.text.units, report, job);
         if (error != 0 && job->job) (void)CloseHandle(job->job);
     }
     if (error == 0) *out_child = (gantry__os_child_t){GetProcessId(job->process), job};
     else free(job);
-    free(line.units);
+    free(line);
     free(variables.text.units);
     return error;
 }
@@ -232,6 +258,7 @@ static void job_close(gantry__os_child_t *child) {
 /* An exception's number ends a process that has no answer to it. */
 static gantry__os_end_t end_of(DWORD code, int *out_code) {
     *out_code = (int)code;
+    if (code == GANTRY__OS_ALARM_CODE) return GANTRY__OS_ALARMED;
     if (code == STATUS_CONTROL_C_EXIT) return GANTRY__OS_KILLED;
     return code >= 0xC0000000u || code == STATUS_BREAKPOINT ? GANTRY__OS_CRASHED
                                                             : GANTRY__OS_EXITED;
@@ -260,7 +287,10 @@ void gantry__os_child_kill(gantry__os_child_t *child) {
     job_close(child);
 }
 
-void gantry__os_child_leave(gantry__os_child_t *child) { job_close(child); }
+void gantry__os_child_leave(gantry__os_child_t *child) {
+    release_child(child->handle);
+    job_close(child);
+}
 
 bool gantry__os_child_can_wait(void) { return true; }
 

@@ -61,3 +61,6 @@ void gantry__os_local_text(int64_t seconds, char out_text[GANTRY__OS_DATE_BYTES]
     if (_localtime64_s(&parts, &time) == 0)
         (void)strftime(out_text, GANTRY__OS_DATE_BYTES, "%H:%M:%S", &parts);
 }
+
+/* The performance counter has another rate. */
+bool gantry__os_clock_is_counter(void) { return false; }

@@ -128,6 +128,12 @@ int gantry__os_info_in(int folder, const char *name, gantry__os_info_t *out_info
                                        : errno;
 }
 
+/* Numbers of users do not exist here. */
+bool gantry__os_is_mine(const gantry__os_info_t *info) {
+    (void)info;
+    return true;
+}
+
 /* ---- opening ---- */
 
 static DWORD access_of(unsigned flags) {
@@ -192,6 +198,15 @@ int gantry__os_open_in(int folder, const char *name, unsigned flags, unsigned mo
 int gantry__os_wait_again(int file) {
     (void)file;
     return 0;
+}
+
+/* A handle reaches a child by the runtime's block, which base/os/windows/foreground.c makes. */
+int gantry__os_hand_on(int file) {
+    const HANDLE handle = gantry__os_handle(file);
+    if (handle == INVALID_HANDLE_VALUE) return EBADF;
+    return SetHandleInformation(handle, HANDLE_FLAG_INHERIT, HANDLE_FLAG_INHERIT)
+               ? 0
+               : gantry__os_errno();
 }
 
 int gantry__os_copy(int file, int least) {

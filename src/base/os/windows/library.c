@@ -40,7 +40,7 @@ void *gantry__os_library_open(const char *name, unsigned flags) {
 }
 
 const char *gantry__os_library_error(void) {
-    gantry__os_error_text(GetLastError(), error_text, sizeof error_text);
+    gantry__os_windows_text(GetLastError(), error_text, sizeof error_text);
     return error_text;
 }
 

@@ -12,8 +12,6 @@ int64_t gantry__os_process(void) { return GetCurrentProcessId(); }
 
 int64_t gantry__os_user(void) { return -1; }
 
-int64_t gantry__os_effective_user(void) { return -1; }
-
 uint64_t gantry__os_thread(void) { return GetCurrentThreadId(); }
 
 void gantry__os_host_name(char *out, size_t out_bytes) {

@@ -61,7 +61,7 @@ bool gantry__os_narrow_path(const wchar_t *wide, char *out_path, size_t path_byt
     return true;
 }
 
-void gantry__os_error_text(unsigned long error, char *out_text, size_t text_bytes) {
+void gantry__os_windows_text(unsigned long error, char *out_text, size_t text_bytes) {
     wchar_t wide[300];
     const DWORD length =
         FormatMessageW(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS |

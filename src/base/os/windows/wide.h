@@ -22,7 +22,7 @@ bool gantry__os_narrow(const wchar_t *wide, char *out_text, size_t text_bytes);
 bool gantry__os_narrow_path(const wchar_t *wide, char *out_path, size_t path_bytes);
 
 /* Writes the system's text of an error, in one line without a point at its end. */
-void gantry__os_error_text(unsigned long error, char *out_text, size_t text_bytes);
+void gantry__os_windows_text(unsigned long error, char *out_text, size_t text_bytes);
 /* Returns the errno value of the system's last error. */
 int gantry__os_errno(void);
 
