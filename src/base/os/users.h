@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of users and groups. Owner: the caller's buffers.
+ * Threads: externally synchronised. */
+#ifndef GANTRY_BASE_OS_USERS_H
+#define GANTRY_BASE_OS_USERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Writes the name of a user or a group with this number (files.h, process.h); false, with "":
+ * there is none, or the system has no such numbers. */
+bool gantry__os_user_name(uint64_t user, char *out, size_t out_bytes);
+bool gantry__os_group_name(uint64_t group, char *out, size_t out_bytes);
+
+#endif

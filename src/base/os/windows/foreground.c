@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A console sends Ctrl+C to all of its processes, so this one only waits. */
+#include "base/os/foreground.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <windows.h>
+
+#include "base/os/environment.h"
+#include "base/os/paths.h"
+#include "base/os/windows/command_line.h"
+#include "base/os/windows/wide.h"
+
+/* ---- the program ---- */
+
+static int is_program(char path[GANTRY__OS_PATH_BYTES]) {
+    gantry__os_info_t info;
+    const size_t length = strlen(path);
+    if (gantry__os_path_info(path, &info) != 0) {
+        if (length + strlen(gantry__os_program_ending) + 1 > GANTRY__OS_PATH_BYTES) return ENOENT;
+        (void)strcat(path, gantry__os_program_ending);
+        const int error = gantry__os_path_info(path, &info);
+        if (error != 0) return error;
+    }
+    return info.kind == GANTRY__OS_FOLDER ? EISDIR : 0;
+}
+
+int gantry__os_find_program(const char *command, char out_path[GANTRY__OS_PATH_BYTES]) {
+    char folders[32768];
+    int error = ENOENT;
+    if (*command == '\0') return ENOENT;
+    if (gantry__os_path_has_folder(command)) {
+        (void)snprintf(out_path, GANTRY__OS_PATH_BYTES, "%s", command);
+        return is_program(out_path);
+    }
+    if (gantry__os_variable("PATH", folders, sizeof folders) > sizeof folders) return ENOENT;
+    for (const char *at = folders; *at;) {
+        const int length = (int)strcspn(at, ";");
+        (void)snprintf(out_path, GANTRY__OS_PATH_BYTES, "%.*s/%s", length, at, command);
+        const int why = length > 0 ? is_program(out_path) : ENOENT;
+        if (why == 0) return 0;
+        if (why != ENOENT && why != ENOTDIR) error = why;
+        at += length;
+        if (*at) ++at;
+    }
+    return error;
+}
+
+/* ---- its run ---- */
+
+static BOOL WINAPI go_on(DWORD kind) { return kind == CTRL_C_EVENT || kind == CTRL_BREAK_EVENT; }
+
+gantry__os_run_t gantry__os_run(const char *path, char *const *arguments, int *out_code) {
+    wchar_t program[GANTRY__OS_WIDE];
+    STARTUPINFOW how = {.cb = sizeof how};
+    PROCESS_INFORMATION made;
+    DWORD code = 0;
+    *out_code = ENOMEM;
+    wchar_t *line = gantry__os_command(arguments);
+    if (!line) return GANTRY__OS_RUN_NO_PROCESS;
+    (void)SetConsoleCtrlHandler(go_on, TRUE);
+    const BOOL is_started =
+        gantry__os_wide_path(path, program) &&
+        CreateProcessW(program, line, NULL, NULL, TRUE, 0, NULL, NULL, &how, &made);
+    *out_code = is_started ? 0 : GetLastError() == ERROR_BAD_EXE_FORMAT ? ENOEXEC : gantry__os_errno();
+    free(line);
+    if (is_started) {
+        (void)CloseHandle(made.hThread);
+        (void)WaitForSingleObject(made.hProcess, INFINITE);
+        const BOOL is_known = GetExitCodeProcess(made.hProcess, &code);
+        (void)CloseHandle(made.hProcess);
+        *out_code = is_known ? (int)code : EIO;
+        (void)SetConsoleCtrlHandler(go_on, FALSE);
+        return is_known ? GANTRY__OS_RUN_ENDED : GANTRY__OS_RUN_LOST;
+    }
+    (void)SetConsoleCtrlHandler(go_on, FALSE);
+    return GANTRY__OS_RUN_REFUSED;
+}
