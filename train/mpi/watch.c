@@ -256,7 +256,7 @@ static void watch_report(gantry__watch_t *watch) {
 }
 
 /* Whether the thread must end, which it waits for a while. */
-static bool has_ended(gantry__watch_t *watch) {
+static bool watch_has_ended(gantry__watch_t *watch) {
     const uint64_t until = gantry__now_ns() + PERIOD_NS;
     gantry__mutex_lock(&watch->lock);
     while (!watch->ends && gantry__now_ns() < until)
@@ -275,7 +275,7 @@ static void *watch_others(void *user) {
             if (socket >= 0 && gantry__os_socket_wait(socket, false, 0) > 0) read_from(watch, i);
         }
         watch_report(watch);
-    } while (!has_ended(watch));
+    } while (!watch_has_ended(watch));
     return NULL;
 }
 

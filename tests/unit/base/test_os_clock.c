@@ -2,7 +2,8 @@
 /* Promise: The clocks do not go back, a sleep lasts as long as it should at least, and the dates of
  * seconds are those of the calendar.
  * Promise: The system's generator fills 256 bytes, each time with others, and refuses more.
- * Promise: Between begin and end, a thread's numbers have a point, whatever the program's locale. */
+ * Promise: Between begin and end, a thread's numbers have a point, whatever the program's
+ * locale. */
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>

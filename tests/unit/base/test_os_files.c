@@ -7,7 +7,8 @@
  * names come without "." and "..".
  * Promise: What is known of a file is the same by its name and by its number.
  * Promise: A pipe without a reader is an error and no signal.
- * Promise: The paths that match a pattern come the last first, and a sign after "\" means itself. */
+ * Promise: The paths that match a pattern come the last first, and a sign after "\" means
+ * itself. */
 #include <errno.h>
 
 #include "base/os/files.h"

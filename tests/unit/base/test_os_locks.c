@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Two openings of a file exclude each other by its lock, shared locks excepted, and the
  * lock ends when it is given back, when its file is closed, and when its process dies.
- * Promise: A locked byte is found by others with its place; locks of bytes, of the file, and what is
- * read of it concern each other in nothing. */
+ * Promise: A locked byte is found by others with its place; locks of bytes, of the file, and what
+ * is read of it concern each other in nothing. */
 #include <errno.h>
 
 #include "base/os/clock.h"
