@@ -14,10 +14,8 @@
 
 /* The process's number. A child of fork, where a system has that, has another one. */
 int64_t gantry__os_process(void);
-/* The number of the user who started it, and of the one whose rights it has; -1 on a system without
- * such numbers. */
+/* The number of the user who started it; -1 on a system without such numbers. */
 int64_t gantry__os_user(void);
-int64_t gantry__os_effective_user(void);
 /* The number of the calling thread, which no other living thread of the process has. */
 uint64_t gantry__os_thread(void);
 /* Writes the machine's name; "" if it is unknown. */
@@ -76,7 +74,7 @@ typedef enum gantry__os_end_t {
  * stops or ends this process by its terminal does not reach the child. */
 int gantry__os_child_start(const gantry__os_start_t *start, gantry__os_child_t *out_child);
 /* Waits at most so long, and examines the child every pause_ns. *out_code is set for EXITED,
- * CRASHED and KILLED. After any result but RUNS the child is gone. */
+ * CRASHED, ALARMED and KILLED. After any result but RUNS the child is gone. */
 gantry__os_end_t gantry__os_child_wait(gantry__os_child_t *child, uint64_t timeout_ns,
                                        uint64_t pause_ns, int *out_code);
 /* Ends the child with all that it started, and waits for it. */
