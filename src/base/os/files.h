@@ -51,6 +51,8 @@ int gantry__os_file_info(int file, gantry__os_info_t *out_info);
 int gantry__os_path_info(const char *path, gantry__os_info_t *out_info);
 int gantry__os_link_info(const char *path, gantry__os_info_t *out_info);
 int gantry__os_info_in(int folder, const char *name, gantry__os_info_t *out_info);
+/* Whether the file belongs to the user whose rights this process has. */
+bool gantry__os_is_mine(const gantry__os_info_t *info);
 /* Whether both describe one file. */
 static inline bool gantry__os_is_same(const gantry__os_info_t *a, const gantry__os_info_t *b) {
     return a->volume == b->volume && a->number == b->number;
@@ -76,6 +78,8 @@ int gantry__os_open(const char *path, unsigned flags, unsigned mode);
 int gantry__os_open_in(int folder, const char *name, unsigned flags, unsigned mode);
 /* Makes reading and writing wait again after GANTRY__OS_NO_WAIT. */
 int gantry__os_wait_again(int file);
+/* Lets the programs that this process starts, or becomes, have the file under its number. */
+int gantry__os_hand_on(int file);
 /* Another number of the same open file, at least as high as least; it is closed separately. */
 int gantry__os_copy(int file, int least);
 /* An open file as a stream for reading, which then owns it; NULL with errno. */
@@ -113,6 +117,10 @@ int gantry__os_truncate(int file, uint64_t size);
 int gantry__os_flush(int file);
 
 /* ---- names ---- */
+
+/* Makes an empty file that has its mode when it gets its name. Does nothing if the name is taken,
+ * or where the file system cannot do that. */
+void gantry__os_make_whole(int folder, const char *name, unsigned mode);
 
 /* Gives a file another name, in one step: it replaces what has that name. */
 int gantry__os_rename(const char *from, const char *to);

@@ -14,10 +14,8 @@
 
 /* The process's number. A child of fork, where a system has that, has another one. */
 int64_t gantry__os_process(void);
-/* The number of the user who started it, and of the one whose rights it has; -1 on a system without
- * such numbers. */
+/* The number of the user who started it; -1 on a system without such numbers. */
 int64_t gantry__os_user(void);
-int64_t gantry__os_effective_user(void);
 /* The number of the calling thread, which no other living thread of the process has. */
 uint64_t gantry__os_thread(void);
 /* Writes the machine's name; "" if it is unknown. */

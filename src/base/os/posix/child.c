@@ -32,7 +32,7 @@ static bool is_changed(const char *const *changes, const char *assignment) {
     return false;
 }
 
-static bool add_variable(void *user, const char *assignment) {
+static bool child_add_variable(void *user, const char *assignment) {
     child_variables_t *variables = user;
     if (is_changed(variables->changes, assignment)) return true;
     if (variables->all) variables->all[variables->count] = (char *)(uintptr_t)assignment;
@@ -41,15 +41,15 @@ static bool add_variable(void *user, const char *assignment) {
 }
 
 /* NULL with errno. */
-static char **make_variables(const char *const *changes) {
+static char **child_make_variables(const char *const *changes) {
     child_variables_t variables = {.changes = changes};
     size_t changed = 0;
     while (changes[changed]) ++changed;
-    gantry__os_variables_visit(add_variable, &variables);
+    gantry__os_variables_visit(child_add_variable, &variables);
     variables.all = malloc((variables.count + changed + 1) * sizeof(char *));
     if (!variables.all) return NULL;
     variables.count = 0;
-    gantry__os_variables_visit(add_variable, &variables);
+    gantry__os_variables_visit(child_add_variable, &variables);
     memcpy(variables.all + variables.count, changes, changed * sizeof(char *));
     variables.all[variables.count + changed] = NULL;
     return variables.all;
@@ -89,7 +89,7 @@ int gantry__os_child_start(const gantry__os_start_t *start, gantry__os_child_t *
     static const char *const none[] = {NULL};
     pid_t child = -1;
     *out_child = (gantry__os_child_t){.process = -1};
-    char **variables = make_variables(start->variables ? start->variables : none);
+    char **variables = child_make_variables(start->variables ? start->variables : none);
     if (!variables) return ENOMEM;
     const int error = child_spawn(start, variables, &child);
     free(variables);

@@ -85,6 +85,8 @@ int gantry__os_info_in(int folder, const char *name, gantry__os_info_t *out_info
     return examined(fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW), &info, out_info);
 }
 
+bool gantry__os_is_mine(const gantry__os_info_t *info) { return info->user == geteuid(); }
+
 /* ---- opening ---- */
 
 static int open_flags(unsigned flags) {
@@ -116,6 +118,11 @@ int gantry__os_open(const char *path, unsigned flags, unsigned mode) {
 int gantry__os_wait_again(int file) {
     const int flags = fcntl(file, F_GETFL);
     return flags >= 0 && fcntl(file, F_SETFL, flags & ~O_NONBLOCK) == 0 ? 0 : errno;
+}
+
+int gantry__os_hand_on(int file) {
+    const int flags = fcntl(file, F_GETFD);
+    return flags >= 0 && fcntl(file, F_SETFD, flags & ~FD_CLOEXEC) == 0 ? 0 : errno;
 }
 
 int gantry__os_copy(int file, int least) { return fcntl(file, F_DUPFD_CLOEXEC, least); }
@@ -160,7 +167,7 @@ static bool is_pending(int number) {
 }
 
 /* Takes the signal of a failed write, which the system sends to the thread that writes. */
-static void take_signal(const sigset_t *beyond) {
+static void take_write_signal(const sigset_t *beyond) {
 #if defined(__APPLE__)
     int number;
     if (is_pending(SIGXFSZ) || is_pending(SIGPIPE)) (void)sigwait(beyond, &number);
@@ -181,7 +188,7 @@ int64_t gantry__os_write(int file, const void *bytes, size_t size, int64_t place
                              : pwrite(file, bytes, one_call(size), (off_t)place);
     const int error = errno;
     if (done < 0 && (error == EFBIG || error == EPIPE) && is_blocked && !was_pending)
-        take_signal(&beyond);
+        take_write_signal(&beyond);
     if (is_blocked) (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     errno = error;
     return done;

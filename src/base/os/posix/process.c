@@ -14,8 +14,6 @@ int64_t gantry__os_process(void) { return getpid(); }
 
 int64_t gantry__os_user(void) { return getuid(); }
 
-int64_t gantry__os_effective_user(void) { return geteuid(); }
-
 uint64_t gantry__os_thread(void) {
 #if defined(__linux__)
     return (uint64_t)syscall(SYS_gettid);
