@@ -127,8 +127,10 @@ int gantry__os_rename(const char *from, const char *to);
 int gantry__os_remove(const char *path);
 int gantry__os_remove_folder(const char *path);
 int gantry__os_make_folder(const char *path, unsigned mode);
-/* Makes a folder whose name no other has: path must end in XXXXXX, which it replaces. */
+/* Makes a folder, or a file for reading and writing, whose name no other has and which only its
+ * user may use: path must end in XXXXXX, which is replaced. */
 int gantry__os_make_own_folder(char *path);
+int gantry__os_make_own_file(char *path);
 int gantry__os_set_mode(int file, unsigned mode);
 /* Writes the path without symbolic links, "." and "..". */
 int gantry__os_real_path(const char *path, char out_path[GANTRY__OS_PATH_BYTES]);

@@ -74,7 +74,7 @@ typedef enum gantry__os_end_t {
  * stops or ends this process by its terminal does not reach the child. */
 int gantry__os_child_start(const gantry__os_start_t *start, gantry__os_child_t *out_child);
 /* Waits at most so long, and examines the child every pause_ns. *out_code is set for EXITED,
- * CRASHED and KILLED. After any result but RUNS the child is gone. */
+ * CRASHED, ALARMED and KILLED. After any result but RUNS the child is gone. */
 gantry__os_end_t gantry__os_child_wait(gantry__os_child_t *child, uint64_t timeout_ns,
                                        uint64_t pause_ns, int *out_code);
 /* Ends the child with all that it started, and waits for it. */

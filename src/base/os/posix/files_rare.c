@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE /* fdopen */
+#define _GNU_SOURCE /* fdopen, mkostemp */
 #include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/statvfs.h>
 
 #include "base/os/files.h"
+
+int gantry__os_make_own_file(char *path) { return mkostemp(path, O_CLOEXEC); }
 
 FILE *gantry__os_stream(int file) { return fdopen(file, "r"); }
 
