@@ -271,7 +271,7 @@ TEST(convolutions_on_cards_have_the_bits_of_patches) {
 TEST(convolutions_on_cards_need_no_memory_for_patches) {
     static const patches_case_t large = {"large", 20, 64, 64, 32, 3,           3,
                                          8,       1,  1,  1,  1,  {1, 1, 1, 1}};
-    const gantry_logical_device_config_t card = {.memory_limit_bytes = 40 * MIB,
+    const gantry_logical_device_config_t card = {.memory_limit_bytes = 56 * MIB,
                                                  .max_work_group_size = 256};
     gantry_runtime_t *runtime = open_card(&card);
     assert_int_equal(gantry_profile_start(runtime, GANTRY_PROFILE_ON), GANTRY_OK);
