@@ -33,6 +33,8 @@ static bool counts_only;
 
 void bench_count_only(void) { counts_only = true; }
 
+bool bench_counts_only(void) { return counts_only; }
+
 /* callgrind finds only a function that is called. */
 __attribute__((noinline)) bool bench_counted(const bench_contender_t *contender, int calls) {
     return contender->run(contender->subject, calls);

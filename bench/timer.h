@@ -38,6 +38,7 @@ void bench_interleave(bench_contender_t *contenders, size_t count, int rounds, i
 /* From now on each contender runs its calls, and then once more in bench_counted, whose
  * instructions bench/instructions counts. Nothing is timed. */
 void bench_count_only(void);
+bool bench_counts_only(void);
 bool bench_counted(const bench_contender_t *contender, int calls);
 
 /* So many calls that a round of the fastest contender takes this long, at most `most`; calls

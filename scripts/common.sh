@@ -12,7 +12,7 @@ PACKAGES_OPENCL="opencl-headers ocl-icd-opencl-dev pocl-opencl-icd libclblast-de
 PACKAGES_MPI="libopenmpi-dev openmpi-bin"
 PACKAGES_BLAS="libdnnl-dev libopenblas0"
 PACKAGES_WORDS="wamerican wfrench wngerman wspanish witalian fortunes fortunes-min"
-PACKAGES_TEST="libcmocka-dev oclgrind pkg-config python3 clang-format-14 universal-ctags doxygen graphviz liboclgrind-dev llvm-14-dev g++"
+PACKAGES_TEST="libcmocka-dev oclgrind pkg-config python3 clang-format-14 universal-ctags doxygen graphviz liboclgrind-dev llvm-14-dev g++ abigail-tools meson"
 
 say() { printf '\n== %s\n' "$*"; }
 

@@ -5,7 +5,6 @@
 #include "cpu/cpu_backend.h"
 
 #include <math.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,14 +16,6 @@
 #include "host/try.h"
 
 /* ---- cores, memory and options of the process ---- */
-
-static uint32_t affinity_cores(void) {
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
-        return (uint32_t)CPU_COUNT(&set);
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-    return online > 0 ? (uint32_t)online : 1;
-}
 
 static uint64_t physical_bytes(void) {
     uint64_t free_bytes, total_bytes;
@@ -105,7 +96,7 @@ static void cpu_backend_close_instance(gantry_backend_instance_t *instance) {
         host->reallocate(host->self, instance->kernels,
                          instance->kernel_count * sizeof *instance->kernels, 0);
     }
-    pthread_mutex_destroy(&instance->lock);
+    gantry__mutex_deinit(&instance->lock);
     host->reallocate(host->self, instance, sizeof *instance, 0);
 }
 
@@ -217,13 +208,13 @@ static int32_t cpu_backend_open_instance(const gantry_host_t *host,
                                 "No memory for the CPU backend (%zu bytes)", sizeof *instance);
     }
     memset(instance, 0, sizeof *instance);
-    if (pthread_mutex_init(&instance->lock, NULL) != 0) {
+    if (gantry__mutex_init(&instance->lock) != 0) {
         host->reallocate(host->self, instance, sizeof *instance, 0);
         return gantry__cpu_fail(host, GANTRY_RESOURCE_EXHAUSTED, 0, "No lock for the CPU backend");
     }
     instance->host = host;
     gantry__cpu_machine_identity("", &instance->identity);
-    instance->cores = gantry__cpu_machine_cores("", affinity_cores());
+    instance->cores = gantry__cpu_machine_cores("", gantry__os_usable_cores());
     instance->total_bytes = physical_bytes();
     instance->simd_level = wanted_level(host);
     describe_platform(instance);
@@ -250,14 +241,14 @@ static int32_t make_pool(gantry_backend_instance_t *instance) {
     gantry_device_info_t info = {.struct_size = sizeof info};
     int32_t status = GANTRY_OK;
     device_info(instance, 0, &info);
-    pthread_mutex_lock(&instance->lock);
+    gantry__mutex_lock(&instance->lock);
     if (!instance->pool) {
         const char *refused;
         uint32_t threads = wanted_threads(instance->host, instance->cores, &refused);
         status = gantry__cpu_pool_create(instance->host, threads, &instance->pool);
         if (status == GANTRY_OK) gantry__cpu_blas_set_device(instance->blas, &info, threads);
     }
-    pthread_mutex_unlock(&instance->lock);
+    gantry__mutex_unlock(&instance->lock);
     return status;
 }
 
@@ -305,7 +296,7 @@ static void write_libraries(gantry_backend_instance_t *instance, char *out, size
 static const char *cpu_backend_list_libraries(gantry_backend_instance_t *instance) {
     const gantry_host_t *host = instance->host;
     gantry__cpu_line_t now = {NULL, ""};
-    pthread_mutex_lock(&instance->lock);
+    gantry__mutex_lock(&instance->lock);
     write_libraries(instance, now.text, sizeof now.text);
     gantry__cpu_line_t *line = instance->libraries;
     while (line && strcmp(line->text, now.text) != 0) line = line->next;
@@ -317,7 +308,7 @@ static const char *cpu_backend_list_libraries(gantry_backend_instance_t *instanc
             instance->libraries = line;
         }
     }
-    pthread_mutex_unlock(&instance->lock);
+    gantry__mutex_unlock(&instance->lock);
     return line ? line->text : "";
 }
 

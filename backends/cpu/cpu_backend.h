@@ -9,9 +9,9 @@
 #define GANTRY_CPU_BACKEND_H
 
 #include <gantry/backend_abi.h>
-#include <pthread.h>
 #include <stdint.h>
 
+#include "base/os/thread.h"
 #include "cpu/cpu_fail.h"
 #include "cpu/cpu_machine.h"
 #include "cpu/cpu_pool.h"
@@ -36,7 +36,7 @@ struct gantry_backend_instance_t {
     uint64_t total_bytes;
     gantry__cpu_identity_t identity;
     char platform_version[96];
-    pthread_mutex_t lock;
+    gantry__mutex_t lock;
     gantry__cpu_use_t use;               /* of the processors; under lock */
     gantry__cpu_line_t *libraries;       /* all listings so far, the newest first; under lock */
     const gantry_kernel_def_t **kernels; /* the kernels of all families */

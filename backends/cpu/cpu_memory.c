@@ -3,43 +3,21 @@
  * overcommits: it grants mappings without having the pages, and later kills the process that
  * touches them. So region_alloc must first compare the size with the free memory, and then touch
  * every page. A region that can hold a huge page starts on a huge page's boundary and requests huge
- * pages, which saves most page faults and TLB misses of a large tensor.
- *
- *     mapping:  |....|=========== region ===========|...|      the dotted ends are unmapped at once
- *               ^any  ^multiple of 2 MiB */
-#define _GNU_SOURCE
+ * pages, which saves most page faults and TLB misses of a large tensor. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/mman.h>
 
+#include "base/os/pages.h"
 #include "cpu/cpu_backend.h"
 
 #define HUGE_BYTES ((size_t)2 << 20)
-/* the smallest page size of all machines; where pages are larger, mmap rounds up */
+/* the smallest page size of all machines; where pages are larger, the system rounds up */
 #define PAGE_BYTES ((size_t)4096)
 
 static uint64_t cpu_memory_round_up(uint64_t value, uint64_t unit) {
     return (value + unit - 1) / unit * unit;
-}
-
-static char *map_pages(size_t bytes) {
-    void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return pages == MAP_FAILED ? NULL : pages;
-}
-
-static char *map_huge_aligned(size_t bytes) {
-    char *pages = map_pages(bytes + HUGE_BYTES);
-    if (!pages) return NULL;
-    size_t before = (HUGE_BYTES - (size_t)(uintptr_t)pages % HUGE_BYTES) % HUGE_BYTES;
-    size_t after = HUGE_BYTES - before;
-    if (before > 0) munmap(pages, before);
-    if (after > 0) munmap(pages + before + bytes, after);
-#ifdef MADV_HUGEPAGE
-    madvise(pages + before, bytes, MADV_HUGEPAGE); /* a failure costs only speed */
-#endif
-    return pages + before;
 }
 
 /* ---- touching pages ---- */
@@ -55,9 +33,7 @@ static void touch_pages(char *from, size_t bytes) {
 static void back_part(void *pages, int64_t begin, int64_t end) {
     char *from = (char *)pages + begin;
     size_t bytes = (size_t)(end - begin);
-#ifdef MADV_POPULATE_WRITE
-    if (madvise(from, bytes, MADV_POPULATE_WRITE) == 0) return;
-#endif
+    if (gantry__os_pages_populate(from, bytes)) return;
     touch_pages(from, bytes); /* kernels before 5.14 */
 }
 
@@ -80,12 +56,13 @@ static int32_t cpu_memory_region_alloc(gantry_backend_device_t *device, uint64_t
                                 "A region of host memory must have at least 1 byte");
     }
     if (bytes >= size_bytes && bytes <= (uint64_t)PTRDIFF_MAX - HUGE_BYTES && is_free(bytes))
-        pages = bytes >= HUGE_BYTES ? map_huge_aligned((size_t)bytes) : map_pages((size_t)bytes);
+        pages = gantry__os_pages_new((size_t)bytes, bytes >= HUGE_BYTES ? HUGE_BYTES : 0);
     if (!pages) {
         return gantry__cpu_fail(device->host, GANTRY_RESOURCE_EXHAUSTED, errno,
                                 "The system has no %" PRIu64 " bytes of host memory: %s",
                                 size_bytes, errno != 0 ? strerror(errno) : "less is free");
     }
+    if (bytes >= HUGE_BYTES) gantry__os_pages_wish_huge(pages, (size_t)bytes);
     gantry__cpu_parallel_for(device, (int64_t)bytes, BACK_GRAIN, back_part, pages);
     *out_region = (gantry_region_t)(uintptr_t)pages;
     return GANTRY_OK;
@@ -95,9 +72,9 @@ static void cpu_memory_region_free(gantry_backend_device_t *device, gantry_regio
                                    uint64_t size_bytes) {
     (void)device;
     if (region != 0) {
-        munmap((void *)(uintptr_t)region,
-               (size_t)cpu_memory_round_up(size_bytes,
-                                           size_bytes >= HUGE_BYTES ? HUGE_BYTES : PAGE_BYTES));
+        gantry__os_pages_free((void *)(uintptr_t)region,
+                              (size_t)cpu_memory_round_up(
+                                  size_bytes, size_bytes >= HUGE_BYTES ? HUGE_BYTES : PAGE_BYTES));
     }
 }
 

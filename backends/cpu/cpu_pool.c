@@ -34,17 +34,14 @@
  * themselves as there are workers, or did so just before, the one that has the workers works by
  * itself, too: two parts of a CPU with two cores, each with a part of a batch, compute side by
  * side. */
-#define _GNU_SOURCE
 #include "cpu/cpu_pool.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/os/thread.h"
 #include "cpu/cpu_fail.h"
 
 /* The tiles of each thread: enough that one slow core does not hold up the rest, few enough that a
@@ -84,7 +81,7 @@ typedef struct run_t {
 
 typedef struct worker_t {
     struct gantry__cpu_pool_t *pool;
-    pthread_t thread;
+    gantry__thread_t thread;
     uint32_t run; /* the run that is the worker's own */
 } worker_t;
 
@@ -105,8 +102,8 @@ struct gantry__cpu_pool_t {
     loop_t loop;
     run_t *runs;
     worker_t *workers;
-    pthread_mutex_t lock; /* for sleeping */
-    pthread_cond_t work, idle;
+    gantry__mutex_t lock; /* for sleeping */
+    gantry__condition_t work, idle;
     atomic_int sleepers;    /* sleeping workers */
     atomic_bool is_waiting; /* the caller sleeps until no worker is inside */
     atomic_bool is_ending;
@@ -153,12 +150,12 @@ static void await_loop(gantry__cpu_pool_t *pool, uint64_t done) {
         if (is_new(atomic_load_explicit(&pool->gate, memory_order_relaxed), done)) return;
         pause_core();
     }
-    pthread_mutex_lock(&pool->lock);
+    gantry__mutex_lock(&pool->lock);
     atomic_fetch_add(&pool->sleepers, 1);
     if (!is_new(atomic_load(&pool->gate), done) && !atomic_load(&pool->is_ending))
-        pthread_cond_wait(&pool->work, &pool->lock);
+        gantry__condition_await(&pool->work, &pool->lock);
     atomic_fetch_sub(&pool->sleepers, 1);
-    pthread_mutex_unlock(&pool->lock);
+    gantry__mutex_unlock(&pool->lock);
 }
 
 static bool pool_enter(gantry__cpu_pool_t *pool, uint64_t *io_done) {
@@ -176,9 +173,9 @@ static bool pool_enter(gantry__cpu_pool_t *pool, uint64_t *io_done) {
 static void pool_leave(gantry__cpu_pool_t *pool) {
     const uint64_t gate = atomic_fetch_sub(&pool->gate, 1) - 1;
     if ((gate & (OPEN | INSIDE)) == 0 && atomic_load(&pool->is_waiting)) {
-        pthread_mutex_lock(&pool->lock);
-        pthread_cond_signal(&pool->idle);
-        pthread_mutex_unlock(&pool->lock);
+        gantry__mutex_lock(&pool->lock);
+        gantry__condition_wake_one(&pool->idle);
+        gantry__mutex_unlock(&pool->lock);
     }
 }
 
@@ -198,29 +195,17 @@ static void *run_worker(void *argument) {
 
 /* ---- starting and ending ---- */
 
-/* Starts a worker, which must block all signals, because these belong to the program's threads. */
-static bool start_worker(gantry__cpu_pool_t *pool, const pthread_attr_t *attributes,
-                         worker_t *worker, uint32_t run) {
+static bool start_worker(gantry__cpu_pool_t *pool, worker_t *worker, uint32_t run) {
     *worker = (worker_t){.pool = pool, .run = run};
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int code = pthread_create(&worker->thread, attributes, run_worker, worker);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (code == 0) (void)pthread_setname_np(worker->thread, "gantry-cpu");
-    return code == 0;
+    if (gantry__thread_start(&worker->thread, STACK_BYTES, run_worker, worker) != 0) return false;
+    gantry__thread_name(worker->thread, "gantry-cpu");
+    return true;
 }
 
 /* Starts `wanted` workers, or as many as the system grants; returns their number. */
 static uint32_t start_workers(gantry__cpu_pool_t *pool, uint32_t wanted) {
-    pthread_attr_t attributes;
-    if (pthread_attr_init(&attributes) != 0) return 0;
     uint32_t started = 0;
-    if (pthread_attr_setstacksize(&attributes, STACK_BYTES) == 0)
-        while (started < wanted &&
-               start_worker(pool, &attributes, &pool->workers[started], started + 1))
-            ++started;
-    pthread_attr_destroy(&attributes);
+    while (started < wanted && start_worker(pool, &pool->workers[started], started + 1)) ++started;
     return started;
 }
 
@@ -242,11 +227,11 @@ static void cpu_pool_start(gantry__cpu_pool_t *pool) {
 }
 
 static void end_workers(gantry__cpu_pool_t *pool) {
-    pthread_mutex_lock(&pool->lock);
+    gantry__mutex_lock(&pool->lock);
     atomic_store(&pool->is_ending, true);
-    pthread_cond_broadcast(&pool->work);
-    pthread_mutex_unlock(&pool->lock);
-    for (uint32_t i = 0; i < pool->worker_count; ++i) pthread_join(pool->workers[i].thread, NULL);
+    gantry__condition_wake_all(&pool->work);
+    gantry__mutex_unlock(&pool->lock);
+    for (uint32_t i = 0; i < pool->worker_count; ++i) gantry__thread_join(pool->workers[i].thread);
 }
 
 static int32_t fail_memory(const gantry_host_t *host, uint64_t bytes) {
@@ -256,12 +241,12 @@ static int32_t fail_memory(const gantry_host_t *host, uint64_t bytes) {
 }
 
 static bool make_locks(gantry__cpu_pool_t *pool) {
-    if (pthread_mutex_init(&pool->lock, NULL) != 0) return false;
-    if (pthread_cond_init(&pool->work, NULL) == 0) {
-        if (pthread_cond_init(&pool->idle, NULL) == 0) return true;
-        pthread_cond_destroy(&pool->work);
+    if (gantry__mutex_init(&pool->lock) != 0) return false;
+    if (gantry__condition_init(&pool->work) == 0) {
+        if (gantry__condition_init(&pool->idle) == 0) return true;
+        gantry__condition_deinit(&pool->work);
     }
-    pthread_mutex_destroy(&pool->lock);
+    gantry__mutex_deinit(&pool->lock);
     return false;
 }
 
@@ -296,9 +281,9 @@ void gantry__cpu_pool_release(gantry__cpu_pool_t *pool) {
     end_workers(pool);
     if (pool->workers)
         host->reallocate(host->self, pool->workers, (pool->limit - 1) * sizeof *pool->workers, 0);
-    pthread_cond_destroy(&pool->idle);
-    pthread_cond_destroy(&pool->work);
-    pthread_mutex_destroy(&pool->lock);
+    gantry__condition_deinit(&pool->idle);
+    gantry__condition_deinit(&pool->work);
+    gantry__mutex_deinit(&pool->lock);
     host->reallocate(host->self, pool->runs, pool->limit * sizeof *pool->runs, 0);
     host->reallocate(host->self, pool, sizeof *pool, 0);
 }
@@ -323,17 +308,13 @@ static void wake_workers(gantry__cpu_pool_t *pool, int64_t most) {
     const int64_t sleepers = atomic_load(&pool->sleepers);
     int64_t wanted = most - (pool->worker_count - sleepers);
     if (sleepers == 0 || wanted <= 0) return;
-    pthread_mutex_lock(&pool->lock);
+    gantry__mutex_lock(&pool->lock);
     for (wanted = wanted < sleepers ? wanted : sleepers; wanted > 0; --wanted)
-        pthread_cond_signal(&pool->work);
-    pthread_mutex_unlock(&pool->lock);
+        gantry__condition_wake_one(&pool->work);
+    gantry__mutex_unlock(&pool->lock);
 }
 
-static int64_t now_ns(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
+static int64_t now_ns(void) { return (int64_t)gantry__now_ns(); }
 
 /* Whether the loop that begins now must wake workers, because its series has run on one thread for
  * so long. */
@@ -374,11 +355,12 @@ static void await_workers(gantry__cpu_pool_t *pool) {
         if ((atomic_load_explicit(&pool->gate, memory_order_acquire) & INSIDE) == 0) return;
         pause_core();
     }
-    pthread_mutex_lock(&pool->lock);
+    gantry__mutex_lock(&pool->lock);
     atomic_store(&pool->is_waiting, true);
-    while ((atomic_load(&pool->gate) & INSIDE) != 0) pthread_cond_wait(&pool->idle, &pool->lock);
+    while ((atomic_load(&pool->gate) & INSIDE) != 0)
+        gantry__condition_await(&pool->idle, &pool->lock);
     atomic_store(&pool->is_waiting, false);
-    pthread_mutex_unlock(&pool->lock);
+    gantry__mutex_unlock(&pool->lock);
 }
 
 /* Opens the gate for the rest of the loop. */

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the machine does now, from /proc and /sys: memory as far as limits leave it, load, use of
  * the processors, and clock. */
-#define _POSIX_C_SOURCE 200809L
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/os/clock.h"
 #include "cpu/cpu_backend.h"
 
 __attribute__((format(printf, 2, 3))) static void cpu_telemetry_add_reason(
@@ -71,13 +70,11 @@ void gantry__cpu_telemetry_fill(const char *root, int64_t now_ns, gantry__cpu_us
 static int32_t cpu_telemetry_read(gantry_backend_instance_t *instance, uint32_t index,
                                   gantry_device_telemetry_t *out_telemetry) {
     gantry_device_telemetry_t figures = {.struct_size = out_telemetry->struct_size};
-    struct timespec now;
     (void)index; /* there is one device */
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    pthread_mutex_lock(&instance->lock);
-    gantry__cpu_telemetry_fill("", (int64_t)now.tv_sec * 1000000000 + now.tv_nsec, &instance->use,
-                               &figures);
-    pthread_mutex_unlock(&instance->lock);
+    const int64_t now = (int64_t)gantry__now_ns();
+    gantry__mutex_lock(&instance->lock);
+    gantry__cpu_telemetry_fill("", now, &instance->use, &figures);
+    gantry__mutex_unlock(&instance->lock);
     memcpy(out_telemetry, &figures,
            figures.struct_size < sizeof figures ? figures.struct_size : sizeof figures);
     return GANTRY_OK;

@@ -43,8 +43,8 @@ static int32_t cuda_backend_read_options(gantry_backend_instance_t *instance) {
 static void cuda_backend_close_instance(gantry_backend_instance_t *instance) {
     gantry__cuda_devices_forget(instance);
     gantry__nvml_close(&instance->nvml);
-    pthread_mutex_destroy(&instance->nccl_lock);
-    pthread_mutex_destroy(&instance->lock);
+    gantry__mutex_deinit(&instance->nccl_lock);
+    gantry__mutex_deinit(&instance->lock);
     gantry__host_free(instance->host, instance, sizeof *instance);
 }
 
@@ -74,7 +74,7 @@ static int32_t fill_instance(gantry_backend_instance_t *instance) {
 static int32_t init_locks(gantry_backend_instance_t *instance) {
     GANTRY__TRY(gantry__driver_mutex_init(instance->host, &instance->lock, "the CUDA backend"));
     int32_t status = gantry__driver_mutex_init(instance->host, &instance->nccl_lock, "NCCL");
-    if (status != GANTRY_OK) pthread_mutex_destroy(&instance->lock);
+    if (status != GANTRY_OK) gantry__mutex_deinit(&instance->lock);
     return status;
 }
 
@@ -113,26 +113,27 @@ static uint32_t cuda_backend_list_kernels(gantry_backend_instance_t *instance, u
 
     if (index >= instance->record_count) return 0;
     *out_kernels = kernels;
-    /* a single card has none to reduce with */
-    return instance->record_count > 1 && gantry__nccl_serves(instance) ? count : count - 1;
+    /* a single card has none to reduce with, unless NCCL takes several ranks on it */
+    const bool has_ranks = instance->record_count > 1 || gantry__nccl_shares_cards();
+    return has_ranks && gantry__nccl_serves(instance) ? count : count - 1;
 }
 
 /* ---- libraries ---- */
 
 const gantry__nvml_t *gantry__cuda_nvml(gantry_backend_instance_t *instance) {
-    pthread_mutex_lock(&instance->lock);
+    gantry__mutex_lock(&instance->lock);
     if (!instance->nvml.is_tried) gantry__nvml_open(instance->host, &instance->nvml);
-    pthread_mutex_unlock(&instance->lock);
+    gantry__mutex_unlock(&instance->lock);
     return &instance->nvml;
 }
 
 bool gantry__cuda_has_cublas(gantry_backend_instance_t *instance, char *reason,
                              size_t reason_bytes) {
     gantry__cublas_t *cublas = &instance->cublas;
-    pthread_mutex_lock(&instance->lock);
+    gantry__mutex_lock(&instance->lock);
     if (!cublas->is_tried)
         gantry__cublas_open(instance->host, &instance->cu, instance->wants_12, cublas);
-    pthread_mutex_unlock(&instance->lock);
+    gantry__mutex_unlock(&instance->lock);
     (void)snprintf(reason, reason_bytes, "%s", cublas->is_usable ? "" : cublas->reason);
     return cublas->is_usable;
 }
@@ -140,9 +141,9 @@ bool gantry__cuda_has_cublas(gantry_backend_instance_t *instance, char *reason,
 bool gantry__cuda_has_cudnn(gantry_backend_instance_t *instance, char *reason,
                             size_t reason_bytes) {
     gantry__cudnn_t *cudnn = &instance->cudnn;
-    pthread_mutex_lock(&instance->lock);
+    gantry__mutex_lock(&instance->lock);
     gantry__cudnn_open(instance->host, &instance->cu, cudnn);
-    pthread_mutex_unlock(&instance->lock);
+    gantry__mutex_unlock(&instance->lock);
     (void)snprintf(reason, reason_bytes, "%s",
                    cudnn->library.is_usable ? "" : cudnn->library.reason);
     return cudnn->library.is_usable;
@@ -175,13 +176,13 @@ static const char *cuda_backend_list_libraries(gantry_backend_instance_t *instan
 
     (void)gantry__cuda_has_cublas(instance, reason, sizeof reason);
     gantry__cuda_nvml(instance);
-    pthread_mutex_lock(&instance->lock);
+    gantry__mutex_lock(&instance->lock);
     if (instance->libraries[0] == '\0') {
         gantry__cudnn_open(instance->host, &instance->cu, &instance->cudnn);
         gantry__nccl_open(instance->host, &instance->nccl);
         cuda_backend_write_line(instance);
     }
-    pthread_mutex_unlock(&instance->lock);
+    gantry__mutex_unlock(&instance->lock);
     return instance->libraries;
 }
 

@@ -14,10 +14,10 @@
 #ifndef GANTRY_CUDA_BACKEND_H
 #define GANTRY_CUDA_BACKEND_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/os/thread.h"
 #include "cuda/cublas/cuda_cublas_table.h"
 #include "cuda/cudnn/cuda_cudnn_table.h"
 #include "cuda/cuda_nccl.h"
@@ -58,14 +58,22 @@ struct gantry_backend_instance_t {
      * card before 7.5 */
     bool wants_12;
     /* guards the records' open_device and what is opened late: the tables below and the line */
-    pthread_mutex_t lock;
+    gantry__mutex_t lock;
     gantry__cublas_t cublas;
     gantry__nvml_t nvml;
     gantry__cudnn_t cudnn;
     gantry__nccl_t nccl;
-    pthread_mutex_t nccl_lock; /* for NCCL's groups and cliques, and around its calls */
+    gantry__mutex_t nccl_lock; /* for NCCL's groups and cliques, and around its calls */
     char libraries[8192];
 };
+
+/* What a library takes of a card for itself: for its handle, and for kernels that it loads when
+ * they are first used. */
+typedef struct gantry__library_memory_t {
+    atomic_bool is_new; /* noted, and the library has computed nothing yet */
+    uint64_t free_bytes;
+    uint64_t region_bytes; /* ours */
+} gantry__library_memory_t;
 
 struct gantry_backend_device_t {
     gantry_backend_instance_t *instance;
@@ -78,20 +86,18 @@ struct gantry_backend_device_t {
     int least_priority; /* the context's own, wider than info's */
     int greatest_priority;
     atomic_ullong peers_tried; /* bit: index of a device whose memory was requested */
-    pthread_mutex_t lock;      /* guards what follows */
+    gantry__mutex_t lock;      /* guards what follows */
     gantry__cu_stream_t relay; /* for events that come in; NULL: none came */
     bool has_tried_cublas;
     gantry__cublas_handle_t cublas; /* NULL: not made, or refused */
-    /* what was free, and ours, before the library took anything; until the first product */
-    atomic_bool is_library_new;
-    uint64_t library_free;
-    uint64_t library_regions;
+    gantry__library_memory_t cublas_memory, cudnn_memory;
     atomic_uint captures;                  /* open captures */
     atomic_ullong region_bytes;            /* taken through us and not given back */
     uint8_t tuned[GANTRY__CUBLAS_CLASSES]; /* tuned choices: cuda_cublas_tuned.h */
     gantry__cublas_table_t plans;
     gantry__cublas_table_t answers; /* the library's answers: whether it has a way for a form */
-    gantry__cudnn_device_t cudnn;   /* has a lock of its own */
+    gantry__mutex_t cudnn_lock;     /* guards what follows */
+    gantry__cudnn_device_t cudnn;
 };
 
 struct gantry_backend_stream_t {
@@ -202,6 +208,16 @@ static inline int32_t gantry__cuda_stream_check(const gantry_backend_stream_t *s
  * reason, is returned when none is open. */
 int32_t gantry__cuda_card_memory(gantry_backend_instance_t *instance, uint32_t index,
                                  uint64_t *out_free_bytes, uint64_t *out_total_bytes);
+
+void gantry__library_memory_init(gantry__library_memory_t *memory);
+/* Notes what is free before the library takes anything. The context must be current. */
+void gantry__library_memory_note(gantry_backend_device_t *device, gantry__library_memory_t *memory);
+/* What the library took, after its first computation, and what others took meanwhile; 0 from then
+ * on. The context must be current. */
+uint64_t gantry__library_memory_took(gantry_backend_device_t *device,
+                                     gantry__library_memory_t *memory);
+/* Reports these bytes to the core, if there are any. */
+void gantry__library_memory_report(gantry_op_call_t *call, uint64_t bytes);
 
 /* ---- cuda_nvml_telemetry.c ---- */
 

@@ -186,9 +186,9 @@ static void give_context(gantry_backend_device_t *device) {
 
 /* Notes the device opened last, which answers for its card where NVML is missing. */
 static void note_opened(gantry_backend_device_t *device) {
-    pthread_mutex_lock(&device->instance->lock);
+    gantry__mutex_lock(&device->instance->lock);
     device->record->open_device = device;
-    pthread_mutex_unlock(&device->instance->lock);
+    gantry__mutex_unlock(&device->instance->lock);
 }
 
 /* The next context of this card is another one, so the other cards must request its memory anew. */
@@ -201,10 +201,10 @@ static void forget_peer(const gantry_backend_device_t *device) {
 }
 
 static void note_closing(const gantry_backend_device_t *device) {
-    pthread_mutex_lock(&device->instance->lock);
+    gantry__mutex_lock(&device->instance->lock);
     if (device->record->open_device == device) device->record->open_device = NULL;
     forget_peer(device);
-    pthread_mutex_unlock(&device->instance->lock);
+    gantry__mutex_unlock(&device->instance->lock);
 }
 
 /* Logs other work on the card, because ours will be slower for it. */
@@ -233,12 +233,13 @@ static gantry_backend_device_t *cuda_device_make(gantry_backend_instance_t *inst
     device->is_adopted = context != NULL;
     device->is_private = !context && instance->has_private_contexts;
     atomic_init(&device->peers_tried, 0);
-    atomic_init(&device->is_library_new, false);
+    gantry__library_memory_init(&device->cublas_memory);
+    gantry__library_memory_init(&device->cudnn_memory);
     atomic_init(&device->captures, 0);
     atomic_init(&device->region_bytes, 0);
     if (gantry__driver_mutex_init(device->host, &device->lock, "a CUDA device") == GANTRY_OK) {
         if (gantry__cudnn_begin(device) == GANTRY_OK) return device;
-        pthread_mutex_destroy(&device->lock);
+        gantry__mutex_deinit(&device->lock);
     }
     gantry__host_free(device->host, device, sizeof *device);
     return NULL;
@@ -303,6 +304,6 @@ void gantry__cuda_device_close(gantry_backend_device_t *device) {
     gantry__cudnn_end(device);
     end_relay(device);
     give_context(device);
-    pthread_mutex_destroy(&device->lock);
+    gantry__mutex_deinit(&device->lock);
     gantry__host_free(device->host, device, sizeof *device);
 }

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opens NVIDIA's driver, and translates its error numbers (cuda_driver.h). */
-#define _POSIX_C_SOURCE 200809L
 #include "cuda/cuda_driver.h"
 
-#include <dlfcn.h>
-#include <string.h>
-
+#include "base/os/library.h"
 #include "cuda/cuda_library.h"
 
 /* ---- errors ---- */
@@ -36,11 +33,8 @@ static const gantry__library_symbol_t symbols[] = {
 
 /* Resolves functions that may be missing. */
 static void cuda_symbols_resolve_newer(gantry__cuda_symbols_t *table) {
-#define NEWER(function, parameters)                         \
-    do {                                                    \
-        void *address = dlsym(table->library, #function);   \
-        memcpy(&table->function, &address, sizeof address); \
-    } while (0);
+#define NEWER(function, parameters) \
+    (void)gantry__os_library_function(table->library, #function, &table->function);
     GANTRY__CUDA_NEWER_FUNCTIONS(NEWER)
 #undef NEWER
 }

@@ -234,11 +234,11 @@ static void cuda_region_disown(gantry_backend_device_t *device, uint64_t region)
 /* Makes the relay at the first event that comes in. The device's context must be current. */
 static gantry__cu_result_t need_relay(gantry_backend_device_t *device) {
     gantry__cu_result_t native = GANTRY__CU_SUCCESS;
-    pthread_mutex_lock(&device->lock);
+    gantry__mutex_lock(&device->lock);
     if (!device->relay)
         native = device->cu->cuStreamCreateWithPriority(
             &device->relay, GANTRY__CU_STREAM_NON_BLOCKING, device->greatest_priority);
-    pthread_mutex_unlock(&device->lock);
+    gantry__mutex_unlock(&device->lock);
     return native;
 }
 

@@ -55,12 +55,12 @@ static int32_t ask_open_device(gantry_backend_instance_t *instance,
     gantry__cu_result_t native = GANTRY__CU_NO_DEVICE;
     size_t free_bytes = 0;
     size_t total_bytes = 0;
-    pthread_mutex_lock(&instance->lock); /* against its closing */
+    gantry__mutex_lock(&instance->lock); /* against its closing */
     if (record->open_device) {
         GANTRY__CUDA_CALL(record->open_device, native,
                           instance->cu.cuMemGetInfo_v2(&free_bytes, &total_bytes));
     }
-    pthread_mutex_unlock(&instance->lock);
+    gantry__mutex_unlock(&instance->lock);
     *out_free_bytes = free_bytes;
     *out_total_bytes = total_bytes;
     return native == GANTRY__CU_SUCCESS;
@@ -109,6 +109,45 @@ static int32_t cuda_memory_info(gantry_backend_device_t *device, uint64_t *out_f
     return gantry__driver_check(device->host, native, "asking \"%.200s\" for its free memory",
                                 record->hardware_name);
 }
+
+/* ---- what libraries take ---- */
+
+static bool library_memory_find(const gantry_backend_device_t *device, uint64_t *out_free) {
+    size_t free_bytes = 0, total_bytes = 0;
+    bool is_known = device->cu->cuMemGetInfo_v2(&free_bytes, &total_bytes) == GANTRY__CU_SUCCESS;
+    *out_free = free_bytes;
+    return is_known;
+}
+
+void gantry__library_memory_init(gantry__library_memory_t *memory) {
+    atomic_init(&memory->is_new, false);
+}
+
+void gantry__library_memory_note(gantry_backend_device_t *device,
+                                 gantry__library_memory_t *memory) {
+    memory->region_bytes = atomic_load(&device->region_bytes);
+    atomic_store(&memory->is_new, library_memory_find(device, &memory->free_bytes));
+}
+
+uint64_t gantry__library_memory_took(gantry_backend_device_t *device,
+                                     gantry__library_memory_t *memory) {
+    uint64_t now = 0;
+    if (!atomic_load_explicit(&memory->is_new, memory_order_relaxed) ||
+        !atomic_exchange(&memory->is_new, false) || !library_memory_find(device, &now)) {
+        return 0;
+    }
+    const uint64_t then = memory->free_bytes + memory->region_bytes;
+    now += atomic_load(&device->region_bytes);
+    return now < then ? then - now : 0;
+}
+
+void gantry__library_memory_report(gantry_op_call_t *call, uint64_t bytes) {
+    const gantry_call_services_t *services = call->services;
+    if (bytes > 0 && GANTRY_ABI_HAS(services, library_took) && services->library_took)
+        services->library_took(call, bytes);
+}
+
+/* ---- the table ---- */
 
 const gantry_memory_ops_t gantry__cuda_memory_ops = {
     .struct_size = sizeof gantry__cuda_memory_ops,

@@ -15,6 +15,7 @@
  * first all-reduce and kept until one of them closes. One lock is held around NCCL, because
  * collectives of one process must run in one order on all cards. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cuda/cuda_backend.h"
@@ -30,7 +31,7 @@ typedef struct arrival_t {
 
 typedef struct gantry__nccl_group_t {
     struct gantry__nccl_group_t *next;
-    pthread_t thread;
+    gantry__thread_t thread;
     char name[NAME_BYTES];
     unsigned int op, type;
     size_t elements;
@@ -70,7 +71,7 @@ static unsigned int nccl_type_of(int32_t dtype) {
 }
 
 static void read_group(const gantry_op_call_t *call, gantry__nccl_group_t *out_group) {
-    *out_group = (gantry__nccl_group_t){.thread = pthread_self(),
+    *out_group = (gantry__nccl_group_t){.thread = gantry__thread_self(),
                                         .type = nccl_type_of(call->inputs[0]->dtype),
                                         .elements = (size_t)call->inputs[0]->element_count,
                                         .wanted = (uint32_t)call->attrs[ATTR_NUM_DEVICES]->i};
@@ -152,7 +153,7 @@ static void end_clique(gantry_backend_instance_t *instance, gantry__nccl_clique_
 
 static gantry__nccl_group_t **nccl_find_group(gantry__nccl_t *nccl) {
     gantry__nccl_group_t **at = &nccl->groups;
-    while (*at && !pthread_equal((*at)->thread, pthread_self())) at = &(*at)->next;
+    while (*at && !gantry__thread_is_self((*at)->thread)) at = &(*at)->next;
     return at;
 }
 
@@ -192,6 +193,11 @@ static int32_t launch_group(gantry_backend_instance_t *instance,
     return status;
 }
 
+bool gantry__nccl_shares_cards(void) {
+    const char *text = getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+    return text && strcmp(text, "1") == 0;
+}
+
 /* Finds the thread's group, to which the call belongs. */
 static int32_t nccl_join_group(const gantry_op_call_t *call, gantry_backend_instance_t *instance,
                                gantry__nccl_group_t ***out_at) {
@@ -199,7 +205,9 @@ static int32_t nccl_join_group(const gantry_op_call_t *call, gantry_backend_inst
     read_group(call, &wanted);
     for (uint32_t i = 0; *at && i < (*at)->count; ++i) {
         if ((*at)->arrivals[i].device != call->device) continue;
-        if ((*at)->arrivals[i].stream != call->stream)
+        const bool is_other_part = (*at)->arrivals[i].stream != call->stream;
+        if (is_other_part && gantry__nccl_shares_cards()) continue;
+        if (is_other_part)
             return refuse(call, GANTRY_INVALID_ARGUMENT,
                           "NcclAllReduce \"%s\": two parts of one card came (%u of %u calls); each "
                           "call is for a card of its own",
@@ -254,9 +262,9 @@ static int32_t nccl_compute(gantry_op_call_t *call) {
         return call->services->fail(call, GANTRY_UNIMPLEMENTED,
                                     "NcclAllReduce is no part of a CUDA graph");
     GANTRY__TRY(gantry__cuda_stream_check(call->stream));
-    pthread_mutex_lock(&instance->nccl_lock);
+    gantry__mutex_lock(&instance->nccl_lock);
     int32_t status = arrive(call, instance);
-    pthread_mutex_unlock(&instance->nccl_lock);
+    gantry__mutex_unlock(&instance->nccl_lock);
     return status;
 }
 
@@ -277,9 +285,9 @@ const gantry_kernel_def_t gantry__nccl_kernel = {.struct_size = sizeof gantry__n
 
 bool gantry__nccl_serves(gantry_backend_instance_t *instance) {
     if (instance->has_private_contexts) return false;
-    pthread_mutex_lock(&instance->lock);
+    gantry__mutex_lock(&instance->lock);
     gantry__nccl_open(instance->host, &instance->nccl);
-    pthread_mutex_unlock(&instance->lock);
+    gantry__mutex_unlock(&instance->lock);
     return instance->nccl.library.is_usable;
 }
 
@@ -299,7 +307,7 @@ static bool clique_has(const gantry__nccl_clique_t *clique, const gantry_backend
 
 void gantry__nccl_forget(gantry_backend_device_t *device) {
     gantry_backend_instance_t *instance = device->instance;
-    pthread_mutex_lock(&instance->nccl_lock);
+    gantry__mutex_lock(&instance->nccl_lock);
     for (gantry__nccl_group_t **at = &instance->nccl.groups; *at;) {
         if (group_has(*at, device)) {
             drop_group(instance, at);
@@ -316,5 +324,5 @@ void gantry__nccl_forget(gantry_backend_device_t *device) {
             at = &clique->next;
         }
     }
-    pthread_mutex_unlock(&instance->nccl_lock);
+    gantry__mutex_unlock(&instance->nccl_lock);
 }

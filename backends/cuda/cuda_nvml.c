@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE /* RTLD_NOLOAD */
 #include "cuda/cuda_nvml.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/os/library.h"
 #include "cuda/cuda_driver.h"
 #include "cuda/cuda_library.h"
 #include "driver/library_open.h"
@@ -22,7 +21,7 @@ static const gantry__library_symbol_t telemetry_symbols[] = {
 /* Finds the functions of the second list. The library is already open, so opening it again only
  * gives a handle. */
 static void find_telemetry(gantry__nvml_t *nvml, const char *file) {
-    void *library = dlopen(file, RTLD_NOW | RTLD_NOLOAD);
+    void *library = gantry__os_library_open(file, GANTRY__OS_LIBRARY_LOADED);
     for (size_t i = 0; library && i < sizeof telemetry_symbols / sizeof telemetry_symbols[0]; ++i)
         (void)gantry__library_resolve(library, &telemetry_symbols[i], 1, nvml);
 }

@@ -5,8 +5,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "cuda/cuda_backend.h"
 
-#include <sched.h>
-#include <time.h>
+#include "base/os/thread.h"
 
 /* A wait of an adaptive device polls for so long, before the thread sleeps. */
 #define SHORT_WAIT_NS UINT64_C(20000)
@@ -62,22 +61,16 @@ static unsigned int event_flags(const gantry_backend_device_t *device) {
                : GANTRY__CU_EVENT_DISABLE_TIMING;
 }
 
-static uint64_t cuda_stream_now_ns(void) {
-    struct timespec time = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
-}
-
 /* Polls for the event as the policy says: until its end, for a short time, or not at all. The wait
  * that follows reports what fails. */
 static void ask_by_policy(const gantry_backend_device_t *device, gantry__cu_event_t event) {
     const int32_t policy = gantry__cuda_wait_policy(device);
     const bool is_short = policy == GANTRY__WAIT_ADAPTIVE;
     if (policy == GANTRY__WAIT_AUTO || policy == GANTRY__WAIT_BLOCK) return;
-    const uint64_t begin = is_short ? cuda_stream_now_ns() : 0;
+    const uint64_t begin = is_short ? gantry__now_ns() : 0;
     while (device->cu->cuEventQuery(event) == GANTRY__CU_NOT_READY) {
-        if (is_short && cuda_stream_now_ns() - begin > SHORT_WAIT_NS) return;
-        if (policy == GANTRY__WAIT_YIELD) (void)sched_yield();
+        if (is_short && gantry__now_ns() - begin > SHORT_WAIT_NS) return;
+        if (policy == GANTRY__WAIT_YIELD) gantry__thread_yield();
     }
 }
 

@@ -5,26 +5,26 @@
 
 bool gantry__kernel_list_init(gantry__kernel_list_t *list) {
     list->first = NULL;
-    return pthread_mutex_init(&list->lock, NULL) == 0;
+    return gantry__mutex_init(&list->lock) == 0;
 }
 
-void gantry__kernel_list_deinit(gantry__kernel_list_t *list) { pthread_mutex_destroy(&list->lock); }
+void gantry__kernel_list_deinit(gantry__kernel_list_t *list) { gantry__mutex_deinit(&list->lock); }
 
 gantry__kernel_head_t *gantry__kernel_list_find(gantry__kernel_list_t *list, const char *name) {
-    pthread_mutex_lock(&list->lock);
+    gantry__mutex_lock(&list->lock);
     gantry__kernel_head_t *head;
     for (head = list->first; head; head = head->next) {
         if (strcmp(head->name, name) == 0) break;
     }
-    pthread_mutex_unlock(&list->lock);
+    gantry__mutex_unlock(&list->lock);
     return head;
 }
 
 void gantry__kernel_list_add(gantry__kernel_list_t *list, gantry__kernel_head_t *head) {
-    pthread_mutex_lock(&list->lock);
+    gantry__mutex_lock(&list->lock);
     head->next = list->first;
     list->first = head;
-    pthread_mutex_unlock(&list->lock);
+    gantry__mutex_unlock(&list->lock);
 }
 
 gantry__kernel_head_t *gantry__kernel_list_take(gantry__kernel_list_t *list) {

@@ -9,8 +9,9 @@
 #define GANTRY_DRIVER_KERNEL_LIST_H
 
 #include <gantry/backend_abi.h>
-#include <pthread.h>
 #include <stdbool.h>
+
+#include "base/os/thread.h"
 
 typedef struct gantry__kernel_head_t {
     struct gantry__kernel_head_t *next;
@@ -19,7 +20,7 @@ typedef struct gantry__kernel_head_t {
 } gantry__kernel_head_t;
 
 typedef struct gantry__kernel_list_t {
-    pthread_mutex_t lock;
+    gantry__mutex_t lock;
     gantry__kernel_head_t *first;
 } gantry__kernel_list_t;
 

@@ -37,11 +37,6 @@ FILE *gantry__library_text_open(const char *path);
 void *gantry__library_open(const gantry_host_t *host, const char *option,
                            const char *const *candidates, size_t count, char *out_name,
                            size_t name_bytes, char *out_reasons, size_t reasons_bytes);
-/* Whether a file, named by its path, is truncated. The loader maps a truncated library without an
- * error, and the process dies when it reads beyond the end; the loader reports all other faults
- * itself. gantry__library_open refuses such a file. Returns false for a name without a folder,
- * which only the loader can find. */
-bool gantry__library_is_cut(const char *path);
 /* Adds a line to the result of the slot `driver_files`. */
 void gantry__library_file_add(gantry__library_files_t *files, const char *name);
 /* Fills the table's slots. Returns the name of the first function that the library lacks, or

@@ -54,8 +54,8 @@ int32_t gantry__native_check_span(const gantry_host_t *host, const gantry__nativ
 }
 
 int32_t gantry__native_mutex_init(const gantry_host_t *host, const gantry__native_errors_t *errors,
-                                  pthread_mutex_t *mutex, const char *format, ...) {
-    if (pthread_mutex_init(mutex, NULL) == 0) return GANTRY_OK;
+                                  gantry__mutex_t *mutex, const char *format, ...) {
+    if (gantry__mutex_init(mutex) == 0) return GANTRY_OK;
     va_list arguments;
     va_start(arguments, format);
     char text[GANTRY__HOST_TEXT_BYTES];

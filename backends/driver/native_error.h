@@ -6,8 +6,7 @@
 #ifndef GANTRY_DRIVER_NATIVE_ERROR_H
 #define GANTRY_DRIVER_NATIVE_ERROR_H
 
-#include <pthread.h>
-
+#include "base/os/thread.h"
 #include "driver/host_call.h"
 
 typedef struct gantry__native_error_t {
@@ -38,9 +37,9 @@ int32_t gantry__native_check(const gantry_host_t *host, const gantry__native_err
 int32_t gantry__native_check_span(const gantry_host_t *host, const gantry__native_errors_t *errors,
                                   int64_t native, const char *what, const gantry_span_t *span,
                                   const char *hardware_name);
-/* Calls pthread_mutex_init; states ResourceExhausted "no mutex for TEXT" if that fails. */
+/* Calls gantry__mutex_init; states ResourceExhausted "no mutex for TEXT" if that fails. */
 int32_t gantry__native_mutex_init(const gantry_host_t *host, const gantry__native_errors_t *errors,
-                                  pthread_mutex_t *mutex, const char *format, ...)
+                                  gantry__mutex_t *mutex, const char *format, ...)
     GANTRY__HOST_PRINTF(4, 5);
 
 #endif

@@ -1,33 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _DEFAULT_SOURCE /* madvise, MAP_ANONYMOUS */
+#define _POSIX_C_SOURCE 200809L
 #include "driver/process_mark.h"
 
-#include <sys/mman.h>
 #include <unistd.h>
 
-/* The value is the same on all of Linux (4.14); older headers lack it. */
-#if defined(__linux__) && !defined(MADV_WIPEONFORK)
-#define MADV_WIPEONFORK 18
-#endif
-
-#define PAGE_BYTES 4096
+#include "base/os/pages.h"
 
 /* Makes a page that the kernel clears in a child of fork. Returns NULL if the kernel cannot do
  * that. */
 static volatile unsigned char *make_page(void) {
-#if defined(MADV_WIPEONFORK)
-    void *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const size_t bytes = gantry__os_page_bytes();
+    void *page = gantry__os_pages_new(bytes, 0);
 
-    if (page == MAP_FAILED) return NULL;
-    if (madvise(page, PAGE_BYTES, MADV_WIPEONFORK) != 0) {
-        munmap(page, PAGE_BYTES);
+    if (!page) return NULL;
+    if (!gantry__os_pages_wipe_in_child(page, bytes)) {
+        gantry__os_pages_free(page, bytes);
         return NULL;
     }
     *(volatile unsigned char *)page = 1;
     return page;
-#else
-    return NULL;
-#endif
 }
 
 void gantry__process_mark_set(gantry__process_mark_t *mark) {
@@ -36,7 +27,8 @@ void gantry__process_mark_set(gantry__process_mark_t *mark) {
     if (!page) {
         page = make_page();
         if (page && !atomic_compare_exchange_strong(&mark->page, &none, page)) {
-            munmap((void *)(uintptr_t)page, PAGE_BYTES); /* another thread set it first */
+            /* another thread set it first */
+            gantry__os_pages_free((void *)(uintptr_t)page, gantry__os_page_bytes());
         }
     } else if (*page == 0) {
         *page = 1; /* an instance of the parent that found no driver left it */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE /* RTLD_NOLOAD */
 #include "opencl/opencl_all_devices.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "base/os/library.h"
 
 #define LAYER "libgantry_opencl_layer.so"
 
@@ -12,13 +11,13 @@
 static void mark(int is_on) {
     const char *names = getenv("GANTRY_OPENCL_LAYER_DEVICES");
     if (!names || !*names) return;
-    void *layer = dlopen(LAYER, RTLD_LAZY | RTLD_NOLOAD);
+    void *layer =
+        gantry__os_library_open(LAYER, GANTRY__OS_LIBRARY_LAZY | GANTRY__OS_LIBRARY_LOADED);
     if (!layer) return;
     void (*show_all)(int is_on);
-    void *function = dlsym(layer, "gantry_opencl_layer_show_all");
-    memcpy(&show_all, &function, sizeof show_all);
-    if (show_all) show_all(is_on);
-    (void)dlclose(layer);
+    if (gantry__os_library_function(layer, "gantry_opencl_layer_show_all", &show_all))
+        show_all(is_on);
+    gantry__os_library_close(layer);
 }
 
 /* This call is refused, but it first starts the loader, which opens its layers. */

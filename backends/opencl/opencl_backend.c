@@ -57,8 +57,8 @@ static int32_t opencl_backend_find_devices(gantry_backend_instance_t *instance) 
 static void opencl_backend_close_instance(gantry_backend_instance_t *instance) {
     gantry__opencl_devices_forget(instance);
     gantry__clblast_rows_close(instance->host, instance->clblast_rows);
-    pthread_mutex_destroy(&instance->compiler.lock);
-    pthread_mutex_destroy(&instance->lock);
+    gantry__mutex_deinit(&instance->compiler.lock);
+    gantry__mutex_deinit(&instance->lock);
     gantry__host_free(instance->host, instance, sizeof *instance);
 }
 
@@ -66,7 +66,7 @@ static int32_t opencl_backend_make_locks(const gantry_host_t *host,
                                          gantry_backend_instance_t *instance) {
     GANTRY__TRY(gantry__driver_mutex_init(host, &instance->lock, "the OpenCL backend"));
     int32_t status = gantry__driver_mutex_init(host, &instance->compiler.lock, "OpenCL's compiler");
-    if (status != GANTRY_OK) pthread_mutex_destroy(&instance->lock);
+    if (status != GANTRY_OK) gantry__mutex_deinit(&instance->lock);
     return status;
 }
 
@@ -129,9 +129,9 @@ static const char *add_failure(gantry_backend_instance_t *instance) {
 bool gantry__opencl_has_clblast(gantry_backend_instance_t *instance, char *reason,
                                 size_t reason_bytes) {
     gantry__opencl_clblast_t *clblast = &instance->clblast;
-    pthread_mutex_lock(&instance->lock);
+    gantry__mutex_lock(&instance->lock);
     bool is_usable = gantry__opencl_clblast_load(clblast, &instance->cl);
-    pthread_mutex_unlock(&instance->lock);
+    gantry__mutex_unlock(&instance->lock);
     (void)snprintf(reason, reason_bytes, "%s", is_usable ? "" : clblast->reason);
     return is_usable;
 }
@@ -142,7 +142,7 @@ static const char *opencl_backend_list_libraries(gantry_backend_instance_t *inst
     const char *notes = instance->notes.text;
     const char *before = notes[0] != '\0' ? "; " : "";
 
-    pthread_mutex_lock(&instance->lock);
+    gantry__mutex_lock(&instance->lock);
     if (instance->libraries[0] == '\0') {
         char *line = instance->libraries;
         (void)snprintf(line, sizeof instance->libraries, "%.200s found", instance->cl.name);
@@ -152,7 +152,7 @@ static const char *opencl_backend_list_libraries(gantry_backend_instance_t *inst
         (void)snprintf(line + length, sizeof instance->libraries - length, "%s%s", before, notes);
     }
     const char *line = add_failure(instance);
-    pthread_mutex_unlock(&instance->lock);
+    gantry__mutex_unlock(&instance->lock);
     return line;
 }
 

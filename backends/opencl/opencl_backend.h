@@ -12,10 +12,10 @@
 #ifndef GANTRY_OPENCL_BACKEND_H
 #define GANTRY_OPENCL_BACKEND_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/os/thread.h"
 #include "opencl/matmul/opencl_clblast.h"
 #include "opencl/processor/opencl_cpu_blocks.h"
 #include "opencl/opencl_compile.h"
@@ -62,7 +62,7 @@ struct gantry_backend_instance_t {
     uint32_t record_capacity;
     uint32_t platform_count; /* so far, while devices are found: their info.driver */
     int32_t matmul;          /* as requested */
-    pthread_mutex_t lock; /* orders the first opening of CLBlast, guards the lines of libraries */
+    gantry__mutex_t lock; /* orders the first opening of CLBlast, guards the lines of libraries */
     gantry__opencl_clblast_t clblast;
     struct gantry__clblast_rows_t *clblast_rows; /* the rows of the option's file; NULL: none */
     gantry__opencl_notes_t notes;
@@ -95,7 +95,7 @@ struct gantry_backend_device_t {
      * size */
     atomic_ullong clblast_failed[2][2];
     atomic_ullong released_regions; /* how many: a released handle may be another buffer's */
-    pthread_mutex_t lock;           /* guards pinned */
+    gantry__mutex_t lock;           /* guards pinned */
     gantry__opencl_pinned_t *pinned;
     cl_command_queue host_queue; /* maps pinned memory; NULL on CPU-type devices */
 };

@@ -8,11 +8,11 @@
 
 static int32_t begin_alone(const gantry_host_t *host, gantry__opencl_compiler_t *compiler,
                            const char *what, gantry__opencl_compile_t *out_compile) {
-    pthread_mutex_lock(&compiler->lock);
+    gantry__mutex_lock(&compiler->lock);
     int32_t status =
         gantry__pocl_check_compiling(host, &compiler->folder, compiler->grown_bytes, what);
     if (status != GANTRY_OK) {
-        pthread_mutex_unlock(&compiler->lock);
+        gantry__mutex_unlock(&compiler->lock);
         return status;
     }
     *out_compile = (gantry__opencl_compile_t){compiler, gantry__process_counted_bytes()};
@@ -43,15 +43,15 @@ void gantry__opencl_compile_end(gantry__opencl_compile_t *compile) {
     if (!compiler) return;
     const uint64_t after = gantry__process_counted_bytes();
     if (after > compile->before) compiler->grown_bytes += after - compile->before;
-    pthread_mutex_unlock(&compiler->lock);
+    gantry__mutex_unlock(&compiler->lock);
 }
 
 bool gantry__opencl_compile_keep_out(gantry__opencl_compiler_t *compiler) {
     if (!gantry__process_is_limited()) return false;
-    pthread_mutex_lock(&compiler->lock);
+    gantry__mutex_lock(&compiler->lock);
     return true;
 }
 
 void gantry__opencl_compile_let_in(gantry__opencl_compiler_t *compiler, bool is_kept_out) {
-    if (is_kept_out) pthread_mutex_unlock(&compiler->lock);
+    if (is_kept_out) gantry__mutex_unlock(&compiler->lock);
 }

@@ -11,13 +11,12 @@
 #ifndef GANTRY_OPENCL_COMPILE_H
 #define GANTRY_OPENCL_COMPILE_H
 
+#include "base/os/thread.h"
 #include "opencl/pocl/opencl_pocl.h"
-
-#include <pthread.h>
 
 typedef struct gantry__opencl_compiler_t {
     gantry__pocl_folder_t folder; /* only where there is a PoCL */
-    pthread_mutex_t lock;
+    gantry__mutex_t lock;
     uint64_t grown_bytes; /* what compilations added to the process so far, under a limit */
 } gantry__opencl_compiler_t;
 

@@ -401,6 +401,6 @@ void gantry__opencl_device_close(gantry_backend_device_t *device) {
         gantry__opencl_clblast_forget(&device->instance->clblast);
     if (device->host_queue) device->cl->clReleaseCommandQueue(device->host_queue);
     if (device->context) device->cl->clReleaseContext(device->context);
-    pthread_mutex_destroy(&device->lock);
+    gantry__mutex_deinit(&device->lock);
     gantry__host_free(device->host, device, sizeof *device);
 }

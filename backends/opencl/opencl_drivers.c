@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the lists of drivers as ocl-icd does, and opens each driver (opencl_drivers.h). */
-#define _GNU_SOURCE /* RTLD_DEEPBIND, RTLD_NOLOAD */
+#define _POSIX_C_SOURCE 200809L
 #include "opencl/opencl_drivers.h"
 
 #include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 
 #include "opencl/pocl/opencl_foreign_llvm.h"
 #include "opencl/opencl_status.h"
+#include "base/os/library.h"
 #include "driver/library_open.h"
 
 #define DEFAULT_FOLDER "/etc/OpenCL/vendors"
@@ -72,8 +72,8 @@ static int32_t fail_no_file(const drivers_t *drivers, const char *from, const ch
         from ? from : "", from ? " names " : "", name, from ? ", which is" : " is");
 }
 
-/* Finds the flag that dlopen needs so that the driver is not bound to another LLVM. */
-static int32_t find_binding(const gantry_host_t *host, const char *name, int *out_flag) {
+/* Finds the flag with which the driver must be opened so that it is not bound to another LLVM. */
+static int32_t find_binding(const gantry_host_t *host, const char *name, unsigned *out_flag) {
     *out_flag = 0;
     char reason[512];
     if (gantry__foreign_llvm_evade(out_flag, reason, sizeof reason)) return GANTRY_OK;
@@ -88,20 +88,20 @@ static int32_t open_library(const drivers_t *drivers, const char *from, const ch
                             void **out_library) {
     *out_library = NULL;
     if (gantry__library_is_no_file(name)) return fail_no_file(drivers, from, name);
-    *out_library = dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+    *out_library =
+        gantry__os_library_open(name, GANTRY__OS_LIBRARY_LAZY | GANTRY__OS_LIBRARY_LOADED);
     if (*out_library) { /* another part of the process opened it */
         return GANTRY_OK;
     }
-    if (gantry__library_is_cut(name)) return fail_cut(drivers, from, name);
-    int binding;
+    if (gantry__os_library_is_cut(name)) return fail_cut(drivers, from, name);
+    unsigned binding;
     GANTRY__TRY(find_binding(drivers->host, name, &binding));
     gantry__host_driver_enter(drivers->host, name);
-    *out_library = dlopen(name, RTLD_LAZY | RTLD_LOCAL | binding);
+    *out_library = gantry__os_library_open(name, GANTRY__OS_LIBRARY_LAZY | binding);
     if (!*out_library) {
-        const char *reason = dlerror();
         gantry__opencl_note(drivers->host, drivers->notes, GANTRY_LEVEL_INFO,
                             "%.300s names %.200s, which cannot be opened: %.300s", from, name,
-                            reason ? reason : "no reason given");
+                            gantry__os_library_error());
     }
     return GANTRY_OK;
 }
@@ -116,7 +116,7 @@ static int32_t opencl_drivers_open_driver(const drivers_t *drivers, const char *
     }
     int32_t status = open_library(drivers, from, name, &library);
     if (!library) return status;
-    if (!dlsym(library, "clGetExtensionFunctionAddress")) {
+    if (!gantry__os_library_find(library, "clGetExtensionFunctionAddress")) {
         gantry__opencl_note(
             drivers->host, drivers->notes, GANTRY_LEVEL_INFO,
             "%.300s names %.200s, which is no OpenCL driver: it has no function clGetExtensionFunctionAddress",
@@ -231,14 +231,15 @@ static bool is_called_loader(const char *path) {
 int32_t gantry__opencl_library_bind(const gantry_host_t *host) {
     const char *asked = gantry__host_option(host, "GANTRY_OPENCL_LIBRARY");
     if (!asked || is_called_loader(asked) || gantry__library_is_no_file(asked) ||
-        gantry__library_is_cut(asked) || dlopen(asked, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD)) {
+        gantry__os_library_is_cut(asked) ||
+        gantry__os_library_open(asked, GANTRY__OS_LIBRARY_LOADED)) {
         return GANTRY_OK;
     }
-    int binding;
+    unsigned binding;
     int32_t status = find_binding(host, asked, &binding);
     if (status == GANTRY_OK && binding != 0) {
         /* whoever opens it again reports why it cannot be opened */
-        (void)dlopen(asked, RTLD_NOW | RTLD_LOCAL | binding);
+        (void)gantry__os_library_open(asked, binding);
     }
     return status;
 }

@@ -37,7 +37,7 @@ struct gantry_backend_kernel_t {
     cl_uint argument_count;
     atomic_uint_fast64_t compiled[COMPILED_SHAPES]; /* shapes of launches; 0: none */
     atomic_uint_fast32_t compiled_count;
-    pthread_mutex_t lock; /* guards the stack */
+    gantry__mutex_t lock; /* guards the stack */
     ready_t *idle;
     uint32_t idle_count;
     uint32_t idle_capacity;
@@ -62,9 +62,9 @@ static void release_ready(const gantry_backend_kernel_t *kernel, ready_t ready) 
 /* Takes an idle cl_kernel. Its handle is NULL when none is idle. */
 static ready_t take_idle(gantry_backend_kernel_t *kernel) {
     ready_t ready = {NULL, NULL, 0};
-    pthread_mutex_lock(&kernel->lock);
+    gantry__mutex_lock(&kernel->lock);
     if (kernel->idle_count > 0) ready = kernel->idle[--kernel->idle_count];
-    pthread_mutex_unlock(&kernel->lock);
+    gantry__mutex_unlock(&kernel->lock);
     return ready;
 }
 
@@ -72,7 +72,7 @@ static ready_t take_idle(gantry_backend_kernel_t *kernel) {
 static void put_idle(gantry_backend_kernel_t *kernel, ready_t ready) {
     const gantry_host_t *host = kernel->program->head.device->host;
     bool is_kept = true;
-    pthread_mutex_lock(&kernel->lock);
+    gantry__mutex_lock(&kernel->lock);
     if (kernel->idle_count == kernel->idle_capacity) {
         uint32_t capacity = kernel->idle_capacity == 0 ? 4 : kernel->idle_capacity * 2;
         ready_t *grown =
@@ -85,7 +85,7 @@ static void put_idle(gantry_backend_kernel_t *kernel, ready_t ready) {
         }
     }
     if (is_kept) kernel->idle[kernel->idle_count++] = ready;
-    pthread_mutex_unlock(&kernel->lock);
+    gantry__mutex_unlock(&kernel->lock);
     if (!is_kept) release_ready(kernel, ready);
 }
 
@@ -95,7 +95,7 @@ static void opencl_kernel_release(gantry_backend_kernel_t *kernel) {
     const gantry_backend_device_t *device = kernel->program->head.device;
     for (uint32_t i = 0; i < kernel->idle_count; ++i) release_ready(kernel, kernel->idle[i]);
     gantry__host_free(device->host, kernel->idle, kernel->idle_capacity * sizeof *kernel->idle);
-    pthread_mutex_destroy(&kernel->lock);
+    gantry__mutex_deinit(&kernel->lock);
     gantry__kernel_free(device->host, &kernel->head, sizeof *kernel);
 }
 

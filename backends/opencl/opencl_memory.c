@@ -3,9 +3,7 @@
  *
  * Drivers commit a buffer when it is first touched, so a success here promises nothing yet: the
  * core touches each region (GANTRY_DEVICE_LAZY_COMMIT). */
-#define _GNU_SOURCE
-#include <sys/mman.h>
-#include <unistd.h>
+#include "base/os/pages.h"
 
 #include "opencl/opencl_backend.h"
 
@@ -22,15 +20,10 @@
 #define HUGE_PAGES_FROM (UINT64_C(4) << 20)
 
 static void wish_huge_pages(char *ptr, uint64_t size_bytes) {
-#ifdef MADV_HUGEPAGE
-    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    const uint64_t page = (uint64_t)gantry__os_page_bytes();
     const uint64_t before = (page - (uint64_t)(uintptr_t)ptr % page) % page;
 
-    madvise(ptr + before, (size_t)((size_bytes - before) / page * page), MADV_HUGEPAGE);
-#else
-    (void)ptr;
-    (void)size_bytes;
-#endif
+    gantry__os_pages_wish_huge(ptr + before, (size_t)((size_bytes - before) / page * page));
 }
 
 static void wish_huge_buffer(gantry_backend_device_t *device, cl_mem buffer, uint64_t size_bytes) {
@@ -143,10 +136,10 @@ static int32_t opencl_memory_host_alloc(gantry_backend_device_t *device, uint64_
         gantry__host_free(device->host, pinned, sizeof *pinned);
         return status;
     }
-    pthread_mutex_lock(&device->lock);
+    gantry__mutex_lock(&device->lock);
     pinned->next = device->pinned;
     device->pinned = pinned;
-    pthread_mutex_unlock(&device->lock);
+    gantry__mutex_unlock(&device->lock);
     *out_ptr = pinned->ptr;
     return GANTRY_OK;
 }
@@ -154,7 +147,7 @@ static int32_t opencl_memory_host_alloc(gantry_backend_device_t *device, uint64_
 /* Takes the pinned piece that begins at ptr from the list; NULL when there is none. */
 static gantry__opencl_pinned_t *take_pinned(gantry_backend_device_t *device, const void *ptr) {
     gantry__opencl_pinned_t *found = NULL;
-    pthread_mutex_lock(&device->lock);
+    gantry__mutex_lock(&device->lock);
     for (gantry__opencl_pinned_t **link = &device->pinned; *link; link = &(*link)->next) {
         if ((*link)->ptr == ptr) {
             found = *link;
@@ -162,7 +155,7 @@ static gantry__opencl_pinned_t *take_pinned(gantry_backend_device_t *device, con
             break;
         }
     }
-    pthread_mutex_unlock(&device->lock);
+    gantry__mutex_unlock(&device->lock);
     return found;
 }
 

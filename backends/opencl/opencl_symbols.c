@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _POSIX_C_SOURCE 200809L
 #include "opencl/opencl_symbols.h"
 
-#include <dlfcn.h>
-#include <string.h>
-
+#include "base/os/library.h"
 #include "opencl/opencl_status.h"
 #include "driver/library_open.h"
 
@@ -19,8 +16,8 @@ static const gantry__library_symbol_t symbols[] = {
 
 /* Resolves functions that may be missing. */
 static void opencl_symbols_resolve_newer(gantry__opencl_symbols_t *table) {
-    void *address = dlsym(table->library, "clCreateCommandQueueWithProperties");
-    memcpy(&table->create_queue_with_properties, &address, sizeof address);
+    (void)gantry__os_library_function(table->library, "clCreateCommandQueueWithProperties",
+                                      &table->create_queue_with_properties);
 }
 
 int32_t gantry__opencl_symbols_open(const gantry_host_t *host,
@@ -44,7 +41,7 @@ int32_t gantry__opencl_symbols_open(const gantry_host_t *host,
         return gantry__driver_fail(
             host, GANTRY_UNAVAILABLE, 0, "%s is no OpenCL 1.2 library: it has no function %s%s",
             out_symbols->name, missing,
-            dlsym(out_symbols->library, "clGetExtensionFunctionAddress")
+            gantry__os_library_find(out_symbols->library, "clGetExtensionFunctionAddress")
                 ? "; it is a driver that a loader opens: leave GANTRY_OPENCL_LIBRARY to a loader, and name the driver with OCL_ICD_VENDORS"
                 : "");
     }

@@ -16,10 +16,9 @@
 #define _POSIX_C_SOURCE 200809L
 #include "opencl/opencl_wait.h"
 
-#include <sched.h>
 #include <stdbool.h>
-#include <time.h>
 
+#include "base/os/thread.h"
 #include "driver/wait_policy.h"
 
 #define LEAST_NAP_NS UINT64_C(20000)
@@ -28,12 +27,6 @@
 #define JUDGED_NS UINT64_C(2000000) /* a shorter wait says nothing about the driver */
 #define LONGEST_SPIN_NS UINT64_C(100000)
 #define SHORT_SPIN_NS UINT64_C(5000)
-
-static uint64_t clock_ns(clockid_t clock) {
-    struct timespec time = {0};
-    (void)clock_gettime(clock, &time);
-    return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
-}
 
 static void opencl_wait_pause(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -54,23 +47,22 @@ static bool event_has_ended(const gantry__opencl_symbols_t *cl, cl_event event,
 /* Polls until the end, or for limit_ns. Returns whether the wait is over. */
 static bool ask_for(const gantry__opencl_symbols_t *cl, cl_event event, bool yields,
                     uint64_t limit_ns, cl_int *out_native) {
-    const uint64_t begin = clock_ns(CLOCK_MONOTONIC);
+    const uint64_t begin = gantry__now_ns();
     while (!event_has_ended(cl, event, out_native)) {
-        if (clock_ns(CLOCK_MONOTONIC) - begin >= limit_ns) return false;
-        if (yields) (void)sched_yield();
+        if (gantry__now_ns() - begin >= limit_ns) return false;
+        if (yields) gantry__thread_yield();
         if (!yields) opencl_wait_pause();
     }
     return true;
 }
 
 static cl_int nap_until_done(const gantry__opencl_symbols_t *cl, cl_event event) {
-    const uint64_t begin = clock_ns(CLOCK_MONOTONIC);
+    const uint64_t begin = gantry__now_ns();
     cl_int native;
     while (!event_has_ended(cl, event, &native)) {
-        uint64_t nap = (clock_ns(CLOCK_MONOTONIC) - begin) / NAP_SHARE;
+        uint64_t nap = (gantry__now_ns() - begin) / NAP_SHARE;
         nap = nap < LEAST_NAP_NS ? LEAST_NAP_NS : nap > MOST_NAP_NS ? MOST_NAP_NS : nap;
-        const struct timespec time = {.tv_nsec = (long)nap};
-        (void)nanosleep(&time, NULL);
+        gantry__os_sleep_ns(nap);
     }
     return native;
 }
@@ -80,10 +72,10 @@ static cl_int block(const gantry__opencl_symbols_t *cl, gantry__opencl_wait_t *w
                     cl_event event) {
     if (atomic_load_explicit(&wait->is_burning, memory_order_relaxed))
         return nap_until_done(cl, event);
-    const uint64_t begin = clock_ns(CLOCK_MONOTONIC), used = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    const uint64_t begin = gantry__now_ns(), used = gantry__os_thread_ns();
     const cl_int native = cl->clWaitForEvents(1, &event);
-    const uint64_t waited = clock_ns(CLOCK_MONOTONIC) - begin;
-    if (waited >= JUDGED_NS && 2 * (clock_ns(CLOCK_THREAD_CPUTIME_ID) - used) > waited)
+    const uint64_t waited = gantry__now_ns() - begin;
+    if (waited >= JUDGED_NS && 2 * (gantry__os_thread_ns() - used) > waited)
         atomic_store_explicit(&wait->is_burning, true, memory_order_relaxed);
     return native;
 }
@@ -91,13 +83,13 @@ static cl_int block(const gantry__opencl_symbols_t *cl, gantry__opencl_wait_t *w
 /* Two threads may overwrite each other's value, which is only a guess. */
 static cl_int adapt(const gantry__opencl_symbols_t *cl, gantry__opencl_wait_t *wait,
                     cl_event event) {
-    const uint64_t begin = clock_ns(CLOCK_MONOTONIC);
+    const uint64_t begin = gantry__now_ns();
     const uint64_t typical = atomic_load_explicit(&wait->typical_ns, memory_order_relaxed);
     const uint64_t spin =
         typical <= LONGEST_SPIN_NS / 2 ? 2 * typical + SHORT_SPIN_NS : SHORT_SPIN_NS;
     cl_int native;
     if (!ask_for(cl, event, false, spin, &native)) native = block(cl, wait, event);
-    const uint64_t waited = clock_ns(CLOCK_MONOTONIC) - begin;
+    const uint64_t waited = gantry__now_ns() - begin;
     atomic_store_explicit(&wait->typical_ns, (3 * typical + waited) / 4, memory_order_relaxed);
     return native;
 }

@@ -10,7 +10,9 @@
 #define DISPATCH_ROUNDS 10
 #define DISPATCH_CALLS_CPU 1000000
 #define DISPATCH_CALLS_OTHERS 100000
+#define DISPATCH_COUNTED_CALLS 100
 #define DISPATCH_MOST_US 0.5
+#define DISPATCH_WORK "add of 4 elements and read"
 
 typedef struct subject_t {
     const char *device;
@@ -42,6 +44,27 @@ static bool one_call(const subject_t *subject) {
     return result[3] > 43.0f;
 }
 
+static bool run_calls(void *argument, int calls) {
+    for (int i = 0; i < calls; ++i) {
+        if (!one_call(argument)) return false;
+    }
+    return true;
+}
+
+/* Counts instructions in place of timing calls one by one. */
+static void count_calls(bench_t *bench, subject_t *subjects) {
+    const bench_measure_t shown = {"dispatch", DISPATCH_WORK, "us", 0, 1e6, NULL, 0, 0, false};
+    bench_contender_t contenders[BENCH_MAX_DEVICES] = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < bench->device_count; ++i) {
+        if (subjects[i].calls == 0) continue;
+        contenders[count++] = (bench_contender_t){
+            .name = subjects[i].device, .run = run_calls, .subject = &subjects[i]};
+    }
+    bench_interleave(contenders, count, bench->rounds, DISPATCH_COUNTED_CALLS);
+    bench_report_contenders(&bench->report, &shown, contenders, count, count);
+}
+
 static void run_round(subject_t *subject) {
     bench_pause_ms(BENCH_PAUSE_MS);
     for (int i = 0; i < 100; ++i) (void)one_call(subject);
@@ -61,8 +84,7 @@ static void add_row(bench_t *bench, subject_t *subject, double cpu_us) {
     if (subject->done == 0) return;
     bool is_cpu = strcmp(subject->device, "cpu:0") == 0;
     double median = bench_median_ns(subject->nanoseconds, subject->done) * 1e-3;
-    bench_row_t row = {
-        .subject = "dispatch", .work = "add of 4 elements and read", .unit = "us", .reached = -1};
+    bench_row_t row = {.subject = "dispatch", .work = DISPATCH_WORK, .unit = "us", .reached = -1};
     (void)snprintf(row.on, sizeof row.on, "%s", subject->device);
     row.median = median;
     row.best = (double)subject->nanoseconds[0] * 1e-3;
@@ -79,7 +101,8 @@ void bench_dispatch(bench_t *bench) {
     for (size_t i = 0; i < bench->device_count; ++i) {
         if (!open_subject(bench, bench->devices[i].alias, &subjects[i])) subjects[i].calls = 0;
     }
-    for (int round = 0; round < DISPATCH_ROUNDS; ++round) {
+    if (bench_counts_only()) count_calls(bench, subjects);
+    for (int round = 0; round < DISPATCH_ROUNDS && !bench_counts_only(); ++round) {
         for (size_t i = 0; i < bench->device_count; ++i) {
             if (subjects[i].calls > 0) run_round(&subjects[i]);
         }

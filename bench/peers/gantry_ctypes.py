@@ -69,6 +69,31 @@ class InputSpec(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), ("dtype", ctypes.c_int), ("shape", Shape)]
 
 
+class Refusal(ctypes.Structure):
+    """an entry of refusals in gantry_placement_record_t"""
+
+    _fields_ = [("device", ctypes.c_char * 128), ("why", ctypes.c_int)]
+
+
+class PlacementRecord(Sized):
+    """gantry_placement_record_t"""
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("reason", ctypes.c_int),
+        ("sequence", ctypes.c_uint64),
+        ("op", ctypes.c_char * 48),
+        ("dtype", ctypes.c_int),
+        ("asked", ctypes.c_char * 256),
+        ("device", ctypes.c_char * 128),
+        ("kernel", ctypes.c_char * 32),
+        ("bytes_copied", ctypes.c_uint64),
+        ("refusal_count", ctypes.c_uint32),
+        ("refusals", Refusal * 8),
+        ("part_of", ctypes.c_char * 48),
+    ]
+
+
 class Attr(ctypes.Structure):
     """gantry_attr_value_t"""
 
@@ -98,6 +123,7 @@ class Attr(ctypes.Structure):
 
 
 MAX_OUTPUTS = 64
+NEWEST = 16  # records of placements that are read
 BODY = ctypes.CFUNCTYPE(None, ADDRESS, ctypes.POINTER(ADDRESS), ctypes.POINTER(ADDRESS), ADDRESS)
 I32, I64, F64, BOOL = ctypes.c_int32, ctypes.c_int64, ctypes.c_double, ctypes.c_bool
 # of the arguments after the scope
@@ -135,10 +161,18 @@ OPS = {
     "unique": [ADDRESS, ADDRESS, ADDRESS],
     "softmax": [ADDRESS],
     "layer_norm": [ADDRESS, ADDRESS, ADDRESS, I32, F64],
+    "batch_norm": [ADDRESS, ADDRESS, ADDRESS, ADDRESS, ADDRESS, F64],
+    "bias_add": [ADDRESS, ADDRESS],
+    "select": [ADDRESS, ADDRESS, ADDRESS],
+    "cast": [ADDRESS, ctypes.c_int],
     "constant": [ctypes.c_int, Shape, ADDRESS, ctypes.c_size_t],
 }
 OTHERS = {  # name: (result, arguments)
+    "moments": (ctypes.c_int, [ADDRESS, ADDRESS, ADDRESS, ADDRESS, ADDRESS]),
     "runtime_create": (ctypes.c_int, [ADDRESS, ADDRESS]),
+    "device_begin": (ctypes.c_int, [ADDRESS, ctypes.c_char_p]),
+    "device_end": (ctypes.c_int, [ADDRESS]),
+    "runtime_synchronize": (ctypes.c_int, [ADDRESS]),
     "scope_begin": (ADDRESS, [ADDRESS, ctypes.c_char_p]),
     "scope_status": (ctypes.c_int, [ADDRESS]),
     "scope_message": (ctypes.c_char_p, [ADDRESS]),
@@ -150,6 +184,7 @@ OTHERS = {  # name: (result, arguments)
     "tensor_dtype": (ctypes.c_int, [ADDRESS]),
     "tensor_shape": (ctypes.POINTER(Shape), [ADDRESS]),
     "version": (ctypes.c_char_p, []),
+    "get_placements": (ctypes.c_int, [ADDRESS, ctypes.c_size_t, ADDRESS, ADDRESS]),
     "function_trace": (
         ctypes.c_int,
         [ADDRESS, ctypes.c_char_p, BODY, ADDRESS, ADDRESS, ctypes.c_size_t, ctypes.c_size_t, ADDRESS, ADDRESS],
@@ -171,10 +206,10 @@ class Gantry:
             self._declare(name, result, arguments)
         for name, arguments in OPS.items():
             self._declare(name, ADDRESS, [ADDRESS, *arguments])
-        runtime = ADDRESS()
+        runtime, self.device, self.asked = ADDRESS(), device.encode(), 0
         if self.library.gantry_runtime_create(None, ctypes.byref(runtime)) != 0:
             raise GantryError(self.last_message())
-        self.scope = self.library.gantry_scope_begin(runtime, device.encode())
+        self.scope = self.library.gantry_scope_begin(runtime, self.device)
         if not self.scope:
             raise GantryError(self.last_message())
         self.runtime = runtime
@@ -228,13 +263,15 @@ class Gantry:
 
     def function(self, build, inputs):
         """build: (op, tensors) -> tensor, where op(name) is an op's function -> a function that calls it as a Gantry
-        function and gives the result's address"""
+        function, with other inputs of their types and shapes where they are given, and gives the result's address"""
 
         def body(scope, given, results, user):
+            self.library.gantry_device_begin(scope, self.device)
             results[0] = build(
                 lambda name: functools.partial(getattr(self.library, "gantry_" + name), scope),
                 [given[i] for i in range(len(inputs))],
             )
+            self.library.gantry_device_end(scope)
 
         self.bodies = [*getattr(self, "bodies", []), BODY(body)]  # they live as long as their functions
         specs = (InputSpec * len(inputs))(
@@ -251,10 +288,20 @@ class Gantry:
         arguments = (self.scope, function, tensors, len(inputs), ctypes.byref(output), 1)
         run = self.library.gantry_function_call
 
-        def call():
+        def call(*others):
+            tensors[: len(others)] = others
             return None if run(*arguments) else output.value
 
         return call
+
+    def new_parts(self, composed):
+        """{op: the source of its kernel} of the ops that ran a composed op since the last question"""
+        records, count = (PlacementRecord * NEWEST)(), ctypes.c_size_t()
+        records[0].struct_size = ctypes.sizeof(PlacementRecord)
+        self.check(self.library.gantry_get_placements(self.runtime, NEWEST, records, ctypes.byref(count)) == 0)
+        new = [record for record in records[: count.value] if record.sequence > self.asked]
+        self.asked = max([self.asked, *(record.sequence for record in new)])
+        return {r.op.decode(): r.kernel.decode() for r in new if r.part_of.decode() == composed}
 
     def put(self, array):
         array = np.asarray(array, order="C")  # a scalar stays one

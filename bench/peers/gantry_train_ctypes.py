@@ -141,10 +141,25 @@ FUNCTIONS = {  # name: (result, arguments)
     "add_layer": (LAYER, [NAME]),
     "nadam": (ADDRESS, [ADDRESS]),
     "adam": (ADDRESS, [ADDRESS]),
+    "optimizer_build": (STATUS, [ADDRESS, ADDRESS, ADDRESS, ctypes.c_size_t]),
+    "optimizer_apply": (STATUS, [ADDRESS, ADDRESS, ADDRESS, ADDRESS, ctypes.c_size_t]),
+    "optimizer_release": (None, [ADDRESS]),
+    "tape_begin": (ADDRESS, [ADDRESS, ADDRESS]),
+    "tape_gradient": (STATUS, [ADDRESS, ADDRESS, ADDRESS, ADDRESS, ctypes.c_size_t, ADDRESS, ADDRESS]),
+    "tape_end": (None, [ADDRESS]),
+    "loss": (ADDRESS, [ADDRESS, ctypes.c_int, ADDRESS, ADDRESS, ADDRESS]),
     "dataset_from_arrays": (ADDRESS, [ADDRESS, ctypes.c_size_t, BOOL]),
     "dataset_batch": (ADDRESS, [ADDRESS, I64, BOOL]),
     "dataset_release": (None, [ADDRESS]),
 }
+
+
+def open_library():
+    library = ctypes.CDLL(os.path.join(os.environ["GANTRY_BUILD"], "lib", "libgantry_train.so"))
+    for name, (result, arguments) in FUNCTIONS.items():
+        function = getattr(library, "gantry_" + name)
+        function.restype, function.argtypes = result, arguments
+    return library
 
 
 class Layers:
@@ -198,10 +213,7 @@ class Network:
     def __init__(self, gantry, device, network, dtype, weights):
         self.model = None
         self.gantry = gantry
-        self.library = ctypes.CDLL(os.path.join(os.environ["GANTRY_BUILD"], "lib", "libgantry_train.so"))
-        for name, (result, arguments) in FUNCTIONS.items():
-            function = getattr(self.library, "gantry_" + name)
-            function.restype, function.argtypes = result, arguments
+        self.library = open_library()
         self._make_model(device, network, dtype, weights)
 
     def check(self, is_good):
@@ -234,8 +246,6 @@ class Trainer(Network):
     def __init__(self, gantry, device, network, inputs, labels, weights):
         self.batches = None
         super().__init__(gantry, device, network, inputs.dtype.name, weights)
-        synchronize = gantry.library.gantry_runtime_synchronize
-        synchronize.restype, synchronize.argtypes = STATUS, [ADDRESS]
         self._compile_model(network)
         self._make_batches(inputs, labels)
         self._make_options()

@@ -18,6 +18,7 @@ import peer_training
 from gantry_ctypes import Gantry, ReduceOptions, Shape, WindowOptions
 from gantry_onnx_ctypes import Model
 from gantry_train_ctypes import Network, Trainer
+import gantry_loop
 
 LACKS = {}
 DEVICES = {"gantry_cpu": "CPU:0", "gantry_gpu": "GPU:0"}
@@ -231,6 +232,9 @@ def case_text_classifier(ids, *weights):
 
 def case_network(x, *weights, network):
     arrays = [gantry.read(w) for w in weights]
+    if network.is_composed:
+        loop = gantry_loop.Loop(gantry, network, arrays)
+        return traced(lambda op, given: loop.logits(op("add").args[0], given[0], False)[0], x)
     dtype = "int32" if network.words else "float32"
     model = Network(gantry, DEVICES[os.environ["PEER"]], network, dtype, arrays)
     return traced(lambda op, given: model.call(op("add").args[0], given[0]), x)
@@ -238,6 +242,10 @@ def case_network(x, *weights, network):
 
 def case_train(inputs, labels, *weights, network):
     device = DEVICES[os.environ["PEER"]]
+    if network.is_composed:
+        return peer_training.Training(
+            own_step=lambda: gantry_loop.Training(gantry, network, inputs, labels, weights).epoch
+        )
     return peer_training.Training(
         gantry_model_fit=lambda: Trainer(gantry, device, network, inputs, labels, weights).epoch
     )
@@ -255,12 +263,32 @@ def inside(stride, padding="VALID"):
     return ctypes.byref(WindowOptions(strides=(stride, stride), padding=("SAME", "VALID").index(padding)))
 
 
+def engine(parts):
+    """what computed a convolution, by the ops that ran it"""
+    if "ConvolveImages" in parts:
+        return {"cuda": "cuDNN"}.get(parts["ConvolveImages"], f"one kernel, {parts['ConvolveImages']}")
+    return "patches" if "ExtractImagePatches" in parts else "product of pixels" if "MatMul" in parts else ", ".join(parts)
+
+
+class Convolution(Case):
+    """Its way is the engine that ran."""
+
+    def __init__(self, name, x, w, options):
+        super().__init__(gantry.op(name), x, w, options)
+        self.composed = name.capitalize().replace("1d", "1D").replace("2d", "2D")
+
+    def __call__(self):
+        found = super().__call__()
+        self.way = engine(gantry.new_parts(self.composed))
+        return found
+
+
 def case_conv1d(x, w):
-    return Case(gantry.op("conv1d"), x, w, inside(1))
+    return Convolution("conv1d", x, w, inside(1))
 
 
 def case_conv2d(x, w, padding="VALID"):
-    return Case(gantry.op("conv2d"), x, w, inside(1, padding))
+    return Convolution("conv2d", x, w, inside(1, padding))
 
 
 def case_max_pool(x):

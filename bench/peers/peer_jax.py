@@ -120,8 +120,9 @@ class Layers:
 
     add = staticmethod(operator.add)
 
-    def __init__(self, pooled):
-        self.pool = pooled
+    def __init__(self, pooled, training=False):
+        self.pool, self.training = pooled, training
+        self.moved = []  # new moving means and variances, in the order of peer_networks.moving
 
     @staticmethod
     def embedding(x, words, width, table):
@@ -134,6 +135,33 @@ class Layers:
         return jnp.maximum(lax.conv_general_dilated(x, w, (1,) * dims, "VALID", dimension_numbers=order) + b, 0)
 
     @staticmethod
+    def conv_same(x, filters, size, step, w):
+        around = [(size // 2, size // 2)] * 2
+        return lax.conv_general_dilated(x, w, (step, step), around, dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+    def batch_norm(self, x, relu, gamma, beta, mean, variance):
+        wide = x.astype(jnp.float32)
+        if self.training:
+            new = wide.mean((0, 1, 2)), wide.var((0, 1, 2))
+            self.moved += [old * 0.99 + now * 0.01 for old, now in zip((mean, variance), new)]
+            mean, variance = new
+        y = ((wide - mean) * (lax.rsqrt(variance + peer_networks.EPSILON) * gamma) + beta).astype(x.dtype)
+        return jnp.maximum(y, 0) if relu else y
+
+    @staticmethod
+    def relu(x):
+        return jnp.maximum(x, 0)
+
+    @staticmethod
+    def pool_same(x, size, step):
+        around = ((0, 0), (size // 2, size // 2), (size // 2, size // 2), (0, 0))
+        return lax.reduce_window(x, np.array(-np.inf, x.dtype), lax.max, (1, size, size, 1), (1, step, step, 1), around)
+
+    @staticmethod
+    def mean(x):
+        return x.mean((1, 2))
+
+    @staticmethod
     def flatten(x):
         return x.reshape(x.shape[0], -1)
 
@@ -144,8 +172,10 @@ class Layers:
 
     @staticmethod
     def norm(x, gamma, beta):
-        centred = x - x.mean(-1, keepdims=True)
-        return centred * lax.rsqrt((centred**2).mean(-1, keepdims=True) + peer_networks.EPSILON) * gamma + beta
+        wide = x.astype(jnp.float32)
+        centred = wide - wide.mean(-1, keepdims=True)
+        y = centred * lax.rsqrt((centred**2).mean(-1, keepdims=True) + peer_networks.EPSILON) * gamma + beta
+        return y.astype(x.dtype)
 
     @staticmethod
     def attention(x, heads, width, *weights):
@@ -154,26 +184,38 @@ class Layers:
         return jnp.einsum("bthk,hkd->btd", out, weights[6]) + weights[7]
 
 
+def rounded(x):
+    return x.astype(jnp.bfloat16)
+
+
+def logits_of(network, layers, weights, x):
+    return peer_networks.logits(network, layers, weights, x, rounded).astype(jnp.float32)
+
+
 def training_step(network, pooled):
     """-> a compiled function of the state, which it may overwrite, and of a batch"""
-    layers, update = Layers(pooled), peer_bodies.OPTIMIZERS[network.optimizer]
+    update, moving = peer_bodies.OPTIMIZERS[network.optimizer], peer_networks.moving(network)
 
     def loss_of(weights, x, labels):
-        logs = jax.nn.log_softmax(peer_networks.run(network.layers, layers, iter(weights), x))
-        return -jnp.take_along_axis(logs, labels[..., None], axis=-1).mean()
+        layers = Layers(pooled, training=True)
+        logs = jax.nn.log_softmax(logits_of(network, layers, weights, x))
+        return -jnp.take_along_axis(logs, labels[..., None], axis=-1).mean(), layers.moved
 
     def step(state, x, labels):
         count, product, weights, means, squares = state
-        loss, gradients = jax.value_and_grad(loss_of)(weights, x, labels)
+        (loss, moved), gradients = jax.value_and_grad(loss_of, has_aux=True)(weights, x, labels)
         count = count + 1
-        return (count, *update(count, product, weights, gradients, means, squares, jnp.sqrt)), loss
+        product, weights, means, squares = update(count, product, weights, gradients, means, squares, jnp.sqrt)
+        for i, value in zip(moving, moved):
+            weights[i] = value
+        return (count, product, weights, means, squares), loss
 
     return jax.jit(step, donate_argnums=0)
 
 
 def case_network(x, *weights, network):
     layers = Layers(pooled_by_window)
-    return compiled(lambda x, *weights: peer_networks.run(network.layers, layers, iter(weights), x), x, *weights)
+    return compiled(lambda x, *weights: logits_of(network, layers, weights, x), x, *weights)
 
 
 def case_train(inputs, labels, *weights, network):

@@ -17,8 +17,8 @@ class Value:
 class Ops:
     """The layers of peer_networks.run on Values."""
 
-    def __init__(self):
-        self.rules = []
+    def __init__(self, training):
+        self.rules, self.training = [], training
 
     def note(self, data, rule):
         """rule: the output's gradient -> (value, its part of the gradient), ..."""
@@ -43,25 +43,87 @@ class Ops:
 
         return self.note(table.data[ids.data], rule)
 
-    def conv(self, x, filters, size, w, b):
-        dims = x.data.ndim - 2
+    @staticmethod
+    def correlate(x, w, step, padding):
+        """-> the sums, and a function from their gradient to those of x and w"""
+        dims = x.ndim - 2
+        size, filters = w.shape[0], w.shape[-1]
+        around = [(0, 0), *[(padding, padding)] * dims, (0, 0)]
+        wide = np.pad(x, around)
         along = tuple(range(1, 1 + dims))
-        taken = np.lib.stride_tricks.sliding_window_view(x.data, (size,) * dims, axis=along)
+        taken = np.lib.stride_tricks.sliding_window_view(wide, (size,) * dims, axis=along)
+        taken = taken[(slice(None), *[slice(None, None, step)] * dims)]
         places = taken.shape[: 1 + dims]
-        taken = np.moveaxis(taken, 1 + dims, -1).reshape(-1, size**dims * x.data.shape[-1])
-        flat = w.data.reshape(-1, filters)
-        y = np.maximum(taken @ flat + b.data, 0)
+        taken = np.moveaxis(taken, 1 + dims, -1).reshape(-1, size**dims * x.shape[-1])
+        flat = w.reshape(-1, filters)
 
         def rule(g):
-            g = g.reshape(y.shape) * (y > 0)
-            windows = (g @ flat.T).reshape(*places, *w.data.shape[:-1])
-            sums = np.zeros(x.data.shape)
+            g = g.reshape(-1, filters)
+            windows = (g @ flat.T).reshape(*places, *w.shape[:-1])
+            sums = np.zeros(wide.shape)
             for at in np.ndindex((size,) * dims):
-                part = tuple(slice(i, i + n) for i, n in zip(at, places[1:]))
+                part = tuple(slice(i, i + step * (n - 1) + 1, step) for i, n in zip(at, places[1:]))
                 sums[(slice(None), *part)] += windows[(slice(None),) * (1 + dims) + at]
-            return ((x, sums), (w, (taken.T @ g).reshape(w.data.shape)), (b, g.sum(axis=0)))
+            inside = tuple(slice(before, before + n) for (before, _), n in zip(around, x.shape))
+            return sums[inside], (taken.T @ g).reshape(w.shape)
 
-        return self.note(y.reshape(*places, filters), rule)
+        return (taken @ flat).reshape(*places, filters), rule
+
+    def conv(self, x, filters, size, w, b):
+        sums, back = self.correlate(x.data, w.data, 1, 0)
+        y = np.maximum(sums + b.data, 0)
+
+        def rule(g):
+            g = g * (y > 0)
+            of_x, of_w = back(g)
+            return ((x, of_x), (w, of_w), (b, g.reshape(-1, filters).sum(axis=0)))
+
+        return self.note(y, rule)
+
+    def conv_same(self, x, filters, size, step, w):
+        y, back = self.correlate(x.data, w.data, step, size // 2)
+        return self.note(y, lambda g: zip((x, w), back(g)))
+
+    def batch_norm(self, x, relu, gamma, beta, mean, variance):
+        over = tuple(range(x.data.ndim - 1))
+        if self.training:
+            mean, variance = Value(x.data.mean(axis=over)), Value(x.data.var(axis=over))
+        scale = 1 / np.sqrt(variance.data + peer_networks.EPSILON)
+        y = (x.data - mean.data) * scale
+        out = y * gamma.data + beta.data
+
+        def rule(g):
+            g = g * (out > 0) if relu else g
+            inner = g * gamma.data
+            means = inner.mean(axis=over), (inner * y).mean(axis=over)
+            return ((x, scale * (inner - means[0] - y * means[1])), (gamma, (g * y).sum(axis=over)), (beta, g.sum(axis=over)))
+
+        return self.note(np.maximum(out, 0) if relu else out, rule)
+
+    def relu(self, x):
+        return self.note(np.maximum(x.data, 0), lambda g: ((x, g * (x.data > 0)),))
+
+    def pool_same(self, x, size, step):
+        edge = size // 2
+        wide = np.pad(x.data, [(0, 0), (edge, edge), (edge, edge), (0, 0)], constant_values=-np.inf)
+        windows = np.lib.stride_tricks.sliding_window_view(wide, (size, size), axis=(1, 2))[:, ::step, ::step]
+        first = windows.reshape(*windows.shape[:4], -1).argmax(axis=-1)
+
+        def rule(g):
+            sums, (rows, columns) = np.zeros(wide.shape), first.shape[1:3]
+            for at, (i, j) in enumerate(np.ndindex(size, size)):
+                sums[:, i : i + step * (rows - 1) + 1 : step, j : j + step * (columns - 1) + 1 : step] += g * (first == at)
+            return ((x, sums[:, edge : edge + x.data.shape[1], edge : edge + x.data.shape[2]]),)
+
+        return self.note(windows.max(axis=(-2, -1)), rule)
+
+    def mean(self, x):
+        places = x.data.shape[1:-1]
+
+        def rule(g):
+            return ((x, np.broadcast_to(g.reshape(len(g), 1, 1, -1), x.data.shape) / np.prod(places)),)
+
+        return self.note(x.data.mean(axis=(1, 2)), rule)
 
     def pool(self, x, size):
         n, *lengths, channels = x.data.shape
@@ -133,12 +195,12 @@ class Ops:
 
 
 def logits(network, x, weights):
-    return peer_networks.run(network.layers, Ops(), iter([Value(w) for w in weights]), Value(x)).data
+    return peer_networks.run(network.layers, Ops(False), iter([Value(w) for w in weights]), Value(x)).data
 
 
 def loss_and_gradients(network, x, labels, weights):
     """the mean cross-entropy over all labels, and the gradients of the weights"""
-    ops, values = Ops(), [Value(w) for w in weights]
+    ops, values = Ops(True), [Value(w) for w in weights]
     out = peer_networks.run(network.layers, ops, iter(values), Value(x))
     logits = out.data - out.data.max(axis=-1, keepdims=True)
     logs = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))

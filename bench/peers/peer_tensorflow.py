@@ -140,6 +140,24 @@ class Layers:
     def pool(self, x, size):
         return (self.keras.MaxPooling1D if len(x.shape) == 3 else self.keras.MaxPooling2D)(size)(x)
 
+    def conv_same(self, x, filters, size, step, *weights):
+        padded = self.keras.ZeroPadding2D(size // 2)(x) if size > 1 else x
+        return self.called(self.keras.Conv2D(filters, size, step, use_bias=False), padded, weights=weights)
+
+    def batch_norm(self, x, relu, *weights):
+        y = self.called(self.keras.BatchNormalization(epsilon=peer_networks.EPSILON), x, weights=weights)
+        return self.relu(y) if relu else y
+
+    def relu(self, x):
+        return self.keras.ReLU()(x)
+
+    def pool_same(self, x, size, step):
+        # It follows a relu, so zeros are as good as the least number.
+        return self.keras.MaxPooling2D(size, step)(self.keras.ZeroPadding2D(size // 2)(x))
+
+    def mean(self, x):
+        return self.keras.GlobalAveragePooling2D()(x)
+
     def flatten(self, x):
         return self.keras.Flatten()(x)
 
@@ -154,13 +172,15 @@ class Layers:
 
 
 def model_of(network, dtype, weights):
+    is_float = network.precision == "float32"
+    tf.keras.config.set_dtype_policy("float32" if is_float else f"mixed_{network.precision}")
     x = tf.keras.Input(network.sample, dtype=dtype)
     return tf.keras.Model(x, peer_networks.run(network.layers, Layers(), iter(weights), x))
 
 
 def case_network(x, *weights, network):
     model = model_of(network, x.dtype.name, [w.numpy() for w in weights])
-    return compiled(lambda x: model(x, training=False), x)
+    return compiled(lambda x: tf.cast(model(x, training=False), tf.float32), x)
 
 
 def case_train(inputs, labels, *weights, network):
@@ -172,7 +192,7 @@ def case_train(inputs, labels, *weights, network):
         @tf.function(jit_compile=jit_compile)
         def step(x, labels):
             with tf.GradientTape() as tape:
-                logits = model(x, training=True)
+                logits = tf.cast(model(x, training=True), tf.float32)
                 loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits))
             # dense: of slices Keras would add up squares where a word occurs twice, not square the sum
             gradients = [tf.convert_to_tensor(g) for g in tape.gradient(loss, model.trainable_variables)]

@@ -37,6 +37,11 @@ def put(array):
     return torch.from_numpy(np.asarray(array)).to(DEVICE)
 
 
+def forget(inputs):
+    if CARD:
+        torch.cuda.empty_cache()  # for the other peers
+
+
 def fetch(result):
     return [x.numpy(force=True) for x in result] if isinstance(result, tuple) else [result.numpy(force=True)]
 
@@ -133,8 +138,9 @@ class Layers:
 
     add = staticmethod(operator.add)
 
-    def __init__(self, network):
+    def __init__(self, network, training=False):
         self.is_convolved = any(name == "conv" for name, *_ in network.layers)
+        self.training = training
 
     def embedding(self, x, words, width, table):
         y = F.embedding(x, table)
@@ -147,6 +153,24 @@ class Layers:
     @staticmethod
     def pool(x, size):
         return (F.max_pool1d if x.dim() == 3 else F.max_pool2d)(x, size)
+
+    @staticmethod
+    def conv_same(x, filters, size, step, w):
+        return F.conv2d(x, w, stride=step, padding=size // 2)
+
+    def batch_norm(self, x, relu, gamma, beta, mean, variance):
+        y = F.batch_norm(x, mean, variance, gamma, beta, self.training, 0.01, peer_networks.EPSILON)
+        return torch.relu(y) if relu else y
+
+    relu = staticmethod(torch.relu)
+
+    @staticmethod
+    def pool_same(x, size, step):
+        return F.max_pool2d(x, size, step, size // 2)
+
+    @staticmethod
+    def mean(x):
+        return x.mean((2, 3))
 
     @staticmethod
     def flatten(x):
@@ -174,11 +198,14 @@ def prepare(layers, weights, channels=None):
     found = []
     for name, *numbers in layers:
         if name == "residual":
-            found += prepare(numbers[0], weights)
+            for inner in numbers:
+                found += prepare(inner, weights)
             continue
-        own = [next(weights) for _ in range(peer_networks.WEIGHTS[name])]
+        own = [next(weights) for _ in range(peer_networks.WEIGHTS.get(name, 0))]
         if name == "conv":
             own[0], channels = np.moveaxis(own[0], (-1, -2), (0, 1)), numbers[0]
+        elif name == "conv_same":
+            own[0] = np.moveaxis(own[0], (-1, -2), (0, 1))
         elif name == "dense":
             if channels:  # behind flatten: the elements of a channel lie together
                 own[0] = own[0].reshape(-1, channels, own[0].shape[1]).swapaxes(0, 1).reshape(own[0].shape)
@@ -191,6 +218,17 @@ def prepare(layers, weights, channels=None):
             ]
         found += own
     return found
+
+
+def rounded(x):
+    return x.bfloat16()
+
+
+def in_order(network, x):
+    """Images or filters in the order in memory that suits the network: channels last in bfloat16, because tensor cores
+    take them so"""
+    is_last = network.precision != "float32" and x.dim() == 4
+    return x.contiguous(memory_format=torch.channels_last if is_last else torch.contiguous_format)
 
 
 def optimizer_of(network, parameters, capturable):
@@ -208,29 +246,30 @@ def optimizer_of(network, parameters, capturable):
 
 def case_network(x, *weights, network):
     layers = Layers(network)
-    own = [put(np.ascontiguousarray(w)) for w in prepare(network.layers, iter([w.numpy(force=True) for w in weights]))]
-    x = x if network.words else x.movedim(-1, 1).contiguous()
-    return compiled(lambda x, *own: peer_networks.run(network.layers, layers, iter(own), x), x, *own)
+    prepared = prepare(network.layers, iter([w.numpy(force=True) for w in weights]))
+    own = [in_order(network, put(np.ascontiguousarray(w))) for w in prepared]
+    x = x if network.words else in_order(network, x.movedim(-1, 1))
+    return compiled(lambda x, *own: peer_networks.logits(network, layers, own, x, rounded).float(), x, *own)
 
 
 def case_train(inputs, labels, *weights, network):
-    layers = Layers(network)
-    if not network.words:
-        inputs = np.ascontiguousarray(np.moveaxis(inputs, -1, 2))
+    layers = Layers(network, training=True)
+    moving = peer_networks.moving(network)
     with torch.inference_mode(False):
         batches = [(torch.from_numpy(x), torch.from_numpy(y).long()) for x, y in zip(inputs, labels)]
+        if not network.words:
+            batches = [(in_order(network, x.movedim(-1, 1)), y) for x, y in batches]
 
     def loss_of(x, labels, *weights):
-        logits = peer_networks.run(network.layers, layers, iter(weights), x)
+        logits = peer_networks.logits(network, layers, weights, x, rounded).float()
         return F.cross_entropy(logits.flatten(0, -2), labels.flatten())
 
     def way(loss_of, compiles_optimizer):
         with torch.inference_mode(False):
-            parameters = [
-                torch.nn.Parameter(torch.tensor(np.ascontiguousarray(w), device=DEVICE))
-                for w in prepare(network.layers, iter(weights))
-            ]
-            optimizer, prepare_step = optimizer_of(network, parameters, compiles_optimizer)
+            own = [in_order(network, torch.tensor(np.ascontiguousarray(w), device=DEVICE)) for w in prepare(network.layers, iter(weights))]
+            parameters = [w.requires_grad_(i not in moving) for i, w in enumerate(own)]
+            trained = [w for w in parameters if w.requires_grad]
+            optimizer, prepare_step = optimizer_of(network, trained, compiles_optimizer)
         steps = itertools.count(1)
         update = torch.compile(optimizer.step) if compiles_optimizer else optimizer.step
 
@@ -251,11 +290,14 @@ def case_train(inputs, labels, *weights, network):
 
         return epoch
 
-    return peer_training.Training(
-        eager=lambda: way(loss_of, False),
-        torch_compile=lambda: way(torch.compile(loss_of, dynamic=False), False),
-        torch_compile_with_optimizer=lambda: way(torch.compile(loss_of, dynamic=False), True),
-    )
+    ways = {
+        "eager": lambda: way(loss_of, False),
+        "torch_compile": lambda: way(torch.compile(loss_of, dynamic=False), False),
+        "torch_compile_with_optimizer": lambda: way(torch.compile(loss_of, dynamic=False), True),
+    }
+    if network.is_large:  # Each way that is compiled takes much of a run's time.
+        del ways["torch_compile_with_optimizer"]
+    return peer_training.Training(**ways)
 
 
 def case_function(a, name):

@@ -2,7 +2,8 @@
 """One peer in a process of its own: told over its standard input what to do, answers a line of JSON each time.
 
     {"do": "open"}                      -> {"version": ...}
-    {"do": "load", "case": NAME}        -> {"ulp": ..., "way": ...}; the result was compared with the right one
+    {"do": "load", "case": NAME}        -> {"ulp": ..., "way": ...}; the result was compared with the right one, or its
+                                           numbers are in "sample", for the driver to compare the peers
     {"do": "turn", "seconds": S}        -> {"seconds": [per call, ...]}
     {"do": "drop"}                      -> {}
 A reply with "error" or "lacks" says why the peer cannot. Between turns the driver stops this process, so that no thread
@@ -26,6 +27,7 @@ MODULES = {"onednn": "peer_blas", "openblas": "peer_blas", "gantry_cpu": "peer_g
 LEAST_TIMED_S = 50e-6  # shorter calls are timed by the batch
 WARM_UP_SHARE = 0.25  # of a turn's seconds
 PEAK_EPOCHS = 3
+SAMPLE = 1024  # numbers of a result
 
 
 def die_with_driver():
@@ -38,6 +40,11 @@ def take_standard_output():
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     return answers
+
+
+def sample_of(results):
+    """some numbers of each result, evenly spread"""
+    return [[float(x) for x in r.ravel()[:: max(1, r.size // SAMPLE)]] for r in results]
 
 
 class Worker:
@@ -80,8 +87,9 @@ class Worker:
             wrong, ulp = self.compare(case, want, fetch(call()))
             if wrong:
                 return {"error": f"wrong result: {wrong}"}
+        sample = sample_of(fetch(call())) if case.among else None
         self.call = call.timed() if hasattr(call, "timed") else self.finished(call)
-        return {"ulp": ulp, "way": getattr(call, "way", None)}
+        return {"ulp": ulp, "way": getattr(call, "way", None), "sample": sample}
 
     def finished(self, call):
         """call, and the wait for its result where the peer's calls return before it"""
@@ -107,10 +115,10 @@ class Worker:
         return {"seconds": times}
 
     def drop(self, command):
-        if self.inputs and hasattr(self.peer, "forget"):
-            self.peer.forget(self.inputs)
-        self.call = self.inputs = None
+        inputs, self.call, self.inputs = self.inputs, None, None
         gc.collect()
+        if hasattr(self.peer, "forget"):
+            self.peer.forget(inputs or [])
         return {}
 
 

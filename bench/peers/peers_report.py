@@ -3,6 +3,7 @@
 
 import datetime
 import json
+import math
 import os
 import platform
 import statistics
@@ -13,7 +14,7 @@ WORST = 10
 FIRST_RUN = ("load", "first", "load_mib", "first_mib")
 
 
-NETWORKS = ("mlp_", "text_classifier_", "digits_cnn_", "transformer_")
+NETWORKS = ("mlp_", "text_classifier_", "digits_cnn_", "transformer_", "residual_50_", "decoder_12_")
 
 
 def is_network(case):
@@ -31,16 +32,34 @@ def figure(case, seconds):
     return case["amount"] / seconds * (1 if case["unit"] == "samples/s" else 1e-9)
 
 
+def distance(results, others):
+    """the largest difference, as a part of the largest value; infinity where one is no number or shapes differ"""
+    parts = [0.0]
+    for own, other in zip(results, others, strict=True):
+        scale = max(map(abs, own + other), default=0.0) or 1.0
+        parts += [abs(a - b) / scale for a, b in zip(own, other)] + [math.inf] * (len(own) != len(other))
+    return math.inf if any(part != part for part in parts) else max(parts)
+
+
 class Row:
     """One case: the seconds of a call, for each peer one number a round."""
 
     def __init__(self, case):
         self.case, self.rounds, self.best, self.reasons, self.ulp, self.ways, self.peaks = case, {}, {}, {}, {}, {}, {}
+        self.samples = {}  # of results that are compared among the peers
         self.first_runs = {}  # of a model, for each peer what each process found
 
     def add(self, peer, times):
         self.rounds.setdefault(peer, []).append(statistics.median(times))
         self.best[peer] = min(self.best.get(peer, times[0]), *times)
+
+    def leave_out_strangers(self):
+        """each peer whose results are near to those of no other"""
+        allowed, samples = self.case["among"], {p: s for p, s in self.samples.items() if s}
+        for peer in samples if len(samples) > 1 else ():
+            off = min(distance(samples[peer], samples[other]) for other in samples if other != peer)
+            if not off <= allowed:
+                self.reasons[peer] = f"wrong result: off by {off:.3g} of the largest from the nearest other peer, where {allowed:g} is allowed"
 
     def median(self, peer):
         return statistics.median(self.rounds[peer])

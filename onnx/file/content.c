@@ -3,9 +3,9 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/os/pages.h"
 #include "shared/memory.h"
 #include "onnx/file/model_file.h"
 
@@ -32,11 +32,12 @@ gantry_status_t gantry__onnx_read_at(int file, const char *path, uint64_t offset
 
 static gantry_status_t map_content(int file, size_t size, const char *path,
                                    gantry__onnx_content_t *out) {
-    void *pages = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
-    if (pages == MAP_FAILED)
-        return gantry__fail(errno == ENOMEM ? GANTRY_RESOURCE_EXHAUSTED : GANTRY_INVALID_ARGUMENT,
-                            "%s: its %zu bytes cannot be mapped: %s", path, size, strerror(errno));
-    *out = (gantry__onnx_content_t){.bytes = {pages, size}, .pages = pages};
+    gantry__os_map_t map;
+    const int error = gantry__os_map(file, 0, size, &map);
+    if (error)
+        return gantry__fail(error == ENOMEM ? GANTRY_RESOURCE_EXHAUSTED : GANTRY_INVALID_ARGUMENT,
+                            "%s: its %zu bytes cannot be mapped: %s", path, size, strerror(error));
+    *out = (gantry__onnx_content_t){.bytes = {map.data, size}, .map = map};
     return GANTRY_OK;
 }
 
@@ -53,6 +54,6 @@ gantry_status_t gantry__onnx_take_content(int file, uint64_t size, bool reads, c
 
 void gantry__onnx_content_deinit(gantry__onnx_content_t *content) {
     gantry__free(content->memory);
-    if (content->pages) (void)munmap(content->pages, content->bytes.size);
+    if (content->map.pages) gantry__os_unmap(&content->map);
     *content = (gantry__onnx_content_t){0};
 }

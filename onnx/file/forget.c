@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _DEFAULT_SOURCE /* madvise */
-
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "onnx/file/model_file.h"
 
 /* The part of the mapping that is in the pages from the first whole one on. */
 static bool forget_in(const gantry__onnx_content_t *content, const uint8_t *data, size_t size) {
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)content->pages;
+    const uintptr_t page = gantry__os_page_bytes(), begin = (uintptr_t)content->map.pages;
     const uintptr_t first = (uintptr_t)data;
-    if (!content->pages || first < begin || first - begin >= content->bytes.size) return false;
+    if (!content->map.pages || first < begin || first - begin >= content->bytes.size) return false;
     const uintptr_t from = (first + page - 1) / page * page, to = (first + size) / page * page;
-    if (to > from) (void)madvise((char *)content->pages + (from - begin), to - from, MADV_DONTNEED);
+    if (to > from) gantry__os_pages_forget((char *)content->map.pages + (from - begin), to - from);
     return true;
 }
 

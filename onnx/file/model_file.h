@@ -4,14 +4,15 @@
 #ifndef GANTRY_ONNX_MODEL_FILE_H
 #define GANTRY_ONNX_MODEL_FILE_H
 
+#include "base/os/pages.h"
 #include "onnx/base/reader.h"
 #include "onnx/file/read.h"
 
 /* Bytes of a file: mapped, read into memory of its own, or of the caller. */
 typedef struct gantry__onnx_content_t {
     gantry__onnx_bytes_t bytes;
-    void *memory; /* Read. */
-    void *pages;  /* Mapped. */
+    void *memory;         /* Read. */
+    gantry__os_map_t map; /* Mapped. */
 } gantry__onnx_content_t;
 
 /* A file of external data. */

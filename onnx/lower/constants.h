@@ -21,7 +21,7 @@
 #include "onnx/file/read.h"
 #include "onnx/lower/plan.h"
 #include "shared/fail.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 /* A file that tensors use, too. */
 typedef struct gantry__onnx_held_file_t gantry__onnx_held_file_t;

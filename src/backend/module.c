@@ -1,25 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Backend modules, in this order: candidate files of folders and paths; the library's own
  * folder; opening a file and querying its table.
- *
- * An ELF file is checked for its full length before the loader maps it: a truncated one would
- * end the process at the first access beyond its end. */
-#define _GNU_SOURCE /* dladdr */
+ */
+#define _POSIX_C_SOURCE 200809L
 #include "backend/module.h"
 
-#include <dlfcn.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-#if defined(__ELF__)
-#include <link.h>
-#endif
 
 #include "backend/backend_check.h"
 #include "base/files.h"
+#include "base/os/library.h"
 #include "base/text.h"
 #include "base/trust.h"
 
@@ -89,17 +82,17 @@ gantry_status_t gantry__module_search(const gantry__heap_t *heap, const char *pa
 }
 
 gantry_status_t gantry__module_own_folder(const gantry__heap_t *heap, char **out_folder) {
-    Dl_info info;
     *out_folder = NULL;
     /* Any object of this library identifies its file; ISO C does not allow to cast a function's
      * address to void *. */
     static const char anchor = 0;
-    if (!dladdr(&anchor, &info) || !info.dli_fname) return GANTRY_OK;
-    const char *slash = strrchr(info.dli_fname, '/');
+    const char *file = gantry__os_library_file_of(&anchor);
+    if (!file) return GANTRY_OK;
+    const char *slash = strrchr(file, '/');
     gantry__text_t folder;
     gantry__text_init(&folder, heap);
     if (slash) {
-        gantry__text_append_bytes(&folder, info.dli_fname, (size_t)(slash - info.dli_fname));
+        gantry__text_append_bytes(&folder, file, (size_t)(slash - file));
     } else {
         gantry__text_append(&folder, ".");
     }
@@ -131,67 +124,23 @@ gantry_status_t gantry__module_check_own_folder(const char *folder) {
     return GANTRY_OK;
 }
 
-#if defined(__ELF__)
-#define MOST_PARTS 32 /* of a module; the linkers of today write about ten */
-
-static bool module_is_cut_elf(int descriptor, uint64_t size) {
-    ElfW(Ehdr) header;
-    ElfW(Phdr) parts[MOST_PARTS];
-    if (pread(descriptor, &header, sizeof header, 0) != (ssize_t)sizeof header) return false;
-    if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof *parts)
-        return false;
-    for (unsigned i = 0; i < header.e_phnum; ++i) {
-        const unsigned at = i % MOST_PARTS, rest = header.e_phnum - i;
-        const size_t bytes = (rest < MOST_PARTS ? rest : MOST_PARTS) * sizeof *parts;
-        if (at == 0 && pread(descriptor, parts, bytes,
-                             (off_t)(header.e_phoff + i * sizeof *parts)) != (ssize_t)bytes)
-            return true;
-        if (parts[at].p_type == PT_LOAD &&
-            (parts[at].p_offset > size || parts[at].p_filesz > size - parts[at].p_offset))
-            return true;
-    }
-    return false;
-}
-#else
-static bool module_is_cut_elf(int descriptor, uint64_t size) {
-    (void)descriptor;
-    (void)size;
-    return false;
-}
-#endif
-
-/* The loader maps a library without checking the file's end; a process that then reads beyond it
- * dies. The loader itself reports other faults of the file. */
-static bool is_cut(const char *file) {
-    struct stat info;
-    int descriptor = open(file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (descriptor < 0) return false;
-    bool cut = fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode) &&
-               module_is_cut_elf(descriptor, (uint64_t)info.st_size);
-    (void)close(descriptor);
-    return cut;
-}
-
 gantry_status_t gantry__module_query(const char *file, const gantry_backend_t **out_table) {
     *out_table = NULL;
     GANTRY__TRY(gantry__file_check_plain(file)); /* the loader would wait for a pipe */
-    if (is_cut(file)) {
+    if (gantry__os_library_is_cut(file)) {
         return gantry__fail(GANTRY_DATA_LOSS,
                             "backend module %s cannot be opened: the file is truncated", file);
     }
-    void *module = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    void *module = gantry__os_library_open(file, 0);
     if (!module) {
-        const char *why = dlerror();
         return gantry__fail(GANTRY_UNAVAILABLE, "backend module %s cannot be opened: %s", file,
-                            why ? why : "no reason given");
+                            gantry__os_library_error());
     }
-    void *symbol = dlsym(module, GANTRY_BACKEND_QUERY_SYMBOL);
-    if (!symbol) {
+    gantry_backend_query_fn query;
+    if (!gantry__os_library_function(module, GANTRY_BACKEND_QUERY_SYMBOL, &query)) {
         return gantry__refuse("backend module %s does not export %s", file,
                               GANTRY_BACKEND_QUERY_SYMBOL);
     }
-    gantry_backend_query_fn query;
-    memcpy(&query, &symbol, sizeof query); /* POSIX's way from object to function pointer */
     int32_t code = query(GANTRY_ABI_VERSION, out_table);
     if (code != 0) {
         *out_table = NULL;

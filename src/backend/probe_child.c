@@ -17,12 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/files.h"
 #include "base/trust.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 #define MOST_SECONDS 65 /* the command ends itself by an alarm after 60 */
 #define POLL_NS 2000000L
@@ -175,13 +174,12 @@ typedef enum child_wait_t { CHILD_ENDED, CHILD_LATE, CHILD_COLLECTED } child_wai
 
 /* COLLECTED: other code, such as a program's handler of SIGCHLD, took the child's end. */
 static child_wait_t wait_for_child(pid_t child, int *out_state) {
-    const struct timespec pause = {0, POLL_NS};
     const uint64_t until_ns = gantry__now_ns() + MOST_SECONDS * UINT64_C(1000000000);
     do {
         pid_t ended = waitpid(child, out_state, WNOHANG);
         if (ended == child) return CHILD_ENDED;
         if (ended < 0 && errno != EINTR) return CHILD_COLLECTED;
-        (void)nanosleep(&pause, NULL);
+        gantry__os_sleep_ns(POLL_NS);
     } while (gantry__now_ns() < until_ns);
     return CHILD_LATE;
 }

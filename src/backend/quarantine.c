@@ -27,6 +27,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/new_file.h"
+#include "base/os/clock.h"
 #include "base/trust.h"
 #include "base/user_folder.h"
 #include "shared/printable.h"
@@ -301,10 +302,8 @@ static bool crashes_in_child(const gantry__quarantine_t *quarantine, const gantr
 static gantry_status_t fail_left_out(const gantry__quarantine_t *quarantine,
                                      const gantry_backend_t *table, const driver_version_t *version,
                                      const char *path, const record_t *record) {
-    char again[32] = "";
-    struct tm utc;
-    const time_t end = record->when + RECORD_SECONDS;
-    if (gmtime_r(&end, &utc)) (void)strftime(again, sizeof again, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    char again[GANTRY__OS_DATE_BYTES];
+    gantry__os_utc_text(record->when + RECORD_SECONDS, again);
     (void)gantry__fail(
         GANTRY_FAILED_PRECONDITION,
         "left out: %s%s%.600s%s ended the process that tried to open backend %s first (%s); the next try is after %s, or when the record is removed: rm '%s'; GANTRY_DRIVER_QUARANTINE=0 tries it in this process",

@@ -13,7 +13,7 @@
  * when the next pair is read. */
 #define _GNU_SOURCE
 #include "base/event_clock.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 #if defined(__x86_64__) && defined(__linux__)
 

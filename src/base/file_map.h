@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 
 #include "base/heap.h"
+#include "base/os/pages.h"
 
 #include <gantry/status.h>
 
@@ -18,8 +19,7 @@ typedef struct gantry__file_map_t {
     unsigned char *data; /* the part's first byte */
     atomic_uint references;
     const gantry__heap_t *heap;
-    void *pages;
-    size_t size_bytes; /* of the pages */
+    gantry__os_map_t pages;
 } gantry__file_map_t;
 
 /* Maps size_bytes > 0 from offset on, which the file must have. heap must outlive the map. path

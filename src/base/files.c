@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 #include "base/failure.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 #define FIRST_READ_BYTES ((size_t)1 << 16)
 #define LOCK_PAUSE_NS 2000000
@@ -289,7 +289,6 @@ ssize_t gantry__file_put(int file, const void *bytes, size_t size, int64_t place
  * do. */
 static gantry_status_t take_lock(int fd, const char *path, uint64_t timeout_ns) {
     const uint64_t start = gantry__now_ns();
-    const struct timespec pause = {.tv_nsec = LOCK_PAUSE_NS};
     while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK && errno != EINTR) return gantry__file_fail("lock", path, errno);
         if (gantry__now_ns() - start >= timeout_ns) {
@@ -297,7 +296,7 @@ static gantry_status_t take_lock(int fd, const char *path, uint64_t timeout_ns) 
                                 "cannot lock '%s': another holder has kept it for more than %g s",
                                 path, (double)timeout_ns * 1e-9);
         }
-        (void)nanosleep(&pause, NULL);
+        gantry__os_sleep_ns(LOCK_PAUSE_NS);
     }
     return GANTRY_OK;
 }

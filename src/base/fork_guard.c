@@ -1,42 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _DEFAULT_SOURCE /* madvise, MAP_ANONYMOUS */
+#define _POSIX_C_SOURCE 200809L
 #include "base/fork_guard.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
-/* All of Linux has the same value. Older headers lack it, and older kernels refuse it. */
-#if defined(__linux__) && !defined(MADV_WIPEONFORK)
-#define MADV_WIPEONFORK 18
-#endif
+#include "base/os/pages.h"
 
 #define MARK 1
 
-static bool make_wipe(void *page, size_t bytes) {
-#if defined(MADV_WIPEONFORK)
-    return madvise(page, bytes, MADV_WIPEONFORK) == 0;
-#else
-    (void)page;
-    (void)bytes;
-    return false;
-#endif
-}
-
 gantry_status_t gantry__fork_guard_init(gantry__fork_guard_t *guard, const char *what) {
-    long bytes = sysconf(_SC_PAGESIZE);
-    *guard = (gantry__fork_guard_t){.page_bytes = bytes > 0 ? (size_t)bytes : 4096,
-                                    .process = (int64_t)getpid()};
-    void *page =
-        mmap(NULL, guard->page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED) {
+    *guard =
+        (gantry__fork_guard_t){.page_bytes = gantry__os_page_bytes(), .process = (int64_t)getpid()};
+    void *page = gantry__os_pages_new(guard->page_bytes, 0);
+    if (!page) {
         return gantry__fail(GANTRY_RESOURCE_EXHAUSTED,
                             "no page of %zu bytes for the mark that identifies a child of fork",
                             guard->page_bytes);
     }
     guard->mark = page;
-    guard->wipes = make_wipe(page, guard->page_bytes);
+    guard->wipes = gantry__os_pages_wipe_in_child(page, guard->page_bytes);
     *guard->mark = MARK;
     (void)snprintf(guard->text, sizeof guard->text,
                    "the %s was created in process %" PRId64 "; a child of fork must create its own",
@@ -46,7 +30,7 @@ gantry_status_t gantry__fork_guard_init(gantry__fork_guard_t *guard, const char 
 
 void gantry__fork_guard_deinit(gantry__fork_guard_t *guard) {
     void *page = (void *)(uintptr_t)guard->mark;
-    if (page) (void)munmap(page, guard->page_bytes);
+    if (page) gantry__os_pages_free(page, guard->page_bytes);
     guard->mark = NULL;
 }
 

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 #define NOTE_BYTES 256
 

@@ -29,11 +29,11 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/failure.h"
 #include "base/files.h"
+#include "base/os/clock.h"
 
 #define TEMPORARY_ATTEMPTS 1000
 #define MOST_STEM 200
@@ -270,11 +270,10 @@ void gantry__new_file_sweep(const gantry__heap_t *heap, const char *folder, cons
 /* Locks the file. Anybody who may read the file can lock it; therefore it is written without the
  * lock after two seconds. */
 static bool lock_for_append(int fd) {
-    const struct timespec pause = {.tv_nsec = 10000000};
     for (int i = 0; i < 200; ++i) {
         if (flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
         if (errno != EWOULDBLOCK && errno != EINTR) return false;
-        (void)nanosleep(&pause, NULL);
+        gantry__os_sleep_ns(10000000);
     }
     return false;
 }

@@ -2,7 +2,7 @@
 #include "base/profile_frame.h"
 
 #include "base/event_clock.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 static _Thread_local gantry__profile_frame_t *innermost;
 

@@ -13,7 +13,7 @@
 
 #include "base/failure.h"
 #include "base/heap.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 typedef enum gantry__setting_source_t {
     GANTRY__SOURCE_DEFAULT = 0,

@@ -29,7 +29,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -82,7 +81,7 @@ struct gantry__timeline_t {
     gantry__condition_t changed; /* a buffer is full, or the writer ends */
     /* under the queue's lock */
     bool has_writer, writer_ends;
-    pthread_t writer;
+    gantry__thread_t writer;
     gantry__mutex_t stop; /* held by the thread that stops the timeline */
     gantry__mutex_t lock;
     /* under lock */
@@ -237,16 +236,12 @@ static void *write_queue(void *argument) {
     return NULL;
 }
 
-/* A program's signal handlers stay on its own threads. */
 static void start_writer(gantry__timeline_t *timeline) {
-    sigset_t all, before;
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     gantry__mutex_lock(&timeline->queue);
     if (!timeline->has_writer)
-        timeline->has_writer = pthread_create(&timeline->writer, NULL, write_queue, timeline) == 0;
+        timeline->has_writer =
+            gantry__thread_start(&timeline->writer, 0, write_queue, timeline) == 0;
     gantry__mutex_unlock(&timeline->queue);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 static void end_writer(gantry__timeline_t *timeline) {
@@ -256,7 +251,7 @@ static void end_writer(gantry__timeline_t *timeline) {
     timeline->writer_ends = true;
     gantry__condition_wake_all(&timeline->changed);
     gantry__mutex_unlock(&timeline->queue);
-    if (has_writer) (void)pthread_join(timeline->writer, NULL);
+    if (has_writer) gantry__thread_join(timeline->writer);
     gantry__mutex_lock(&timeline->queue);
     timeline->writer_ends = false;
     gantry__mutex_unlock(&timeline->queue);

@@ -14,7 +14,7 @@
 #include "base/heap.h"
 #include "base/log.h"
 #include "base/timeline_event.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 #define GANTRY__TIMELINE_SLOTS 8
 #define GANTRY__TIMELINE_SLOT_BYTES 131072

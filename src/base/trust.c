@@ -11,10 +11,9 @@
  * user's. An access control list that lets others write counts as their group. The last folder may
  * not even have the sticky bit: others could add files to it. The owner of "/" may replace all; in
  * a container it need not be root. */
-#define _GNU_SOURCE /* O_PATH, dladdr1 */
+#define _GNU_SOURCE /* O_PATH */
 #include "base/trust.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -26,12 +25,10 @@
 #if defined(__linux__)
 #include <sys/xattr.h>
 #endif
-#if defined(__GLIBC__)
-#include <link.h>
-#endif
 
 #include "base/failure.h"
 #include "base/files.h"
+#include "base/os/library.h"
 
 #if !defined(O_PATH)
 #define O_PATH O_RDONLY
@@ -376,27 +373,11 @@ gantry_status_t gantry__trust_check(const char *path) {
     return GANTRY_OK;
 }
 
-/* The file of the library. For the program itself the loader knows only the first argument, which
- * anybody can choose. */
-static const char *file_of_library(void) {
-    static const char here;
-    Dl_info found;
-#if defined(__GLIBC__)
-    void *place;
-    const struct link_map *map;
-    if (dladdr1(&here, &found, &place, RTLD_DL_LINKMAP) == 0) return NULL;
-    map = place;
-    if (!*map->l_name) return "/proc/self/exe";
-#else
-    if (dladdr(&here, &found) == 0) return NULL;
-#endif
-    return found.dli_fname;
-}
-
 bool gantry__trust_of_library(gantry__trust_t *out_others,
                               char out_path[GANTRY__TRUST_PATH_BYTES]) {
+    static const char here = 0;
     struct stat file, folder;
-    const char *path = file_of_library();
+    const char *path = gantry__os_library_own_file(&here);
     if (!path || !realpath(path, out_path) || stat(out_path, &file) != 0) return false;
     char *slash = strrchr(out_path, '/');
     *slash = '\0';

@@ -4,7 +4,6 @@
  * The first look-up reads the file and warns of bad lines. Writing takes the lock next to the file,
  * reads the file again, drops the replaced and the bad lines, appends the new record and replaces
  * the file. base/tuning_text.c parses lines. */
-#define _POSIX_C_SOURCE 200809L
 #include "base/tuning_store.h"
 
 #include <stdio.h>
@@ -13,6 +12,7 @@
 
 #include "base/files.h"
 #include "base/new_file.h"
+#include "base/os/clock.h"
 #include "base/text.h"
 #include "base/trust.h"
 #include "base/user_folder.h"
@@ -196,10 +196,8 @@ static bool leaves(const change_t *change, const gantry__tuning_line_t *line) {
 }
 
 static void append_new(const change_t *change, gantry__text_t *text) {
-    char now[32] = "";
-    time_t seconds = time(NULL);
-    struct tm utc;
-    if (gmtime_r(&seconds, &utc)) (void)strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    char now[GANTRY__OS_DATE_BYTES];
+    gantry__os_utc_text(time(NULL), now);
     gantry__text_append(text, "%s\t%s\t%s\t%s\n", now, change->device, change->what,
                         change->values);
 }

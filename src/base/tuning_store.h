@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/tuning_text.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 /* Texts belong to the store. */
 typedef struct gantry__tuning_record_t {

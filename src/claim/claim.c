@@ -21,12 +21,11 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/failure.h"
 #include "claim/claim_record.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 enum { TURN = 0, FIRST_PLACE = 1 };
 
@@ -102,7 +101,7 @@ static int64_t next_place(int file) {
 
 static gantry_status_t wait_for_turn(gantry__claim_t *claim) {
     const uint64_t start = gantry__now_ns();
-    struct timespec pause = {.tv_nsec = 100000};
+    uint64_t pause_ns = 100000;
     for (;;) {
         int error = gantry__claim_lock(claim->queue, TURN);
         claim->has_turn = error == 0;
@@ -113,8 +112,8 @@ static gantry_status_t wait_for_turn(gantry__claim_t *claim) {
                 GANTRY_DEADLINE_EXCEEDED,
                 "'%s/%s': another claimant has had its turn for more than 10 s; is it stopped? fuser -v names it",
                 claim->folder.path, QUEUE);
-        (void)nanosleep(&pause, NULL);
-        if (pause.tv_nsec < LONGEST_PAUSE_NS) pause.tv_nsec *= 2;
+        gantry__os_sleep_ns(pause_ns);
+        if (pause_ns < LONGEST_PAUSE_NS) pause_ns *= 2;
     }
 }
 

@@ -14,10 +14,10 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/failure.h"
+#include "base/os/clock.h"
 #include "base/shared_folder.h"
 
 #define OPEN_ATTEMPTS 50     /* until another user's new file has its mode */
@@ -139,12 +139,11 @@ static int open_or_make(int directory, const char *name) {
 }
 
 static int claim_open_retrying(int directory, const char *name) {
-    const struct timespec pause = {.tv_nsec = 1000000};
     int file = -1;
     for (int attempt = 0; attempt < OPEN_ATTEMPTS; ++attempt) {
         file = open_or_make(directory, name);
         if (file >= 0) return file;
-        if (errno == EACCES) (void)nanosleep(&pause, NULL);
+        if (errno == EACCES) gantry__os_sleep_ns(1000000);
         if (errno != EACCES && errno != EEXIST && errno != EINTR) break;
     }
     return file;

@@ -13,20 +13,12 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/os/clock.h"
 #include "shared/printable.h"
 
 #define RECORD_BYTES 1024
-#if defined(CLOCK_BOOTTIME)
-#define RECORD_CLOCK CLOCK_BOOTTIME
-#else
-#define RECORD_CLOCK CLOCK_MONOTONIC
-#endif
 
-static uint64_t seconds_since_boot(void) {
-    struct timespec now = {0};
-    (void)clock_gettime(RECORD_CLOCK, &now);
-    return (uint64_t)now.tv_sec;
-}
+static uint64_t seconds_since_boot(void) { return gantry__os_boot_ns() / UINT64_C(1000000000); }
 
 /* ---- writing ---- */
 
@@ -43,10 +35,9 @@ static void own_command(char out[RECORD_BYTES / 2]) {
 }
 
 void gantry__claim_record_write(int file, const char *command) {
-    char text[RECORD_BYTES], line[RECORD_BYTES / 2], host[64] = "", since[32] = "";
-    const time_t now = time(NULL);
-    struct tm utc;
-    if (gmtime_r(&now, &utc)) (void)strftime(since, sizeof since, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    char text[RECORD_BYTES], line[RECORD_BYTES / 2], host[64] = "";
+    char since[GANTRY__OS_DATE_BYTES];
+    gantry__os_utc_text(time(NULL), since);
     (void)gethostname(host, sizeof host - 1);
     if (command) (void)snprintf(line, sizeof line, "%s", command);
     if (!command) own_command(line);

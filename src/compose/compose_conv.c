@@ -469,7 +469,9 @@ static tensor *compose_conv_gradient(const conv_t *conv, gantry__op_id_t id,
     gantry__extras_t extras = {.count = 0};
     tensor *inputs[3] = {x, x, result};
     gantry_attr_value_t attrs[4];
-    inputs[host] = gantry__add_host_shape(&extras, conv->scope, sizes);
+    int32_t dims[4];
+    gantry__conv_write_sizes(sizes, dims);
+    inputs[host] = gantry__add_host(&extras, conv->scope, GANTRY_INT32, GANTRY_SHAPE(4), dims);
     return gantry__call_op(conv->scope, id, inputs, 3, attrs, gantry__conv_attrs(conv, attrs),
                            &extras);
 }

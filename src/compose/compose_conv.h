@@ -41,6 +41,8 @@ int64_t gantry__conv_windows_end(const gantry__conv_t *conv, int d);
 bool gantry__conv_sees_pixels(const gantry__conv_t *conv);
 /* Attributes of convolutions without a format: channels are last. Returns how many. */
 size_t gantry__conv_attrs(const gantry__conv_t *conv, gantry_attr_value_t out[4]);
+/* The sizes of images or of a filter as Conv2D's gradients have them. */
+void gantry__conv_write_sizes(const gantry_shape_t *shape, int32_t out[4]);
 /* The device that a part would run on with this type; NULL: none. */
 const gantry_logical_device_t *gantry__conv_find_device(const gantry__conv_t *conv,
                                                         gantry__op_id_t id, gantry_dtype_t dtype);

@@ -43,10 +43,14 @@ bool gantry__conv_is_processor(const gantry_logical_device_t *device) {
     return device->info.type == GANTRY_DEVICE_TYPE_CPU && device->info.sub_group_size <= 1;
 }
 
+void gantry__conv_write_sizes(const gantry_shape_t *shape, int32_t out[4]) {
+    for (int d = 0; d < 4; ++d) out[d] = (int32_t)shape->dims[d];
+}
+
 /* The sizes that a part has as its input on the host. */
 static const void *compose_conv_sizes(void *caller, uint32_t input) {
     (void)input;
-    return ((const gantry_shape_t *)caller)->dims;
+    return caller;
 }
 
 /* The kernel of a call whose inputs are set, on the device; NULL: none takes it. */
@@ -95,6 +99,7 @@ const gantry_kernel_def_t *gantry__conv_at_once(const conv_t *conv, gantry__op_i
     const gantry_shape_t four = GANTRY_SHAPE(4);
     gantry__asked_call_t call;
     gantry_attr_value_t attrs[4];
+    int32_t sizes[4];
     if (conv->groups > 1 || gantry__conv_sees_pixels(conv) || !GANTRY__TYPE_IS(dtype, FLOATING))
         return NULL;
     const gantry_logical_device_t *device =
@@ -103,11 +108,12 @@ const gantry_kernel_def_t *gantry__conv_at_once(const conv_t *conv, gantry__op_i
     gantry__asked_init(&call, id, count);
     for (uint32_t i = 0; i < count; ++i) {
         call.shapes[i] = i == host ? &four : shapes[i];
-        call.dtypes[i] = i == host ? GANTRY_INT64 : dtype;
+        call.dtypes[i] = i == host ? GANTRY_INT32 : dtype;
     }
     if (host < count) {
+        gantry__conv_write_sizes(shapes[host], sizes);
         call.infer.host_value = compose_conv_sizes;
-        call.infer.caller = (void *)(uintptr_t)shapes[host];
+        call.infer.caller = sizes;
     }
     const gantry_kernel_def_t *kernel =
         compose_conv_find_kernel(conv, &call, attrs, gantry__conv_attrs(conv, attrs), device);

@@ -14,7 +14,7 @@
 #include <gantry/backend_abi.h>
 
 #include "device/device_settings.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 enum { GANTRY__NOT_LOST = 0, GANTRY__BEING_LOST = 1, GANTRY__LOST = 2 };
 

@@ -22,7 +22,7 @@
 #include "device/device_settings.h"
 #include "device/keeper.h"
 #include "device/memory_policy.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 typedef struct gantry__device_table_t gantry__device_table_t;
 typedef struct gantry__pinned_piece_t gantry__pinned_piece_t;

@@ -20,7 +20,7 @@
 #include "base/failure.h"
 #include "base/heap.h"
 #include "device/point.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 #define GANTRY__FAULT_BLOCKS 12 /* of 2^31 positions each, for the search of the first bad one */
 #define GANTRY__FAULT_BYTES (16 + 4 * GANTRY__FAULT_BLOCKS)

@@ -14,7 +14,7 @@
 
 #include <gantry/device.h>
 
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 typedef struct gantry__keeper_t {
     /* Frees what the object keeps on the device, and no call uses; NULL: on all devices. Returns

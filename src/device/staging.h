@@ -16,7 +16,7 @@
 
 #include "base/failure.h"
 #include "device/point.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 struct gantry_logical_device_t;
 

@@ -15,12 +15,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/amount.h"
 #include "base/files.h"
 #include "base/new_file.h"
+#include "base/os/clock.h"
 #include "base/shared_folder.h"
 #include "base/trust.h"
 #include "device/device_table.h"
@@ -45,15 +45,7 @@ struct gantry__status_file_t {
 
 /* Milliseconds of the clock that the system dates processes with. It runs while the machine
  * sleeps. */
-static uint64_t boot_ms(void) {
-#ifdef CLOCK_BOOTTIME
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_BOOTTIME, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-#else
-    return gantry__now_ns() / 1000000;
-#endif
-}
+static uint64_t boot_ms(void) { return gantry__os_boot_ns() / 1000000; }
 
 /* A piece of the text. */
 static gantry_status_t status_file_put(gantry_new_file_t *file, const char *format, ...)

@@ -18,7 +18,7 @@
 #include "base/failure.h"
 #include "base/heap.h"
 #include "device/point.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 /* Failures that a stream keeps apart; beyond that the two nearest are merged. */
 #define GANTRY__FAILED_RANGES 8

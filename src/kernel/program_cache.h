@@ -13,7 +13,7 @@
 #include <gantry/backend_abi.h>
 
 #include "kernel/binary_store.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 typedef struct gantry__program_counters_t {
     atomic_uint_fast64_t built, loaded, reused, bad_entries, launches, build_ns;

@@ -10,7 +10,7 @@
 #include "memory/bfc.h"
 #include "memory/memory_report.h"
 #include "memory/region_source.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 typedef struct gantry__allocator_options_t {
     gantry__bfc_options_t bfc;

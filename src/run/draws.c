@@ -3,7 +3,7 @@
 
 #include <stdatomic.h>
 
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 struct gantry__draws_t {
     atomic_uint references;

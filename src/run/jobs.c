@@ -36,7 +36,7 @@ bool gantry__jobs_are_here(gantry__jobs_t *jobs) {
 static void set_stage(gantry__jobs_t *jobs, gantry__job_t *job, gantry__job_stage_t stage) {
     gantry__mutex_lock(&jobs->lock);
     job->stage = stage;
-    if (stage == GANTRY__JOB_RUNNING) job->thread = pthread_self();
+    if (stage == GANTRY__JOB_RUNNING) job->thread = gantry__thread_self();
     gantry__condition_wake_all(&jobs->changed);
     gantry__mutex_unlock(&jobs->lock);
 }
@@ -54,7 +54,7 @@ static void job_run(gantry__jobs_t *jobs, gantry__job_t *job) {
  * does in its callback. */
 static bool may_look(const gantry__job_t *job, bool is_here) {
     if (job->stage != GANTRY__JOB_OVER) return job->stage == GANTRY__JOB_ENDED;
-    return is_here || pthread_equal(job->thread, pthread_self());
+    return is_here || gantry__thread_is_self(job->thread);
 }
 
 bool gantry__job_is_over(gantry__jobs_t *jobs, const gantry__job_t *job) {

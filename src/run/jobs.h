@@ -28,7 +28,7 @@ typedef enum gantry__job_stage_t {
 typedef struct gantry__job_t {
     struct gantry__job_t *next; /* in the queue; under lock, as the next two */
     gantry__job_stage_t stage;
-    pthread_t thread; /* that runs it, once it is running */
+    gantry__thread_t thread; /* that runs it, once it is running */
     void (*run)(struct gantry__job_t *job);
     void (*notify)(struct gantry__job_t *job); /* calls the program */
     void (*drop)(struct gantry__job_t *job);   /* nothing looks at the job afterwards */

@@ -12,7 +12,7 @@
 #include "device/device_table.h"
 #include "op/op_def.h"
 #include "place/placer.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 /* The subject of a row: an op, or one of the calls that are no ops. */
 enum {

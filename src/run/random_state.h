@@ -20,7 +20,7 @@
 #include "op/op_def.h"
 #include "run/draws.h"
 #include "run/op_seeds.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 /* The counter steps of a draw of this many values: 256 each, as TensorFlow reserves them, modulo
  * 2^64. */

@@ -12,7 +12,7 @@
 #include "op/op_def.h"
 #include "run/scope_state.h"
 #include "run/tensor_state.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 struct gantry_variable_t {
     atomic_uint references;

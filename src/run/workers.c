@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE
 #include "run/workers.h"
-
-#include <signal.h>
 
 #include "base/failure.h"
 
@@ -13,7 +10,7 @@
 
 typedef struct gantry__worker_t {
     struct gantry__worker_t *next_idle, *next;
-    pthread_t thread;
+    gantry__thread_t thread;
     gantry__mutex_t lock;
     gantry__condition_t changed;
     gantry__work_t *work; /* NULL: none; under lock */
@@ -61,21 +58,6 @@ static void *work_on(void *argument) {
     return NULL;
 }
 
-/* A program's signal handlers stay on its own threads. */
-static int start_thread(worker_t *worker) {
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    int code = pthread_attr_init(&attributes);
-    if (code != 0) return code;
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    code = pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    if (code == 0) code = pthread_create(&worker->thread, &attributes, work_on, worker);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    (void)pthread_attr_destroy(&attributes);
-    return code;
-}
-
 /* ---- the threads ---- */
 
 static void free_worker(const gantry__workers_t *workers, worker_t *worker) {
@@ -101,7 +83,7 @@ static bool add_worker(gantry__workers_t *workers) {
         gantry__heap_free(workers->heap, worker, sizeof *worker);
         return false;
     }
-    if (start_thread(worker) != 0) {
+    if (gantry__thread_start(&worker->thread, STACK_BYTES, work_on, worker) != 0) {
         free_worker(workers, worker);
         return false;
     }
@@ -134,7 +116,7 @@ bool gantry__workers_are_here(gantry__workers_t *workers) {
     bool is_here = false;
     gantry__mutex_lock(&workers->lock);
     for (const worker_t *at = workers->all; at && !is_here; at = at->next)
-        is_here = pthread_equal(at->thread, pthread_self());
+        is_here = gantry__thread_is_self(at->thread);
     gantry__mutex_unlock(&workers->lock);
     return is_here;
 }
@@ -186,7 +168,7 @@ void gantry__workers_deinit(gantry__workers_t *workers) {
         worker->ends = true;
         gantry__condition_wake_all(&worker->changed);
         gantry__mutex_unlock(&worker->lock);
-        (void)pthread_join(worker->thread, NULL);
+        gantry__thread_join(worker->thread);
         free_worker(workers, worker);
     }
     gantry__mutex_deinit(&workers->lock);

@@ -10,7 +10,7 @@
 
 #include "base/fp_mode.h"
 #include "base/heap.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 typedef void (*gantry__work_fn)(void *context, uint32_t part);
 

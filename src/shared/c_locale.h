@@ -9,10 +9,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 
+#include "base/os/locale.h"
 #include "host/fp_mode.h"
 
 typedef struct gantry__c_locale_t {
-    void *own, *former;
+    gantry__os_locale_t locale;
     gantry__fp_mode_t fp_mode; /* the former one */
 } gantry__c_locale_t;
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Promise (check_gpu): scripts/check-gpu runs completely on the stand-in and writes its report, which begins with a
 # summary and what is wrong.
+# Promise (check_gpu): Each part of a card (MIG) that nvidia-smi lists is one that Gantry lists where CUDA_VISIBLE_DEVICES
+# names it.
 # Promise (check_gpu): scripts/check-gpu --peers writes its table into the report before it, names the frameworks that
 # are missing or fail to import, and without a figure leaves the report as it was.
 #
@@ -182,6 +184,15 @@ endif()
 check_gpu(none 1 "devices=0")
 expect("${report}" "# STAND-IN: no figures of a card" "| card | no card |" "1 of them failed, 0 were left out." "| cuda:0 is there | FAILED: Gantry does not list it |"
        "cuda: no driver, or none that starts" "## What is wrong\n\n- **cuda:0 is there**: FAILED: Gantry does not list it")
+
+# A part of a card (MIG) is listed by the UUID that names it, and one that is not there is missed.
+set(ENV{GANTRY_TEST_PARTS} MIG-7374616e-642d-696e-2063-617264202030)
+check_gpu(part 0 "devices=1;mig=1;memory=2G" --only drivers)
+expect("${report}" "| `MIG-7374616e-642d-696e-2063-617264202030` | 1 cards |" "/GPU:0 cuda:0")
+set(ENV{GANTRY_TEST_PARTS} MIG-ffffffff-642d-696e-2063-617264202030)
+check_gpu(no_part 1 "devices=1;mig=1;memory=2G" --only drivers)
+expect("${report}" "values of CUDA_VISIBLE_DEVICES**: FAILED: " "Gantry does not list the part MIG-ffffffff")
+unset(ENV{GANTRY_TEST_PARTS})
 
 foreach(library LIBRARY:libcuda NVRTC:libnvrtc CUBLAS:libcublas NVML:libnvml)
   string(REPLACE ":" ";" pair ${library})

@@ -23,16 +23,16 @@
 static char output[1 << 20];
 static char folder[64];
 
-/* Runs a shell line in the tests' folder. $BIN names the programs' folder. Both streams go to
- * output. */
+/* Runs a shell line in the tests' folder. $BIN names the programs' folder; its path may have a
+ * space, because the shell splits words only at line feeds. Both streams go to output. */
 static inline int run(const char *format, ...) {
     char line[4096], command[4200];
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    (void)snprintf(command, sizeof command, "cd %s && BIN=%s && { %s; } 2>&1", folder, GANTRY_BIN,
-                   line);
+    (void)snprintf(command, sizeof command, "cd %s && BIN='%s' IFS='\n' && { %s; } 2>&1", folder,
+                   GANTRY_BIN, line);
     FILE *pipe = popen(command, "r");
     assert_non_null(pipe);
     size_t size = fread(output, 1, sizeof output - 1, pipe);
@@ -58,6 +58,9 @@ static inline void write_file(const char *name, const char *text) {
     (void)fputs(text, file);
     (void)fclose(file);
 }
+
+/* The folder of the tests' modules, quoted for a shell line. */
+#define MODULES "'" GANTRY_TEST_MODULES "'"
 
 /* Prefix that runs a command with the tests' OpenCL drivers and the environment that follows, and
  * nothing else. */

@@ -119,13 +119,15 @@ TEST(colours_are_for_terminals) {
     if (run("script --version >/dev/null 2>&1") != 0)
         SKIP_BECAUSE("the program script, which makes a terminal, is missing");
     expect_run(
-        0, "TERM=xterm NO_COLOR= script -qec \"$BIN/gantry devices --help\" /dev/null </dev/null");
+        0,
+        "TERM=xterm NO_COLOR= script -qec \"'$BIN'/gantry devices --help\" /dev/null </dev/null");
     expect_in_output("\033[1mOptions\033[0m");
-    expect_run(0, "TERM=dumb script -qec \"$BIN/gantry devices --help\" /dev/null </dev/null");
+    expect_run(0, "TERM=dumb script -qec \"'$BIN'/gantry devices --help\" /dev/null </dev/null");
     expect_in_output("Options");
     assert_null(strchr(output, '\033'));
     expect_run(
-        0, "TERM=xterm NO_COLOR=1 script -qec \"$BIN/gantry devices --help\" /dev/null </dev/null");
+        0,
+        "TERM=xterm NO_COLOR=1 script -qec \"'$BIN'/gantry devices --help\" /dev/null </dev/null");
     assert_null(strchr(output, '\033'));
 }
 
@@ -332,7 +334,7 @@ TEST(page_has_a_section_for_every_command) {
         char line[256];
         if (strcmp(names[i], "help") == 0 || strcmp(names[i], "version") == 0)
             continue; /* in its head */
-        (void)snprintf(line, sizeof line, "grep -q '^## %s$' " GANTRY_COMMAND_PAGE, names[i]);
+        (void)snprintf(line, sizeof line, "grep -q '^## %s$' '" GANTRY_COMMAND_PAGE "'", names[i]);
         expect_run(0, line);
     }
 }
@@ -342,16 +344,18 @@ TEST(page_has_no_section_without_a_command) {
     expect_run(
         0,
         "awk '/^## / { if (name && !shown) print name \" has no session\"; name = $2; shown = 0 } "
-        "/^```console$/ { shown = 1 } END { if (!shown) print name \" has no session\" }' " GANTRY_COMMAND_PAGE);
+        "/^```console$/ { shown = 1 } END { if (!shown) print name \" has no session\" }' '" GANTRY_COMMAND_PAGE
+        "'");
     assert_string_equal(output, "");
-    expect_run(0, "for name in $(sed -n 's/^## //p' " GANTRY_COMMAND_PAGE
+    expect_run(0, "for name in $(sed -n 's/^## //p' '" GANTRY_COMMAND_PAGE
+                  "'"
                   "); do $BIN/gantry help $name >/dev/null || exit 1; done");
 }
 
 TEST(page_has_the_table_of_exit_codes) {
     expect_run(0,
                "$BIN/gantry __exit_codes >codes; "
-               "sed -n '/^| exit code /,/^$/p' " GANTRY_COMMAND_PAGE " | grep . | diff - codes");
+               "sed -n '/^| exit code /,/^$/p' '" GANTRY_COMMAND_PAGE "' | grep . | diff - codes");
     expect_run(0, "cat codes");
     expect_in_output("| 0 | `gantry top` | success; q or Control-C ended the view |\n");
     expect_in_output("| 126 | `gantry run` | the program is not executable |\n");

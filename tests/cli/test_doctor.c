@@ -83,10 +83,9 @@ TEST(processor_is_no_gpu_until_it_is_presented) {
 /* The states and names of checks; the rest of a line depends on the machine. */
 TEST(wrong_results_and_crashes_are_told_for_their_device) {
     if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
-    if (run("test -e " GANTRY_TEST_MODULES "/opencl/rough_layer.so") != 0)
+    if (run("test -e " MODULES "/opencl/rough_layer.so") != 0)
         SKIP_BECAUSE("no layer that gives a driver bad habits: it needs CL/cl_layer.h");
-#define ROUGH(habit) \
-    TWO "OPENCL_LAYERS=" GANTRY_TEST_MODULES "/opencl/rough_layer.so ROUGH=" habit " "
+#define ROUGH(habit) TWO "OPENCL_LAYERS=" MODULES "/opencl/rough_layer.so ROUGH=" habit " "
     expect_run(1, ROUGH("idle") DOCTOR);
     if (!strstr(output, "wrong result") && strstr(output, "passed        opencl:1 computes"))
         SKIP_BECAUSE("this OpenCL loader takes no layers");
@@ -103,11 +102,10 @@ TEST(wrong_results_and_crashes_are_told_for_their_device) {
 
 TEST(card_that_counts_twice_is_told) {
     if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
-    if (run("test -e " GANTRY_TEST_MODULES "/opencl/twin_layer.so") != 0)
+    if (run("test -e " MODULES "/opencl/twin_layer.so") != 0)
         SKIP_BECAUSE("no layer that shows one card twice: it needs CL/cl_layer.h");
-    expect_run(0, TWO
-               "TWIN_0='- - 1024 Acme' TWIN_1='- - 1024 Acme' OPENCL_LAYERS=" GANTRY_TEST_MODULES
-               "/opencl/twin_layer.so " DOCTOR);
+    expect_run(0, TWO "TWIN_0='- - 1024 Acme' TWIN_1='- - 1024 Acme' OPENCL_LAYERS=" MODULES
+                      "/opencl/twin_layer.so " DOCTOR);
     if (!strstr(output, "Acme 3000")) SKIP_BECAUSE("this OpenCL loader takes no layers");
     expect_in_output("failed        one driver for each card: opencl:0 (");
     expect_in_output("seem to be one card, which counts as two");
@@ -115,10 +113,9 @@ TEST(card_that_counts_twice_is_told) {
 }
 
 TEST(driver_that_crashes_at_its_opening_is_told) {
-    if (run("test -d " GANTRY_TEST_MODULES "/crashing") != 0)
-        SKIP_BECAUSE("no backend whose driver crashes");
-#define CRASHING                                                                                              \
-    "FAKE_CRASH=abort FAKE_FILES=/none GANTRY_BACKENDS=cpu,crashing GANTRY_BACKEND_PATH=" GANTRY_TEST_MODULES \
+    if (run("test -d " MODULES "/crashing") != 0) SKIP_BECAUSE("no backend whose driver crashes");
+#define CRASHING                                                                                  \
+    "FAKE_CRASH=abort FAKE_FILES=/none GANTRY_BACKENDS=cpu,crashing GANTRY_BACKEND_PATH=" MODULES \
     "/crashing "
     expect_run(1, CRASHING "GANTRY_KERNEL_CACHE=$PWD/kernels " DOCTOR);
     expect_in_output("failed        drivers: a process that opened the drivers ended by signal 6");

@@ -104,10 +104,10 @@ TEST(wrong_and_incomplete_drivers_are_named) {
 /* ---- drivers that call exit ---- */
 
 TEST(a_driver_that_calls_exit_does_not_end_the_doctor) {
-    if (run("test -d " GANTRY_TEST_MODULES "/crashing") != 0)
+    if (run("test -d " MODULES "/crashing") != 0)
         SKIP_BECAUSE("no backend whose driver ends the process");
-#define EXITING                                                                                                \
-    "FAKE_CRASH=exit:7 FAKE_FILES=/none GANTRY_BACKENDS=cpu,crashing GANTRY_BACKEND_PATH=" GANTRY_TEST_MODULES \
+#define EXITING                                                                                    \
+    "FAKE_CRASH=exit:7 FAKE_FILES=/none GANTRY_BACKENDS=cpu,crashing GANTRY_BACKEND_PATH=" MODULES \
     "/crashing "
     expect_run(1, EXITING NO_CACHE DOCTOR);
     expect_in_output(
@@ -121,13 +121,12 @@ TEST(a_driver_that_calls_exit_does_not_end_the_doctor) {
 }
 
 TEST(what_a_driver_prints_is_no_output) {
-    if (run("test -d " GANTRY_TEST_MODULES "/crashing") != 0)
-        SKIP_BECAUSE("no backend whose driver prints");
+    if (run("test -d " MODULES "/crashing") != 0) SKIP_BECAUSE("no backend whose driver prints");
     static const char *const ways[] = {"print", "print-late"};
     for (size_t i = 0; i < 2; ++i) {
         char line[1024];
-#define PRINTING                                                                                           \
-    "FAKE_CRASH=%s FAKE_FILES=/none GANTRY_BACKENDS=cpu,crashing GANTRY_BACKEND_PATH=" GANTRY_TEST_MODULES \
+#define PRINTING                                                                               \
+    "FAKE_CRASH=%s FAKE_FILES=/none GANTRY_BACKENDS=cpu,crashing GANTRY_BACKEND_PATH=" MODULES \
     "/crashing " NO_CACHE
         (void)snprintf(line, sizeof line, PRINTING DOCTOR "2>/dev/null", ways[i]);
         expect_run(0, line);
@@ -238,8 +237,8 @@ TEST(what_a_list_names_and_the_loader_cannot_use_is_named) {
     }
     expect_run(0, CPU DOCTOR);
     expect_not_in_output("OpenCL layers");
-    if (run("test -e " GANTRY_TEST_MODULES "/opencl/rough_layer.so") != 0) return;
-    expect_run(0, "OPENCL_LAYERS=" GANTRY_TEST_MODULES "/opencl/rough_layer.so " CPU DOCTOR);
+    if (run("test -e " MODULES "/opencl/rough_layer.so") != 0) return;
+    expect_run(0, "OPENCL_LAYERS=" MODULES "/opencl/rough_layer.so " CPU DOCTOR);
     expect_not_in_output("OpenCL layers");
 }
 

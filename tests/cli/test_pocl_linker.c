@@ -135,7 +135,7 @@ TEST(linker_of_a_cross_compiler_is_not_taken) {
         skip();
     expect_run(
         0,
-        "unshare -m sh -c 'mount -t overlay overlay -o lowerdir=$PWD/cross:/usr /usr && POCL_CACHE_DIR=$PWD/no_linker PATH=/nonexistent $SELF op add'");
+        "unshare -m sh -c 'mount -t overlay overlay -o lowerdir=$PWD/cross:/usr /usr && POCL_CACHE_DIR=$PWD/no_linker PATH=/nonexistent \"$SELF\" op add'");
     expect_in_output("add on /device:CPU:0: 2, OK");
 }
 

@@ -34,7 +34,7 @@ static bool has_somebody(void) {
             "no unprivileged user that can run the programs",
             "setpriv --reuid=65534 --regid=65534 --clear-groups test -x $BIN/gantry -a -x $SELF"))
         return false;
-    return setenv("NOBODY", "setpriv --reuid=65534 --regid=65534 --clear-groups", 1) == 0;
+    return setenv("NOBODY", "setpriv\n--reuid=65534\n--regid=65534\n--clear-groups", 1) == 0;
 }
 
 /* ---- the folder ---- */
@@ -103,7 +103,7 @@ static void folder_that_is_full_fails_the_op_with_the_cause(void **state) {
     if (!has_mounts()) skip();
     expect_run(
         0,
-        "unshare -m sh -c 'mount -t tmpfs -o mode=700,size=8m tmpfs mounted && POCL_CACHE_DIR=$PWD/mounted $SELF op add \"sh:head -c 7800000 /dev/zero > mounted/full\" exp \"sh:rm mounted/full\" exp'");
+        "unshare -m sh -c 'mount -t tmpfs -o mode=700,size=8m tmpfs mounted && POCL_CACHE_DIR=$PWD/mounted \"$SELF\" op add \"sh:head -c 7800000 /dev/zero > mounted/full\" exp \"sh:rm mounted/full\" exp'");
     expect_in_output("add on /device:GPU:0: 2, OK");
     expect_in_output("exp on no device: 0, FailedPrecondition");
     expect_in_output("KiB are free and one program may take 4096 KiB; make room there");
@@ -134,7 +134,7 @@ static void folder_that_nothing_runs_from_is_named(void **state) {
     expect_run(
         0,
         "unshare -m sh -c 'mount -t tmpfs -o mode=700,size=8m,noexec tmpfs mounted && export POCL_CACHE_DIR=$PWD/mounted; "
-        "$BIN/gantry devices; $SELF op add'");
+        "\"$BIN\"/gantry devices; \"$SELF\" op add'");
     expect_in_output("mounted (by POCL_CACHE_DIR), whose file system is mounted noexec");
     expect_in_output("add on /device:CPU:0: 2, OK");
 }
@@ -317,12 +317,12 @@ static void threads_that_cannot_be_made_refuse_the_device(void **state) {
 /* Makes the folders of .icd files "both", PoCL and another driver, and "twice", PoCL two times. */
 static bool has_vendors(void) {
     return is_here("no other driver, it needs CL/cl_layer.h",
-                   "test -e " GANTRY_TEST_MODULES "/opencl/other_driver.so") &&
+                   "test -e " MODULES "/opencl/other_driver.so") &&
            is_here(
                "no folder of drivers names PoCL",
                "mkdir -p both twice && cat ${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}/pocl*.icd >both/pocl.icd && "
                "cp both/pocl.icd twice/a.icd && cp both/pocl.icd twice/b.icd && "
-               "echo " GANTRY_TEST_MODULES "/opencl/other_driver.so >both/other.icd");
+               "echo " MODULES "/opencl/other_driver.so >both/other.icd");
 }
 
 /* limit: what the shell runs before the program; prefix: what the program is run with. */
@@ -466,7 +466,7 @@ static void disk_of_any_size_ends_no_process(void **state) {
     for (int kib = 4; kib <= 8192; kib += kib < 1024 ? 100 : 512)
         expect_survived(
             run("unshare -m sh -c 'mount -t tmpfs -o mode=700,size=%dk tmpfs mounted && "
-                "POCL_CACHE_DIR=$PWD/mounted $SELF op exp sum product'",
+                "POCL_CACHE_DIR=$PWD/mounted \"$SELF\" op exp sum product'",
                 kib),
             "KiB of disk", kib);
 }

@@ -259,7 +259,7 @@ TEST(processes_killed_in_crowds_leave_nothing_out) {
         expect_run(
             0,
             "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do FAKE_CRASH=hang " DEVICES
-            " >/dev/null 2>&1 & all=\"$all $!\"; done; sleep 0.2; kill -9 $all; wait; :");
+            " >/dev/null 2>&1 & all=\"$all\n$!\"; done; sleep 0.2; kill -9 $all; wait; :");
     }
     expect_run(
         0, "for i in 1 2 3 4 5 6 7 8; do " DEVICES " >out$i 2>&1 & done; wait; cat out?; rm out?");
@@ -287,7 +287,7 @@ TEST(home_that_cannot_be_written_keeps_no_record) {
 
 TEST(crashes_at_the_same_time_count_once) {
     expect_run(0, "for i in 1 2 3; do FAKE_CRASH=hang " DEVICES
-                  " & all=\"$all $!\"; done;" AWAIT_NOTES("3") "kill -9 $all; wait");
+                  " & all=\"$all\n$!\"; done;" AWAIT_NOTES("3") "kill -9 $all; wait");
     expect_run(0, "test $(ls kernels/drivers | grep -c 'try$') = 3");
     expect_usable(DEVICES);
     expect_no_files();

@@ -10,7 +10,7 @@
 #include "cli_case.h"
 #include "test.h"
 
-#define RUDE_DRIVER GANTRY_TEST_MODULES "/rude_driver.so"
+#define RUDE_DRIVER MODULES "/rude_driver.so"
 
 static bool has_opencl, has_cuda;
 

@@ -24,7 +24,7 @@ TEST(a_script_that_names_no_card_gets_an_idle_one) {
     write_file("script",
                "echo \"got $GANTRY_RUN_DEVICES\"; "
                "[ \"$GANTRY_RUN_DEVICES\" = \"$GANTRY_VISIBLE_DEVICES\" ] || exit 9\n"
-               "$BIN/gantry devices --json\n");
+               "\"$BIN\"/gantry devices --json\n");
     expect_run(0, "export BIN; " RUN "sh ./script 2>/dev/null");
     expect_in_output("got GPU-");
     cJSON *all = cJSON_Parse(strchr(output, '{'));
@@ -105,9 +105,9 @@ static void expect_claims(const char *list) {
 TEST(top_and_devices_say_who_holds_a_card) {
     NEED_OPENCL;
     write_file("look",
-               "unset GANTRY_VISIBLE_DEVICES; $BIN/gantry top --once; $BIN/gantry devices\n"
-               "$BIN/gantry top --json >top.json; $BIN/gantry devices --json >devices.json\n"
-               "$BIN/gantry devices --verbose | grep '  not claimed$'\n");
+               "unset GANTRY_VISIBLE_DEVICES; PATH=$BIN:$PATH; gantry top --once; gantry devices\n"
+               "gantry top --json >top.json; gantry devices --json >devices.json\n"
+               "gantry devices --verbose | grep '  not claimed$'\n");
     expect_run(0, "export BIN; " RUN "sh ./look 2>/dev/null");
     expect_in_output("     PID DEVICE      FOR USER       CLAIMED BY\n");
     expect_in_output("\nGPU:1    free     ");
@@ -200,7 +200,7 @@ TEST(a_run_within_a_run_shares_its_cards) {
 
 /* ---- two NVIDIA cards, by the stand-in for their driver ---- */
 
-#define STAND_IN(library) GANTRY_TEST_MODULES "/cuda/standin_" library ".so "
+#define STAND_IN(library) MODULES "/cuda/standin_" library ".so "
 #define ON_CARDS                                                                                              \
     "export GANTRY_BACKENDS=cpu,cuda GANTRY_CUDA_LIBRARY=" STAND_IN("libcuda") "GANTRY_CUDA_NVRTC=" STAND_IN( \
         "libnvrtc") "GANTRY_CUDA_CUBLAS=" STAND_IN("libcublas") "GANTRY_CUDA_NVML=" STAND_IN("libnvml")

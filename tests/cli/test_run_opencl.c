@@ -8,7 +8,7 @@
 
 #include <cjson/cJSON.h>
 
-#define SEEN "$BIN/tests/opencl_seen"
+#define SEEN "\"$BIN\"/tests/opencl_seen"
 #define LAYER GANTRY_TEST_MODULES "/../gantry/libgantry_opencl_layer.so"
 #define NVIDIA_LAYER GANTRY_TEST_MODULES "/cuda/standin_opencl.so"
 #define TWIN_LAYER GANTRY_TEST_MODULES "/opencl/twin_layer.so"
@@ -43,7 +43,8 @@ TEST(without_a_card_a_program_sees_none) {
 TEST(cards_with_addresses_are_told_apart) {
     NEED_LAYERS;
     if (access(NVIDIA_LAYER, R_OK) != 0) SKIP_BECAUSE("the stand-in for NVIDIA is not built");
-    expect_run(0, "export BIN GANTRY_BACKENDS=cpu,opencl OPENCL_LAYERS=" NVIDIA_LAYER
+    expect_run(0, "export BIN GANTRY_BACKENDS=cpu,opencl OPENCL_LAYERS='" NVIDIA_LAYER
+                  "'"
                   " GANTRY_STAND_IN_CUDA='devices=2;opencl_obeys=0' GANTRY_VISIBLE_DEVICES=1; " RUN
                   "sh -c 'echo $GANTRY_OPENCL_LAYER_DEVICES; " SEEN "'");
     expect_in_output("pci=0000:1f:00.0\n1 platforms: 1; context: 1; default: 1");
@@ -72,22 +73,22 @@ TEST(gantry_counts_all_devices_under_the_layer) {
 
 TEST(layers_of_the_user_stay_before_it) {
     NEED_LAYERS;
-    expect_run(0,
-               "OPENCL_LAYERS=" TWIN_LAYER " " RUN "sh -c 'echo $OPENCL_LAYERS' | sed 's,:.*/,:,'");
+    expect_run(
+        0, "OPENCL_LAYERS='" TWIN_LAYER "' " RUN "sh -c 'echo $OPENCL_LAYERS' | sed 's,:.*/,:,'");
     assert_string_equal(output, TWIN_LAYER ":libgantry_opencl_layer.so\n");
     expect_run(0, RUN RUN "sh -c 'echo $OPENCL_LAYERS' | sed 's,[^:]*/,,g'");
     assert_string_equal(output, "libgantry_opencl_layer.so\n");
-    expect_run(0, "OPENCL_LAYERS=" TWIN_LAYER " " RUN SEEN);
+    expect_run(0, "OPENCL_LAYERS='" TWIN_LAYER "' " RUN SEEN);
     assert_string_equal(output, "1 platforms: 0; context: 0; default: 0" REFUSED);
 }
 
 TEST(the_layer_alone_obeys_its_variable) {
     NEED_LAYERS;
-    expect_run(0, "OPENCL_LAYERS=" LAYER " " SEEN);
+    expect_run(0, "OPENCL_LAYERS='" LAYER "' " SEEN);
     expect_in_output("1 platforms: 0 1; ");
-    expect_run(0, "OPENCL_LAYERS=" LAYER " GANTRY_OPENCL_LAYER_DEVICES='none;cpu' " SEEN);
+    expect_run(0, "OPENCL_LAYERS='" LAYER "' GANTRY_OPENCL_LAYER_DEVICES='none;cpu' " SEEN);
     expect_in_output("1 platforms: 0 1; ");
-    expect_run(0, "OPENCL_LAYERS=" LAYER " GANTRY_OPENCL_LAYER_DEVICES=pci=0000:00:00 " SEEN);
+    expect_run(0, "OPENCL_LAYERS='" LAYER "' GANTRY_OPENCL_LAYER_DEVICES=pci=0000:00:00 " SEEN);
     expect_in_output("0 platforms:; context:; default:; ");
 }
 
@@ -114,7 +115,7 @@ TEST(a_loader_without_layers_is_told) {
 int main(void) {
     if (open_run_folder() != 0) return 1;
     has_layers = access(LAYER, R_OK) == 0 &&
-                 run("OPENCL_LAYERS=" LAYER " GANTRY_OPENCL_LAYER_DEVICES=none " SEEN) == 0 &&
+                 run("OPENCL_LAYERS='" LAYER "' GANTRY_OPENCL_LAYER_DEVICES=none " SEEN) == 0 &&
                  strstr(output, "0 platforms:");
     int result = test_main();
     if (result == 0) (void)run("cd / && rm -r %s", folder);

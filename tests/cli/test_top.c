@@ -25,7 +25,7 @@
 
 #include <gantry/gantry.h>
 
-#define CUDA(library) GANTRY_TEST_MODULES "/cuda/standin_" library ".so"
+#define CUDA(library) MODULES "/cuda/standin_" library ".so"
 #define ON_STAND_IN                                                                  \
     "GANTRY_BACKENDS=cpu,cuda GANTRY_STATUS=/nonexistent GANTRY_CUDA_LIBRARY=" CUDA( \
         "libcuda") " GANTRY_CUDA_NVRTC=" CUDA("libnvrtc") " GANTRY_CUDA_CUBLAS=" CUDA("libcublas") " GANTRY_STAND_IN_CUDA='devices=2;memory=2G;other=0,512M' "
@@ -172,14 +172,14 @@ TEST(a_pipe_gets_one_frame_and_the_reason) {
 TEST(a_dumb_terminal_gets_one_frame_without_sequences) {
     if (run("command -v script >/dev/null") != 0) SKIP_BECAUSE("no script(1) here: no terminal");
     expect_run(
-        0, "GANTRY_BACKENDS=cpu TERM=dumb timeout 20 script -qec \"$BIN/gantry top\" /dev/null");
+        0, "GANTRY_BACKENDS=cpu TERM=dumb timeout 20 script -qec \"'$BIN'/gantry top\" /dev/null");
     expect_in_output("the terminal cannot move its cursor (TERM=dumb): this is one frame");
     expect_in_output("\nCPU:0 ");
     assert_null(strchr(output, '\033'));
 }
 
 #define NARROW(columns) \
-    "script -qec \"stty cols " columns " && $BIN/gantry top --once 2>&1\" /dev/null | tr -d '\\r'"
+    "script -qec \"stty cols " columns " && '$BIN'/gantry top --once 2>&1\" /dev/null | tr -d '\\r'"
 
 TEST(narrow_terminals_cut_at_words) {
     if (run("command -v script >/dev/null") != 0) SKIP_BECAUSE("no script(1) here: no terminal");

@@ -108,7 +108,8 @@ TEST(page_works_in_an_engine_of_javascript) {
     const cJSON *op = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(all, "ops"), 0);
     char line[512];
     (void)snprintf(line, sizeof line,
-                   "$BIN/gantry trace t.json --html page.html && node " GANTRY_TRACE_PAGE_TEST
+                   "$BIN/gantry trace t.json --html page.html && node '" GANTRY_TRACE_PAGE_TEST
+                   "'"
                    " page.html '%s'",
                    text_of(op, "op"));
     expect_run(0, line);
@@ -126,8 +127,7 @@ TEST(pocl_example_has_the_times_of_the_device) {
 TEST(cuda_example_has_the_times_of_the_device) {
     if (!has_opencl || access(GANTRY_TEST_MODULES "/cuda/standin_libcuda.so", R_OK) != 0)
         SKIP_BECAUSE("no stand-in for NVIDIA's driver here: it needs PoCL and its headers");
-#define STAND_IN(what, file) \
-    "GANTRY_CUDA_" what "=" GANTRY_TEST_MODULES "/cuda/standin_" file ".so "
+#define STAND_IN(what, file) "GANTRY_CUDA_" what "=" MODULES "/cuda/standin_" file ".so "
     cJSON *all = trace_example(
         "GANTRY_BACKENDS=cpu,cuda GANTRY_STAND_IN_CUDA='devices=1;memory=2G' " STAND_IN(
             "LIBRARY", "libcuda") STAND_IN("NVRTC", "libnvrtc") STAND_IN("CUBLAS", "libcublas")
@@ -255,7 +255,8 @@ TEST(hostile_names_are_shown_harmlessly) {
     expect_in_output("\\u003c/script>\\u003cscript>alert(1)");
     if (run("command -v node >/dev/null") != 0)
         SKIP_BECAUSE("no JavaScript engine (node) here: the page is made, but not run");
-    expect_run(0, "node " GANTRY_TRACE_PAGE_TEST
+    expect_run(0, "node '" GANTRY_TRACE_PAGE_TEST
+                  "'"
                   " names.html '</script><script>alert(1)</script>' || true");
     expect_in_output("no table Devices"); /* all else is well: the file has no device */
 }

@@ -117,7 +117,7 @@ TEST(busy_machine_is_told) {
     use_file("busy");
     expect_run(
         0,
-        "for i in $(seq $(nproc)); do timeout 60 sh -c 'while :; do :; done' & BUSY=\"$BUSY $!\"; done; "
+        "for i in $(seq $(nproc)); do timeout 60 sh -c 'while :; do :; done' & BUSY=\"$BUSY\n$!\"; done; "
         "$BIN/gantry tune --device cpu:0 --what cpu.matmul.float32.small --seconds 0.5; kill $BUSY");
     expect_in_output("of the cores' time meanwhile: tune again when the machine is idle.");
 }
@@ -200,7 +200,7 @@ TEST(a_card_has_clblast_searched_by_default) {
         SKIP_BECAUSE("no OpenCL device here, or the stand-in is not built");
     use_file("card");
     const char *line =
-        "OPENCL_LAYERS=" GANTRY_TEST_MODULES
+        "OPENCL_LAYERS=" MODULES
         "/cuda/standin_opencl.so GANTRY_STAND_IN_CUDA='devices=1;memory=2G' GANTRY_BACKENDS=cpu,opencl $BIN/gantry tune --device opencl:0 --seconds 1";
     expect_run(0, line);
     expect_in_output("Stand-in for an NVIDIA GPU");
@@ -216,7 +216,7 @@ TEST(a_card_keeps_the_fastest_choice_of_cublaslt) {
     static const char tune[] =
         "GANTRY_BACKENDS=cpu,cuda GANTRY_STAND_IN_CUDA='devices=1;memory=2G;blas_fast=3' "
         "GANTRY_CUDA_LIBRARY=%s/cuda/standin_libcuda.so GANTRY_CUDA_NVRTC=%s/cuda/standin_libnvrtc.so "
-        "GANTRY_CUDA_NVML=%s/cuda/standin_libnvml.so GANTRY_CUDA_CUBLAS=%s $BIN/gantry tune --device cuda:0 "
+        "GANTRY_CUDA_NVML=%s/cuda/standin_libnvml.so GANTRY_CUDA_CUBLAS='%s' $BIN/gantry tune --device cuda:0 "
         "--what cublaslt.matmul.float32.thin --seconds 5";
     static const char cublas[] = GANTRY_TEST_MODULES "/cuda/standin_libcublas.so";
     if (!has_opencl || access(driver, R_OK) != 0)
@@ -224,15 +224,13 @@ TEST(a_card_keeps_the_fastest_choice_of_cublaslt) {
     if (run("$BIN/gantry devices --verbose | grep -q 'NVIDIA cards through CUDA'") != 0)
         SKIP_BECAUSE("the CUDA backend is not built");
     use_file("cublaslt");
-    if (run(tune, GANTRY_TEST_MODULES, GANTRY_TEST_MODULES, GANTRY_TEST_MODULES, cublas) != 0)
-        fail_msg("%s", output);
+    if (run(tune, MODULES, MODULES, MODULES, cublas) != 0) fail_msg("%s", output);
     expect_in_output(IS_SANITIZED ? "cublaslt.matmul.float32.thin  use="
                                   : "cublaslt.matmul.float32.thin  use=3 version=120900 gflops=");
     expect_in_output("1 record kept in");
     assert_int_equal(records_in("cublaslt"), 1);
     assert_int_equal(names_in("tmp"), 0);
-    if (run(tune, GANTRY_TEST_MODULES, GANTRY_TEST_MODULES, GANTRY_TEST_MODULES, "/none") != 0)
-        fail_msg("%s", output);
+    if (run(tune, MODULES, MODULES, MODULES, "/none") != 0) fail_msg("%s", output);
     expect_in_output("there is nothing to tune here: cuBLASLt is missing");
     assert_int_equal(records_in("cublaslt"), 1);
 }
@@ -248,8 +246,8 @@ TEST(a_device_that_has_nothing_to_tune_is_there_all_the_same) {
     use_file("none");
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; ++i) {
         int code = run(
-            "GANTRY_BACKEND_PATH=%s/cuda GANTRY_STAND_IN_CUDA='devices=1;memory=2G' GANTRY_CUDA_LIBRARY=%s $BIN/gantry %s --device cuda:0",
-            GANTRY_TEST_MODULES, driver, lines[i][0]);
+            "GANTRY_BACKEND_PATH=%s/cuda GANTRY_STAND_IN_CUDA='devices=1;memory=2G' GANTRY_CUDA_LIBRARY='%s' $BIN/gantry %s --device cuda:0",
+            MODULES, driver, lines[i][0]);
         if (code != 0) fail_msg("exit %d\n%s", code, output);
         expect_in_output(lines[i][1]);
     }

@@ -2,8 +2,8 @@
 /* Promise (conformance.cpu): Every op of the list, by name and as a C function, has TensorFlow's
  * values and errors on the CPU backend.
  * Promise (conformance.opencl0): Every op has TensorFlow's values and errors on PoCL.
- * Promise (conformance.opencl0.types): Every op has TensorFlow's values on PoCL in one more
- * floating and one more integer type.
+ * Promise (conformance.opencl0.types): Ops of every family of kernels have TensorFlow's values on
+ * PoCL in one more floating and one more integer type.
  * Promise (conformance.opencl1): A twelfth of the cases of each family of kernels passes on PoCL's
  * second device, as /GPU:1.
  * Promise (conformance.adopted): A sample of every family of kernels, and the other tests of
@@ -13,7 +13,7 @@
  * Promise (conformance.bits.optimized): The CPU backend and PoCL give the same bits in float32 with
  * programs as PoCL builds them for users, in one op or a few of each family of kernels.
  * Promise (conformance.bits.types): The CPU backend and PoCL give the same bits in one more
- * floating and one more integer type of each op.
+ * floating and one more integer type of ops of every family of kernels.
  * Promise (conformance.gpu_forms): The forms of kernels that a GPU's properties select give the
  * CPU's bits on PoCL, in a fifth of the golden cases.
  * Promise (conformance.hostile): A sample of every family of kernels passes on PoCL with the limits

@@ -36,7 +36,7 @@ execute_process(COMMAND ${NM} -D --defined-only ${LIBRARY} OUTPUT_VARIABLE defin
 string(REPLACE "\n" ";" lines "${defined}")
 set(count 0)
 foreach(line IN LISTS lines)
-  if(line STREQUAL "")
+  if(line STREQUAL "" OR line MATCHES " A ([A-Z_0-9]+)(@@[A-Z_0-9]+)?$") # the node of the versioned symbols
     continue()
   endif()
   string(REGEX REPLACE "^.* [A-Za-z] ([^@ ]+).*$" "\\1" name "${line}")

@@ -95,7 +95,7 @@ conformance() {
     export LD_LIBRARY_PATH GANTRY_CPU_SIMD GANTRY_BACKENDS
     quiet "$build/bin/gantry" devices --verbose
     grep -q "vector code: $set" "$work/log" || { cat "$work/log"; echo "FAILED: the library of $set alone was not used"; exit 1; }
-    quiet "$build/bin/gantry_conformance" --device cpu:0 --every 5
+    quiet "$build/bin/gantry_conformance" --device cpu:0 --every 25 # the first case of each op always runs
     tail -1 "$work/log"
     unset LD_LIBRARY_PATH GANTRY_CPU_SIMD GANTRY_BACKENDS
 }

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # use_installed.sh PREFIX WORK CONSUMER OPENCL CUDA: uses the installation in PREFIX as a user would: runs the
-# command, builds and runs programs that use find_package and pkg-config, in C and C++, the programs of the documents,
-# and the installed examples. CONSUMER is a copy of tests/packaging/consumer; OPENCL and CUDA are texts that these
+# command, builds and runs programs that use find_package, pkg-config and Meson, in C and C++, the programs of the
+# documents, and the installed examples. CONSUMER is a copy of tests/packaging/consumer; OPENCL and CUDA are texts that these
 # backends' path or reason must contain ("" accepts any). Environment: CC, CXX, GENERATOR; FOREIGN, a list of folders,
 # one per line, that no installed file may name; POCL=OFF leaves out what needs PoCL. POCL_CACHE_DIR and OCL_ICD_VENDORS
 # reach the programs.
@@ -117,6 +117,16 @@ if command -v pkg-config >/dev/null 2>&1; then
     documents_opencl=no
     [ -z "$opencl" ] || [ "$POCL" = OFF ] || documents_opencl=yes
     CC=$CC CXX=$CXX GENERATOR=$GENERATOR sh "$here/documents.sh" "$prefix" "$work/documents" $documents_opencl
+fi
+
+if command -v meson >/dev/null 2>&1 && command -v ninja >/dev/null 2>&1; then
+    alone env PKG_CONFIG_PATH="$libdir/pkgconfig" CC="$CC" meson setup "$work/meson" "$prefix/share/doc/gantry/examples"
+    alone ninja -C "$work/meson" functions
+    alone env LD_LIBRARY_PATH="$libdir" "$work/meson/functions" --device CPU:0
+    has "ResourceExhausted: function at_once" "the example by Meson"
+    echo "an installed example builds by Meson and runs"
+else
+    echo "SKIP: no meson, or no ninja"
 fi
 
 alone cmake -S "$prefix/share/doc/gantry/examples" -B "$work/examples" -G "$GENERATOR" -DCMAKE_BUILD_TYPE=Release "$where" -DCMAKE_C_COMPILER="$CC"

@@ -6,6 +6,8 @@
 # Promise: No file of kernels/ includes one of backends/, and a family of kernels includes another only where
 # scripts/directions.txt says so.
 # Promise: No .c file of src/ has a vendor's name in a text, except for the list of Gantry's own backends.
+# Promise: Only src/base/os includes an operating system's headers and reads its macros, but for files listed in
+# scripts/directions.txt; a listed file that needs no system is a breach.
 #
 # $1: sources, $2: an empty folder.
 import importlib.machinery
@@ -70,13 +72,18 @@ EXAMPLES = (
     ("src/base/fp_mode.h", '"host/fp_mode.h', True),
     ("train/base/fp_mode.h", '"host/fp_mode.h', True),
     ("backends/cpu/cpu_pool.c", '"host/fp_mode.h', True),
-    ("tools/run/run.c", '"shared/thread.h', True),
+    ("tools/run/run.c", '"base/os/thread.h', True),
     ("tools/run/run.c", '"base/heap.h', False),
-    ("train/data/dataset_cache.c", '"shared/thread.h', True),
+    ("tools/run/run.c", '"base/os/library.h', True),
+    ("backends/driver/library_open.c", '"base/os/library.h', True),
+    ("train/data/dataset_cache.c", '"base/os/library.h', True),
+    ("src/base/os/library.h", '"base/heap.h', False),
+    ("train/data/dataset_cache.c", '"base/os/thread.h', True),
     ("train/data/dataset_cache.c", '"src/base/heap.h', False),
     ("src/shared/fail.h", '<gantry/status.h', True),
-    ("src/shared/thread.h", '<gantry/runtime.h', False),
-    ("src/shared/thread.h", '"base/heap.h', False),
+    ("src/shared/fail.h", '<gantry/runtime.h', False),
+    ("src/shared/fail.h", '"base/heap.h', False),
+    ("src/shared/fail.h", '"base/os/library.h', True),
     ("tools/run/run.c", '"command/command.h', True),
     ("tools/command/command.c", '"run/run.h', False),
     ("include/gantry/runtime.h", '"host/fp_mode.h', False),
@@ -130,8 +137,10 @@ def small_tree(files):
     shutil.rmtree(WORK, ignore_errors=True)
     (WORK / "scripts").mkdir(parents=True)
     shutil.copy(SOURCES / "scripts/check-directions", WORK / "scripts")
-    (WORK / "scripts/directions.txt").write_text("names src src\nunnamed src NVIDIA\nroom src/low:\nroom src/high: src/low\n")
-    for path, text in files.items():
+    (WORK / "scripts/directions.txt").write_text("names src src\nunnamed src NVIDIA\nroom src/low:\nroom src/low/os:\nroom src/high: src/low\n"
+                                                "system room src/low/os\nsystem wings src\nsystem headers unistd.h sys/\nsystem macros __linux__\n"
+                                                "system free src/high/export.h\nsystem outside src/high/old.c\n")
+    for path, text in ((p, t) for p, t in files.items() if t is not None):
         (WORK / path).parent.mkdir(parents=True, exist_ok=True)
         (WORK / path).write_text(text)
     return check(WORK)
@@ -139,7 +148,9 @@ def small_tree(files):
 
 HEAD = "/* SPDX */\n/* A room. Threads: thread-safe. */\n#ifndef X\n"
 GOOD = {"src/low/a.h": HEAD + "int a(void);\ntypedef int a_t;\n#endif\n", "src/low/a.c": '#include "low/a.h"\nint a(void) { return 1; }\n',
-        "src/high/b.c": '#include "low/a.h"\n', "src/high/b.h": HEAD + "#endif\n"}
+        "src/high/b.c": '#include "low/a.h"\n', "src/high/old.c": "#include <unistd.h>\n", "src/low/os/file.c": "#include <unistd.h>\n",
+        "src/high/export.h": HEAD + "#if defined(__linux__)\n#endif\n#endif\n", "src/high/word.c": "/* <unistd.h> of __linux__ */\n",
+        "src/high/b.h": HEAD + "#endif\n"}
 BREACHES = (
     ({"src/low/a.c": '#include "high/b.h"\n'}, "src/low/a.c:1: includes high/b.h: src/low may not include src/high"),
     ({"src/low/a.c": '#include "a.h"\n'}, "src/low/a.c:1: includes a.h: there is no such file"),
@@ -148,6 +159,11 @@ BREACHES = (
     ({"src/low/a.c": "", "src/high/b.c": "int a(void) { return 1; }\n"}, "a is declared here and defined in src/high"),
     ({"src/high/b.h": "/* SPDX */\n/* A room. */\n#ifndef X\n#endif\n"}, "the first comment does not say how threads"),
     ({"src/low/a.c": 'char *v = "NVIDIA";\n'}, "src/low/a.c:1: names a vendor"),
+    ({"src/low/a.c": "#include <unistd.h>\n"}, "src/low/a.c:1: needs unistd.h of an operating system: only src/low/os may"),
+    ({"src/low/a.c": "\n# include <sys/stat.h>\n"}, "src/low/a.c:2: needs sys/stat.h"),
+    ({"src/low/a.c": "#if !defined(__linux__)\n#endif\n"}, "src/low/a.c:1: needs __linux__"),
+    ({"src/high/old.c": ""}, "src/high/old.c:1: needs no operating system any more: remove it from the list"),
+    ({"src/high/old.c": None}, "src/high/old.c:1: is listed as outside of the system's room, and there is no such file"),
     ({"src/other/c.c": ""}, "its folder is no room"),
 )
 

@@ -2,7 +2,8 @@
 # CMakeLists.txt of the copy in which extend_training.sh follows its page: the training library and the tests that the
 # page makes, on the libgantry of the build GANTRY_BUILT, which compiles in a small part of the time of all.
 cmake_minimum_required(VERSION 3.22)
-project(gantry VERSION 0.1.0 LANGUAGES C)
+include(cmake/gantry_version.cmake)
+project(gantry VERSION ${GANTRY_VERSION} LANGUAGES C)
 set(built $ENV{GANTRY_BUILT})
 set(sources $ENV{GANTRY_SOURCES})
 set(CMAKE_C_STANDARD 11)
@@ -15,6 +16,7 @@ find_package(Threads REQUIRED)
 find_path(cmocka_include cmocka.h REQUIRED)
 find_library(cmocka cmocka REQUIRED)
 include(cmake/gantry_flags.cmake)
+include(cmake/gantry_symbols.cmake)
 include_directories(${built}/generated) # what the build makes of ops/types.def
 
 add_library(gantry SHARED IMPORTED)

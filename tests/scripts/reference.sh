@@ -11,9 +11,10 @@ mkdir -p "$2/include" "$2/reference"
 cp -r "$1/include/gantry" "$1/include/gantry_train" "$1/include/gantry_onnx" "$2/include/"
 headers=$2/include
 
+# Doxygen splits the value of a variable at spaces, so the paths are relative.
 reference() {
-    GANTRY_REFERENCE_INPUT=$headers GANTRY_REFERENCE_OUTPUT=$2/reference GANTRY_REFERENCE_VERSION=test \
-        doxygen "$1/cmake/Doxyfile" >"$2/output" 2>&1
+    (cd "$2" && GANTRY_REFERENCE_INPUT=include GANTRY_REFERENCE_OUTPUT=reference GANTRY_REFERENCE_VERSION=test \
+        doxygen "$1/cmake/Doxyfile" >output 2>&1)
 }
 reference "$1" "$2" || { cat "$2/output" >&2; echo "FAIL: doxygen warns about the public headers" >&2; exit 1; }
 

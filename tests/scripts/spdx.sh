@@ -12,7 +12,7 @@ if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
 else
     files=$(find . -path ./build -prune -o -type f -print | sed 's|^\./||')
 fi
-files=$(printf '%s\n' "$files" | grep -E '\.(c|cpp|h|hpp|cl|def|inc|cmake|py|sh|in)$|(^|/)CMakeLists\.txt$|^scripts/|^\.ci/|(^|/)run$')
+files=$(printf '%s\n' "$files" | grep -E '\.(c|cpp|h|hpp|cl|def|inc|cmake|py|sh|in)$|(^|/)CMakeLists\.txt$|^scripts/|^packaging/(make|test)-|^\.ci/|(^|/)run$')
 # A file whose deletion is not yet committed is left out.
 files=$(printf '%s\n' "$files" | while read -r file; do [ ! -f "$file" ] || printf '%s\n' "$file"; done)
 count=$(printf '%s\n' "$files" | wc -l)

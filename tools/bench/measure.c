@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 #define SAMPLE_SECONDS 2e-3
 #define MOST_RUNS 1000

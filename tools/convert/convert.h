@@ -90,6 +90,10 @@ bool convert_load(const convert_source_t *source, convert_tensor_t *tensor);
  * them as two tensors, NAME/values and NAME/row_splits; or adds the entry with its problem. */
 bool convert_add_lists(const convert_source_t *source, const convert_tensor_t *entry,
                        convert_set_t *out);
+#ifndef GANTRY_TOOL_HAS_TRAIN
+/* Says that this build reads and writes no safetensors, and returns false. */
+bool convert_refuse_safetensors(const char *path);
+#endif
 /* Reads exactly `size` bytes. */
 bool convert_read_at(const convert_source_t *source, uint64_t offset, void *bytes, size_t size);
 

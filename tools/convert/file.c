@@ -168,7 +168,7 @@ static bool write_safetensors(const char *path, const convert_set_t *set) {
 #else
 static bool write_safetensors(const char *path, const convert_set_t *set) {
     (void)set;
-    return has_no_safetensors(path);
+    return convert_refuse_safetensors(path);
 }
 #endif
 

@@ -10,10 +10,10 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/os/pages.h"
 #include "convert/convert.h"
 #include "convert/lists.h"
 
@@ -55,21 +55,18 @@ bool convert_read_at(const convert_source_t *source, uint64_t offset, void *byte
 typedef struct part_t {
     unsigned char *bytes; /* NULL: a failure, which was reported */
     void *block;          /* what holds them */
-    size_t block_bytes;
+    gantry__os_map_t map; /* or this, if is_mapped */
     bool is_mapped;
 } part_t;
 
 /* A large part is mapped, so that it does not take memory in addition to its tensor. Who cuts the
  * file meanwhile ends this program by SIGBUS; no output is there yet. */
 static part_t open_part(const convert_source_t *source, uint64_t offset, size_t size) {
-    part_t part = {.block_bytes = size, .is_mapped = size >= MAPPED_FROM};
+    part_t part = {.is_mapped = size >= MAPPED_FROM};
     if (part.is_mapped) {
-        const size_t before = (size_t)(offset % (uint64_t)sysconf(_SC_PAGESIZE));
-        part.block_bytes = size + before;
-        part.block = mmap(NULL, part.block_bytes, PROT_READ, MAP_PRIVATE, source->file,
-                          (off_t)(offset - before));
-        if (part.block != MAP_FAILED) part.bytes = (unsigned char *)part.block + before;
-        if (part.block == MAP_FAILED) (void)fail_read(source->path, errno);
+        const int error = gantry__os_map(source->file, offset, size, &part.map);
+        if (error) (void)fail_read(source->path, error);
+        part.bytes = part.map.data;
         return part;
     }
     part.block = convert_read_allocate(size);
@@ -83,7 +80,7 @@ static part_t open_part(const convert_source_t *source, uint64_t offset, size_t 
 static void close_part(const part_t *part) {
     if (!part->bytes) return;
     if (part->is_mapped) {
-        (void)munmap(part->block, part->block_bytes);
+        gantry__os_unmap(&part->map);
     } else {
         free(part->block);
     }
@@ -274,12 +271,16 @@ static void close_safetensors(convert_source_t *source) {
     gantry_checkpoint_release(source->checkpoint);
 }
 #else
-static bool list_safetensors(convert_source_t *source, convert_set_t *out) {
-    (void)out;
+bool convert_refuse_safetensors(const char *path) {
     (void)gantry_tool_fail(
         "%s: this gantry command was built without libgantry_train, which reads and writes safetensors; build with GANTRY_TRAIN=ON",
-        source->path);
+        path);
     return false;
+}
+
+static bool list_safetensors(convert_source_t *source, convert_set_t *out) {
+    (void)out;
+    return convert_refuse_safetensors(source->path);
 }
 
 static bool load_safetensors(const convert_source_t *source, convert_tensor_t *tensor) {

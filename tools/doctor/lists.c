@@ -3,11 +3,11 @@
  * cannot open. A process of its own must open them, because only the dynamic loader knows where it
  * finds a bare name and what it accepts, and opening a library runs its code. */
 #define _XOPEN_SOURCE 700
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/os/library.h"
 #include "doctor/doctor.h"
 
 static const struct {
@@ -20,19 +20,18 @@ static const struct {
 };
 #define LISTS (sizeof lists / sizeof lists[0])
 
-/* NULL: it can be used. The text of dlerror begins with the name. */
+/* NULL: it can be used. The loader's text begins with the name. */
 static const char *why_unusable(const char *name, const char *kind, const char *function, char *out,
                                 size_t out_bytes) {
     struct stat info;
     if (strchr(name, '/') && stat(name, &info) == 0 && !S_ISREG(info.st_mode))
         return "cannot be opened: it is no plain file";
-    void *library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
-    const char *why = library ? NULL : dlerror();
-    if (library && dlsym(library, function)) return NULL;
+    void *library = gantry__os_library_open(name, GANTRY__OS_LIBRARY_LAZY);
+    if (library && gantry__os_library_find(library, function)) return NULL;
     if (library)
         (void)snprintf(out, out_bytes, "is no %s: it has no function %s", kind, function);
     else
-        (void)snprintf(out, out_bytes, "cannot be opened: %s", why ? why : "no reason given");
+        (void)snprintf(out, out_bytes, "cannot be opened: %s", gantry__os_library_error());
     return out;
 }
 

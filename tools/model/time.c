@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gantry model bench: how long loading, the first run and the next ones take. */
-#define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/os/clock.h"
 #include "model/model.h"
 
 #define MOST_RUNS 10000
@@ -15,11 +14,7 @@ typedef struct model_times_t {
     size_t runs;
 } model_times_t;
 
-double model_now(void) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
+double model_now(void) { return gantry__now_seconds(); }
 
 static int model_compare_times(const void *left, const void *right) {
     const double a = *(const double *)left, b = *(const double *)right;

@@ -6,16 +6,16 @@
  * An older one ignores the variable, so its file is searched for the variable's name. The layer
  * must be added after layers that the user names, because a loader calls the last one first. */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/os/library.h"
+#include "base/os/pages.h"
 #include "run/run.h"
 
 #define LAYERS "OPENCL_LAYERS"
@@ -27,9 +27,11 @@ static bool run_layer_has_bytes(const char *path, const char *text) {
     const int file = open(path, O_RDONLY | O_CLOEXEC);
     bool has = false;
     if (file >= 0 && fstat(file, &info) == 0 && info.st_size > 0) {
-        void *bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-        has = bytes != MAP_FAILED && memmem(bytes, (size_t)info.st_size, text, strlen(text));
-        if (bytes != MAP_FAILED) (void)munmap(bytes, (size_t)info.st_size);
+        gantry__os_map_t map;
+        if (gantry__os_map(file, 0, (size_t)info.st_size, &map) == 0) {
+            has = memmem(map.data, (size_t)info.st_size, text, strlen(text));
+            gantry__os_unmap(&map);
+        }
     }
     if (file >= 0) (void)close(file);
     return has;
@@ -38,20 +40,21 @@ static bool run_layer_has_bytes(const char *path, const char *text) {
 /* Opening a loader starts no driver. */
 static bool loader_has_layers(gantry_run_layer_t *layer) {
     const char *name = getenv("GANTRY_OPENCL_LIBRARY");
-    void *loader = dlopen(name && *name ? name : "libOpenCL.so.1", RTLD_LAZY | RTLD_LOCAL);
-    void *function = loader ? dlsym(loader, "clGetPlatformIDs") : NULL;
-    Dl_info info;
+    void *loader =
+        gantry__os_library_open(name && *name ? name : "libOpenCL.so.1", GANTRY__OS_LIBRARY_LAZY);
+    const char *file =
+        loader ? gantry__os_library_file_of(gantry__os_library_find(loader, "clGetPlatformIDs"))
+               : NULL;
     bool has = false;
-    if (!function || !dladdr(function, &info)) {
+    if (!file) {
         (void)snprintf(layer->reason, sizeof layer->reason, "no OpenCL loader is found");
     } else {
-        has = run_layer_has_bytes(info.dli_fname, LAYERS);
+        has = run_layer_has_bytes(file, LAYERS);
         if (!has)
             (void)snprintf(layer->reason, sizeof layer->reason,
-                           "the OpenCL loader %.300s has no layers; ocl-icd 2.3 has",
-                           info.dli_fname);
+                           "the OpenCL loader %.300s has no layers; ocl-icd 2.3 has", file);
     }
-    if (loader) (void)dlclose(loader);
+    if (loader) gantry__os_library_close(loader);
     return has;
 }
 

@@ -10,7 +10,7 @@
 
 #include "command/command.h"
 #include "run/run.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 #define PAUSE_SECONDS 0.1
 
@@ -33,10 +33,7 @@ typedef struct run_t {
 } run_t;
 
 /* Sleeps. A signal ends this process as it ends any other, and the claims with it. */
-static void pause_for(double seconds) {
-    const struct timespec pause = {.tv_nsec = (long)(seconds * 1e9)};
-    (void)nanosleep(&pause, NULL);
-}
+static void pause_for(double seconds) { gantry__os_sleep_ns((uint64_t)(seconds * 1e9)); }
 
 /* ---- messages ---- */
 

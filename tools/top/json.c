@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A frame of gantry top as JSON. An unknown figure is null. */
-#define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <string.h>
 
+#include "base/os/clock.h"
 #include "common/tool.h"
 #include "top/top.h"
 
@@ -128,10 +128,9 @@ static void add_program(gantry_json_t *json, const gantry_top_program_t *program
 }
 
 void gantry_top_print_json(const gantry_top_t *top) {
-    char now[32] = "";
-    struct tm parts;
+    char now[GANTRY__OS_DATE_BYTES];
     gantry_json_t json;
-    if (gmtime_r(&top->now, &parts)) (void)strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    gantry__os_utc_text(top->now, now);
     gantry_json_init(&json, stdout);
     gantry_json_object(&json, NULL);
     gantry_json_text(&json, "gantry", gantry_version());

@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/os/clock.h"
 #include "top/top.h"
 
 #define MOST_FILE_BYTES (64 * 1024)
@@ -63,11 +63,7 @@ void gantry_top_describe(uint32_t pid, char *out_name, size_t name_bytes, char *
     if (!user) (void)snprintf(out_user, user_bytes, "%ld", (long)info.st_uid);
 }
 
-static double boot_seconds(void) {
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_BOOTTIME, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
+static double boot_seconds(void) { return (double)gantry__os_boot_ns() * 1e-9; }
 
 /* When a process of that user began, in seconds since the machine was booted; negative: there is
  * none. Field 22 of stat; the name before it, in parentheses, may hold anything. */

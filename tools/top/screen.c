@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #include "top/top.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 #define ENTER "\x1b[?1049h\x1b[?25l"
 #define LEAVE "\x1b[?25h\x1b[?1049l"

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/os/clock.h"
 #include "top/top.h"
 
 #define MOST_CELLS 12
@@ -348,10 +349,9 @@ static void add_pools(gantry_top_frame_t *frame, const gantry_top_t *top) {
 /* ---- the frame ---- */
 
 static void add_title(gantry_top_frame_t *frame, const gantry_top_t *top, double interval_seconds) {
-    char host[65] = "", clock[16] = "", load[48] = "", every[64] = "";
-    struct tm now;
+    char host[65] = "", clock[GANTRY__OS_DATE_BYTES], load[48] = "", every[64] = "";
     (void)gethostname(host, sizeof host - 1);
-    if (localtime_r(&top->now, &now)) (void)strftime(clock, sizeof clock, "%H:%M:%S", &now);
+    gantry__os_local_text(top->now, clock);
     for (size_t i = 0; i < top->device_count && !*load; ++i) {
         if (top->devices[i].is_cpu && knows(&top->devices[i].figures, GANTRY_TELEMETRY_LOAD))
             (void)snprintf(load, sizeof load, "  load %.2f", top->devices[i].figures.load_average);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/os/clock.h"
 #include "command/command.h"
 #include "common/tool.h"
 
@@ -17,7 +18,6 @@
 
 /* Reads all figures. The use of a processor is a difference of two readings. */
 static bool collect_for_one_frame(gantry_top_t *top) {
-    const struct timespec between = {.tv_nsec = 260000000};
     bool lacks_use = false;
     if (!gantry_top_collect(top)) return false;
     for (size_t i = 0; i < top->device_count; ++i) {
@@ -25,7 +25,7 @@ static bool collect_for_one_frame(gantry_top_t *top) {
         lacks_use |= (known & GANTRY_TELEMETRY_LOAD) && !(known & GANTRY_TELEMETRY_PROCESSOR);
     }
     if (!lacks_use) return true;
-    (void)nanosleep(&between, NULL);
+    gantry__os_sleep_ns(260000000);
     return gantry_top_collect(top);
 }
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "shared/thread.h"
+#include "base/os/thread.h"
 #include "tune/tune.h"
 
 #define XGEMM "clblast.xgemm.float32"

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "tune/tune.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 #define WHAT "crossover"
 #define SAMPLE_NS UINT64_C(100000000)

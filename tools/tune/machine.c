@@ -3,9 +3,9 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/os/clock.h"
 #include "tune/tune.h"
 
 /* /proc/stat's first line, in ticks of all cores: user nice system idle iowait irq softirq
@@ -25,11 +25,7 @@ static bool read_ticks(double *out_busy, double *out_all) {
     return count == 8;
 }
 
-static double own_seconds(void) {
-    struct timespec used = {0};
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-    return (double)used.tv_sec + 1e-9 * (double)used.tv_nsec;
-}
+static double own_seconds(void) { return 1e-9 * (double)gantry__os_process_ns(); }
 
 void tune_machine_begin(tune_machine_t *self) {
     self->is_known = read_ticks(&self->busy, &self->all);

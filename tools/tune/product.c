@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "tune/tune.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 #define SAMPLES 64
 #define SAMPLE_NS UINT64_C(4000000) /* one figure is a measurement of at least this time */

@@ -15,7 +15,7 @@
 
 #include "command/command.h"
 #include "common/tool.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 #define PAUSE_MS 40 /* idle threads of a pool spin for up to some 20 ms */
 #define MOST_TASKS 64
@@ -38,7 +38,7 @@ bool tune_is_over(const tune_t *tune) {
     return tune_interrupted || gantry__now_ns() >= tune->deadline_ns;
 }
 
-void tune_pause(void) { (void)nanosleep(&(struct timespec){.tv_nsec = PAUSE_MS * 1000000L}, NULL); }
+void tune_pause(void) { gantry__os_sleep_ns(PAUSE_MS * UINT64_C(1000000)); }
 
 /* Whether one of the two begins with the other: "cpu" selects all records that begin with it. */
 static bool begin_alike(const char *a, const char *b) {

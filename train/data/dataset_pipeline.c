@@ -53,7 +53,7 @@ typedef struct pipeline_stage_t {
     gantry__mutex_t input_lock, lock;
     gantry__condition_t slot_changed, slot_given;
     slot_t *slots;
-    gantry__train_thread_t *threads;
+    gantry__thread_t *threads;
     size_t running; /* threads to join */
     /* ---- locked ---- */
     uint64_t taken; /* tickets that threads took; changed under both locks */
@@ -99,7 +99,7 @@ static void mark_failed(pipeline_stage_t *self, uint64_t ticket, gantry_status_t
 static bool take_ticket(pipeline_stage_t *self, uint64_t *out_ticket) {
     gantry__mutex_lock(&self->lock);
     while (!self->stops && self->taken - self->given == pipeline_of(self)->slots)
-        gantry__train_wait(&self->slot_given, &self->lock);
+        gantry__condition_await(&self->slot_given, &self->lock);
     const bool goes_on = !self->stops;
     if (goes_on) *out_ticket = self->taken++;
     gantry__mutex_unlock(&self->lock);
@@ -186,7 +186,7 @@ static gantry_status_t pipeline_next(gantry__train_stage_t *stage, gantry__train
     if (self->running == 0) GANTRY__TRY(start_threads(self));
     gantry__mutex_lock(&self->lock);
     slot_t *slot = slot_of(self, self->given);
-    while (slot->state == SLOT_OPEN) gantry__train_wait(&self->slot_changed, &self->lock);
+    while (slot->state == SLOT_OPEN) gantry__condition_await(&self->slot_changed, &self->lock);
     const slot_state_t state = slot->state;
     if (state == SLOT_READY) {
         gantry__train_element_exchange(&slot->output, item->element);
@@ -208,7 +208,7 @@ static void pipeline_close(gantry__train_stage_t *stage) {
     self->stops = true;
     gantry__condition_wake_all(&self->slot_given);
     gantry__mutex_unlock(&self->lock);
-    for (size_t i = 0; i < self->running; ++i) gantry__train_thread_join(self->threads[i]);
+    for (size_t i = 0; i < self->running; ++i) gantry__thread_join(self->threads[i]);
     for (size_t i = 0; self->slots && i < pipeline_of(self)->slots; ++i) {
         gantry__train_element_deinit(&self->slots[i].input);
         gantry__train_element_deinit(&self->slots[i].output);
@@ -259,7 +259,7 @@ gantry_dataset_t *gantry_dataset_map(gantry_dataset_t *input, gantry_dataset_map
             (int)parallel_calls, MOST_CALLS);
         return gantry__train_dataset_refuse(input);
     }
-    size_t threads = parallel_calls > 0 ? (size_t)parallel_calls : gantry__train_usable_cores();
+    size_t threads = parallel_calls > 0 ? (size_t)parallel_calls : gantry__os_usable_cores();
     if (threads > MOST_CALLS) threads = MOST_CALLS;
     size_t slots = threads * SLOTS_PER_THREAD;
     if (input->rows && slots < SLOTS_OF_ROWS) slots = SLOTS_OF_ROWS;

@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "shared/thread.h"
+#include "base/os/thread.h"
 #include "train/base/fp_mode.h"
 
 #define SECONDS_BETWEEN 0.1

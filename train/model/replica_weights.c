@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "shared/thread.h"
+#include "base/os/thread.h"
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
 #include "train/base/inner_scope.h"

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/os/entropy.h"
 #include "train/base/fail.h"
 
 /* The count of arrivals is in front of the slots. */
@@ -49,8 +49,8 @@ gantry_status_t gantry__machine_make(gantry__machine_t *machine, size_t size,
     uint64_t number;
     out_name[0] = '\0';
     if (size == 1) return map(machine, 0, 1, -1);
-    if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
-        return machine_fail_with("getrandom", size, errno);
+    const int refused = gantry__os_entropy(&number, sizeof number);
+    if (refused) return machine_fail_with("getentropy", size, refused);
     (void)snprintf(out_name, GANTRY__MACHINE_NAME_BYTES, "/gantry_%ld_%016llx", (long)getpid(),
                    (unsigned long long)number);
     const int file = shm_open(out_name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The first meeting of the processes, with an end: MPI's calls that make communicators wait for all
  * processes without one. Rank 0 also gathers a byte from each, to say who is missing. */
-#define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
-#include <time.h>
 
 #include "train/mpi/mpi_state.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 enum { BARRIER = 0, GATHER = 1, REQUESTS = 2, MOST_RANKS = 4096, MOST_NAMED = 8 };
 
@@ -49,7 +47,6 @@ static gantry_status_t give_up(double timeout) {
 }
 
 static gantry_status_t wait_for_all(double timeout) {
-    const struct timespec nap = {.tv_nsec = 200000};
     const double begin = gantry__now_seconds();
     for (;;) {
         int is_done;
@@ -57,7 +54,7 @@ static gantry_status_t wait_for_all(double timeout) {
         if (error != MPI_SUCCESS) return fail_of(error);
         if (is_done) return GANTRY_OK;
         if (timeout > 0 && gantry__now_seconds() - begin > timeout) return give_up(timeout);
-        (void)nanosleep(&nap, NULL);
+        gantry__os_sleep_ns(200000);
     }
 }
 

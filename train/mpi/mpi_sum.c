@@ -9,12 +9,10 @@
  * the watch is read again and again. A call that was given up stays with MPI for ever, and with it
  * its memory. */
 #define _POSIX_C_SOURCE 200809L
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
-#include "shared/thread.h"
+#include "base/os/thread.h"
 #include "train/base/fp_mode.h"
 #include "train/mpi/mpi_state.h"
 
@@ -86,9 +84,9 @@ static double pause_between(waiting_t *waiting) {
     waiting->is_long = seconds >= LONG_SECONDS;
     if (waiting->is_long) {
         const double nap = seconds < 1 ? seconds * NAP_SHARE : NAP_SHARE;
-        (void)nanosleep(&(struct timespec){.tv_nsec = (long)(nap * 1e9)}, NULL);
+        gantry__os_sleep_ns((uint64_t)(nap * 1e9));
     } else {
-        (void)sched_yield();
+        gantry__thread_yield();
     }
     return seconds;
 }

@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "shared/thread.h"
+#include "base/os/thread.h"
 #include "train/base/fail.h"
 #include "shared/memory.h"
 
@@ -368,7 +368,7 @@ static void *watch_others(void *user) {
 
 gantry_status_t gantry__watch_connect(gantry__watch_t *watch, const gantry__watch_place_t *place) {
     GANTRY__TRY(watch->rank == 0 ? accept_all(watch, place) : connect_out(watch, place));
-    const int error = pthread_create(&watch->thread, NULL, watch_others, watch);
+    const int error = gantry__thread_start(&watch->thread, 0, watch_others, watch);
     if (error != 0)
         return gantry__train_fail(GANTRY_RESOURCE_EXHAUSTED,
                                   "the watch of processes: its thread does not start: %s",
@@ -389,7 +389,7 @@ static notice_t last_notice(gantry__watch_t *watch) {
 void gantry__watch_deinit(gantry__watch_t *watch) {
     if (watch->has_thread) {
         (void)!write(watch->wakes[1], "", 1);
-        (void)pthread_join(watch->thread, NULL);
+        gantry__thread_join(watch->thread);
     }
     for (size_t i = 0; watch->sockets && i < count_sockets(watch); ++i) {
         send_notice(watch->sockets[i], last_notice(watch));

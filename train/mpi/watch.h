@@ -20,13 +20,14 @@
 #ifndef GANTRY_TRAIN_WATCH_H
 #define GANTRY_TRAIN_WATCH_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <gantry/gantry.h>
+
+#include "base/os/thread.h"
 
 enum { GANTRY__WATCH_ADDRESSES = 8, GANTRY__WATCH_ADDRESS_BYTES = 48 };
 
@@ -62,7 +63,7 @@ typedef struct gantry__watch_t {
     double reported;                       /* when the last report was sent */
     atomic_uint_least64_t calls, waits_ms; /* of this process: begun; in the present one */
     bool has_thread;
-    pthread_t thread;
+    gantry__thread_t thread;
     atomic_size_t gone; /* 1 + the first rank that ended, left or is late; 0: none */
     atomic_uint reason; /* a gantry__watch_reason_t */
 } gantry__watch_t;

@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "shared/thread.h"
+#include "base/os/thread.h"
 #include "train/base/fail.h"
 #include "shared/memory.h"
 #include "train/tape/origin.h"

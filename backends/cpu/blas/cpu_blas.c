@@ -5,19 +5,18 @@
  * thread. OpenBLAS has one setting for the whole process. It is set to 1, and the threads that
  * OpenBLAS made when it was loaded are ended. If the program loaded OpenBLAS before Gantry, its
  * settings stay. */
-#define _GNU_SOURCE
 #include "kernels/matmul/cpu_blas.h"
 
-#include <dlfcn.h>
 #include <limits.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/os/signals.h"
+#include "base/os/thread.h"
+#include "base/os/library.h"
 #include "cpu/cpu_machine.h"
 #include "kernels/common/cpu_simd.h"
 #include "cpu/blas/cpu_tuned.h"
@@ -57,7 +56,7 @@ struct gantry__cpu_blas_t {
     int simd_level;
     gantry_device_info_t info; /* struct_size 0: records are not looked up */
     uint32_t threads;
-    pthread_mutex_t lock;
+    gantry__mutex_t lock;
     atomic_bool is_looked_up; /* true: tuned is constant */
     gantry__cpu_tuned_t tuned[CLASSES];
     atomic_bool is_open; /* true: all members below are constant, except `before` */
@@ -117,7 +116,7 @@ int32_t gantry__cpu_blas_create(const gantry_host_t *host, int simd_level,
     for (int i = 0; i < CLASSES; ++i) blas->tuned[i].use = -1;
     atomic_init(&blas->is_looked_up, false);
     atomic_init(&blas->is_open, false);
-    if (pthread_mutex_init(&blas->lock, NULL) != 0) {
+    if (gantry__mutex_init(&blas->lock) != 0) {
         host->reallocate(host->self, blas, sizeof *blas, 0);
         return host->set_error(host->self, GANTRY_RESOURCE_EXHAUSTED, "errno", 0,
                                "No mutex for the CPU backend's matrix products");
@@ -134,34 +133,24 @@ void gantry__cpu_blas_set_device(gantry__cpu_blas_t *blas, const gantry_device_i
 
 void gantry__cpu_blas_release(gantry__cpu_blas_t *blas) {
     if (blas) {
-        pthread_mutex_destroy(&blas->lock);
+        gantry__mutex_deinit(&blas->lock);
         blas->host->reallocate(blas->host->self, blas, sizeof *blas, 0);
     }
 }
 
 /* ---- libraries ---- */
 
-/* Finds a function. dlsym returns it as a data pointer, which C cannot convert, so the bytes are
- * copied. */
-static bool find_symbol(void *library, const char *name, void *out_function, size_t size) {
-    void *symbol = dlsym(library, name);
-    memcpy(out_function, &symbol, size);
-    return symbol;
-}
-
 static bool open_onednn(gantry__cpu_blas_t *blas, library_t *out) {
     static const char *const names[] = {"libdnnl.so.3", "libdnnl.so.2", "libdnnl.so"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
-        void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+        void *library = gantry__os_library_open(names[i], 0);
         if (!library) continue;
-        if (!find_symbol(library, "dnnl_sgemm", &blas->dnnl_sgemm, sizeof blas->dnnl_sgemm)) {
+        if (!gantry__os_library_function(library, "dnnl_sgemm", &blas->dnnl_sgemm)) {
             snprintf(out->text, sizeof out->text, "%s lacks dnnl_sgemm", names[i]);
             return false;
         }
-        if (!find_symbol(library, "omp_set_num_threads", &blas->set_threads,
-                         sizeof blas->set_threads) ||
-            !find_symbol(library, "omp_get_max_threads", &blas->get_threads,
-                         sizeof blas->get_threads))
+        if (!gantry__os_library_function(library, "omp_set_num_threads", &blas->set_threads) ||
+            !gantry__os_library_function(library, "omp_get_max_threads", &blas->get_threads))
             blas->set_threads = NULL;
         snprintf(out->text, sizeof out->text, "oneDNN (%s)", names[i]);
         return true;
@@ -178,10 +167,10 @@ static void use_one_thread(void *library) {
     set_threads_fn set_threads;
     get_threads_fn get_parallel;
     shutdown_fn shut_down;
-    if (find_symbol(library, "openblas_set_num_threads", &set_threads, sizeof set_threads))
+    if (gantry__os_library_function(library, "openblas_set_num_threads", &set_threads))
         set_threads(1);
-    if (find_symbol(library, "openblas_get_parallel", &get_parallel, sizeof get_parallel) &&
-        find_symbol(library, "blas_thread_shutdown_", &shut_down, sizeof shut_down) &&
+    if (gantry__os_library_function(library, "openblas_get_parallel", &get_parallel) &&
+        gantry__os_library_function(library, "blas_thread_shutdown_", &shut_down) &&
         get_parallel() == OWN_THREADS)
         shut_down();
 }
@@ -189,10 +178,10 @@ static void use_one_thread(void *library) {
 static bool open_openblas(gantry__cpu_blas_t *blas, library_t *out) {
     static const char *const names[] = {"libopenblas.so.0", "libopenblas.so"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
-        void *before = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-        void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+        void *before = gantry__os_library_open(names[i], GANTRY__OS_LIBRARY_LOADED);
+        void *library = gantry__os_library_open(names[i], 0);
         if (!library) continue;
-        if (!find_symbol(library, "cblas_sgemm", &blas->cblas_sgemm, sizeof blas->cblas_sgemm)) {
+        if (!gantry__os_library_function(library, "cblas_sgemm", &blas->cblas_sgemm)) {
             snprintf(out->text, sizeof out->text, "%s lacks cblas_sgemm", names[i]);
             return false;
         }
@@ -223,10 +212,10 @@ static void *do_nothing(void *argument) { return argument; }
 
 /* Whether this process can start a thread. OpenBLAS raises SIGINT if it cannot. */
 static bool can_start_thread(library_t *out) {
-    pthread_t thread;
-    int code = pthread_create(&thread, NULL, do_nothing, NULL);
+    gantry__thread_t thread;
+    int code = gantry__thread_start(&thread, 0, do_nothing, NULL);
     if (code == 0) {
-        pthread_join(thread, NULL);
+        gantry__thread_join(thread);
         return true;
     }
     snprintf(out->text, sizeof out->text, "not opened: no thread can be made: %s (ulimit -u)",
@@ -270,12 +259,12 @@ static void read_records(gantry__cpu_blas_t *blas) {
         if (blas->choice == CHOICE_AUTO)
             gantry__cpu_tuned_find(blas->host, &blas->info, blas->threads, i, &tuned[i]);
     }
-    pthread_mutex_lock(&blas->lock);
+    gantry__mutex_lock(&blas->lock);
     if (!atomic_load_explicit(&blas->is_looked_up, memory_order_relaxed)) {
         memcpy(blas->tuned, tuned, sizeof tuned);
         atomic_store_explicit(&blas->is_looked_up, true, memory_order_release);
     }
-    pthread_mutex_unlock(&blas->lock);
+    gantry__mutex_unlock(&blas->lock);
 }
 
 /* The choice for a class without a record. */
@@ -393,12 +382,12 @@ bool gantry__cpu_blas_is_open(gantry__cpu_blas_t *blas) {
 int gantry__cpu_blas_choose(gantry__cpu_blas_t *blas, int64_t m, int64_t n, int64_t k) {
     if (!gantry__cpu_blas_is_open(blas)) {
         read_records(blas);
-        pthread_mutex_lock(&blas->lock);
+        gantry__mutex_lock(&blas->lock);
         if (!atomic_load_explicit(&blas->is_open, memory_order_relaxed)) {
             cpu_blas_open_all(blas);
             atomic_store_explicit(&blas->is_open, true, memory_order_release);
         }
-        pthread_mutex_unlock(&blas->lock);
+        gantry__mutex_unlock(&blas->lock);
     }
     return blas->serving[gantry__cpu_product_class(m, n, k)];
 }
@@ -437,40 +426,30 @@ const char *gantry__cpu_blas_library(gantry__cpu_blas_t *blas) {
     if (gantry__cpu_blas_is_open(blas)) return blas->description;
     read_records(blas);
     if (!is_tuned(blas->tuned)) return before[blas->choice];
-    pthread_mutex_lock(&blas->lock);
+    gantry__mutex_lock(&blas->lock);
     if (blas->before[0] == '\0') {
         describe_classes(blas->tuned, NULL, blas->before, sizeof blas->before);
         cpu_blas_append(blas->before, sizeof blas->before, "; libraries are opened on first need");
     }
-    pthread_mutex_unlock(&blas->lock);
+    gantry__mutex_unlock(&blas->lock);
     return blas->before;
 }
 
 /* ---- a product ---- */
-
-/* Blocks signals until the call ends, because a signal handler that runs in a thread inside
- * oneDNN's sgemm damages results and the heap (seen with 2.6.3, also without Gantry). Those that
- * the thread's own instructions cause cannot be blocked. Our workers block signals anyway. */
-static bool defer_signals(sigset_t *out_before) {
-    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
-    sigset_t waiting;
-    (void)sigfillset(&waiting);
-    for (size_t i = 0; i < sizeof own / sizeof own[0]; ++i) (void)sigdelset(&waiting, own[i]);
-    return pthread_sigmask(SIG_BLOCK, &waiting, out_before) == 0;
-}
 
 int32_t gantry__cpu_blas_sgemm(gantry__cpu_blas_t *blas, int library, bool transpose_a,
                                bool transpose_b, int64_t m, int64_t n, int64_t k, const float *a,
                                int64_t a_stride, const float *b, int64_t b_stride, float *c,
                                int64_t c_stride) {
     if (library == GANTRY_CPU_BLAS_ONEDNN) {
-        sigset_t before;
         int threads = blas->set_threads ? blas->get_threads() : 1;
         if (threads != 1) blas->set_threads(1);
-        const bool is_deferred = defer_signals(&before);
+        /* A signal handler that runs in a thread inside oneDNN's sgemm damages results and the heap
+         * (seen with 2.6.3, also without Gantry). Our workers get no signals anyway. */
+        const gantry__os_signals_t signals = gantry__os_signals_defer();
         int code = blas->dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, 1.0f,
                                     a, a_stride, b, b_stride, 0.0f, c, c_stride);
-        if (is_deferred) (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+        gantry__os_signals_end(&signals);
         if (threads != 1) blas->set_threads(threads);
         return code;
     }

@@ -177,12 +177,6 @@ static int32_t cuda_cublas_matmul_run(product_t *product) {
     return status;
 }
 
-static void tell_library_took(gantry_op_call_t *call, uint64_t bytes) {
-    const gantry_call_services_t *services = call->services;
-    if (bytes > 0 && GANTRY_ABI_HAS(services, library_took) && services->library_took)
-        services->library_took(call, bytes);
-}
-
 /* The context must be current meanwhile, for the library and for scratch. */
 static int32_t cuda_cublas_matmul_compute_product(product_t *product) {
     GANTRY__TRY(gantry__cuda_stream_check(product->call->stream));
@@ -194,9 +188,9 @@ static int32_t cuda_cublas_matmul_compute_product(product_t *product) {
                                     device->record->hardware_name);
     }
     int32_t status = cuda_cublas_matmul_run(product);
-    uint64_t took = gantry__cublas_took(device);
+    const uint64_t took = gantry__library_memory_took(device, &device->cublas_memory);
     if (!is_inside) gantry__cuda_leave(device);
-    tell_library_took(product->call, took);
+    gantry__library_memory_report(product->call, took);
     return status;
 }
 

@@ -189,19 +189,19 @@ static gantry__cublas_status_t cuda_cublas_plan_make(gantry_backend_device_t *de
 static gantry__cublas_plan_t *cuda_cublas_plan_find(gantry_backend_device_t *device,
                                                     gantry__cublas_table_t *table,
                                                     const gantry__cublas_form_t *form) {
-    pthread_mutex_lock(&device->lock);
+    gantry__mutex_lock(&device->lock);
     gantry__cublas_plan_t *plan = gantry__cublas_table_find(table, form);
-    pthread_mutex_unlock(&device->lock);
+    gantry__mutex_unlock(&device->lock);
     return plan;
 }
 
 /* Keeps a plan. Another thread may have been first; then its plan is taken. */
 static gantry__cublas_plan_t *keep(gantry_backend_device_t *device, gantry__cublas_table_t *table,
                                    gantry__cublas_plan_t *made) {
-    pthread_mutex_lock(&device->lock);
+    gantry__mutex_lock(&device->lock);
     gantry__cublas_plan_t *plan = gantry__cublas_table_find(table, &made->form);
     gantry__cublas_plan_t *unneeded = plan ? made : gantry__cublas_table_keep(table, made);
-    pthread_mutex_unlock(&device->lock);
+    gantry__mutex_unlock(&device->lock);
     if (unneeded) release(device, unneeded);
     return plan ? plan : made;
 }
@@ -224,13 +224,13 @@ static bool is_answer(gantry__cublas_status_t native) {
 
 bool gantry__cublas_plan_knows(gantry_backend_device_t *device, const gantry__cublas_form_t *form,
                                gantry__cublas_status_t *out_answer) {
-    pthread_mutex_lock(&device->lock);
+    gantry__mutex_lock(&device->lock);
     gantry__cublas_plan_t *plan = gantry__cublas_table_find(&device->answers, form);
     if (plan) {
         *out_answer = plan->answer;
         --plan->users; /* the table keeps it */
     }
-    pthread_mutex_unlock(&device->lock);
+    gantry__mutex_unlock(&device->lock);
     return plan;
 }
 
@@ -258,9 +258,9 @@ gantry__cublas_status_t gantry__cublas_plan_ask(gantry_backend_device_t *device,
 }
 
 void gantry__cublas_plan_give(gantry_backend_device_t *device, gantry__cublas_plan_t *plan) {
-    pthread_mutex_lock(&device->lock);
+    gantry__mutex_lock(&device->lock);
     bool is_last = --plan->users == 0 && !plan->is_kept;
-    pthread_mutex_unlock(&device->lock);
+    gantry__mutex_unlock(&device->lock);
     if (is_last) release(device, plan);
 }
 
@@ -270,33 +270,7 @@ void gantry__cublas_plans_forget(gantry_backend_device_t *device) {
     while ((plan = gantry__cublas_table_take(&device->answers))) release(device, plan);
 }
 
-/* ---- what the library takes of the card: for its handle, and for kernels that it loads when they
- * are first used ---- */
-
-static bool ask_free_memory(const gantry_backend_device_t *device, uint64_t *out_bytes) {
-    size_t free_bytes = 0, total_bytes = 0;
-    bool is_known = device->cu->cuMemGetInfo_v2(&free_bytes, &total_bytes) == GANTRY__CU_SUCCESS;
-    *out_bytes = free_bytes;
-    return is_known;
-}
-
-/* device->lock must be held, and the context current. */
-static void note_free_memory(gantry_backend_device_t *device) {
-    device->library_regions = atomic_load(&device->region_bytes);
-    atomic_store(&device->is_library_new, ask_free_memory(device, &device->library_free));
-}
-
-/* Memory that others take at the same time is measured, too. */
-uint64_t gantry__cublas_took(gantry_backend_device_t *device) {
-    uint64_t now = 0;
-    if (!atomic_load_explicit(&device->is_library_new, memory_order_relaxed) ||
-        !atomic_exchange(&device->is_library_new, false) || !ask_free_memory(device, &now)) {
-        return 0;
-    }
-    uint64_t then = device->library_free + device->library_regions;
-    now += atomic_load(&device->region_bytes);
-    return now < then ? then - now : 0;
-}
+/* ---- the handle ---- */
 
 /* device->lock must be held, so that a second thread waits for the first one's handle. */
 static void make_handle(gantry_backend_device_t *device) {
@@ -311,7 +285,7 @@ static void make_handle(gantry_backend_device_t *device) {
     }
     gantry__cublas_tuned_read(device);
     if (gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
-        note_free_memory(device);
+        gantry__library_memory_note(device, &device->cublas_memory);
         native = device->instance->cublas.cublasLtCreate(&device->cublas);
         gantry__cuda_leave(device);
     }
@@ -325,12 +299,12 @@ static void make_handle(gantry_backend_device_t *device) {
 }
 
 gantry__cublas_handle_t gantry__cublas_handle(gantry_backend_device_t *device) {
-    pthread_mutex_lock(&device->lock);
+    gantry__mutex_lock(&device->lock);
     if (!device->has_tried_cublas) {
         make_handle(device);
         device->has_tried_cublas = true;
     }
     gantry__cublas_handle_t handle = device->cublas;
-    pthread_mutex_unlock(&device->lock);
+    gantry__mutex_unlock(&device->lock);
     return handle;
 }

@@ -21,10 +21,6 @@
  * card, which is logged once. The device must destroy it. */
 gantry__cublas_handle_t gantry__cublas_handle(gantry_backend_device_t *device);
 
-/* What the library took of the card for itself, after the first product of a device; 0 from then
- * on. The device's context must be current. */
-uint64_t gantry__cublas_took(gantry_backend_device_t *device);
-
 /* Takes the plan of a form, which is kept or made now. The device must have a handle, and its
  * context must be current. Returns the library's number, or GANTRY__CUBLAS_NO_HOST_MEMORY, when it
  * fails; there is then nothing to give back. */

@@ -86,6 +86,11 @@ void gantry__cudnn_read_forward(const gantry_op_call_t *call, const gantry__epil
     out->form.has_relu = epilogue->has_relu;
 }
 
+bool gantry__cudnn_pads_with_zeros(const gantry_op_call_t *call) {
+    const gantry_attr_t *attr = gantry__k_attr(call, "without_padding");
+    return !attr || attr->i == 0;
+}
+
 void gantry__cudnn_read_image_gradient(const gantry_op_call_t *call, gantry__cudnn_call_t *out) {
     *out = (gantry__cudnn_call_t){.args = {[GANTRY__CUDNN_IMAGE] = call->outputs[0],
                                            [GANTRY__CUDNN_FILTER] = call->inputs[1],

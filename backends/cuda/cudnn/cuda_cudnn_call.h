@@ -19,6 +19,9 @@ typedef struct gantry__cudnn_call_t {
 /* The call's device must be set. */
 void gantry__cudnn_read_forward(const gantry_op_call_t *call, const gantry__epilogue_t *epilogue,
                                 gantry__cudnn_call_t *out);
+/* Whether the padding of such a call counts as zeros; padding that must be left out is the portable
+ * kernel's. */
+bool gantry__cudnn_pads_with_zeros(const gantry_op_call_t *call);
 /* The inputs are the images' sizes, the filter, and the gradient of the result. */
 void gantry__cudnn_read_image_gradient(const gantry_op_call_t *call, gantry__cudnn_call_t *out);
 /* The inputs are the images, the filter's sizes, and the gradient of the result. */

@@ -156,6 +156,7 @@ static int64_t cudnn_choose_list(const cudnn_choosing_t *choosing, gantry__cudnn
                                                    GANTRY__CUDNN_TYPE_DESCRIPTOR, made, out_found,
                                                    configs));
     if (parts->status != GANTRY__CUDNN_SUCCESS) *out_found = 0;
+    if (*out_found > made) *out_found = made; /* the library may return how many it has */
     return made;
 }
 

@@ -41,16 +41,10 @@ static bool cudnn_conv_takes(const gantry_op_call_t *call, const gantry__cudnn_c
            gantry__cudnn_takes(call->device, &read->form, &bytes);
 }
 
-/* Padding that must be left out is the portable kernel's. */
-static bool cudnn_conv_pads_with_zeros(const gantry_op_call_t *call) {
-    const gantry_attr_t *attr = gantry__k_attr(call, "without_padding");
-    return !attr || attr->i == 0;
-}
-
 static int32_t cudnn_conv_supports_forward(const gantry_op_call_t *call) {
     static const gantry__epilogue_t none = {.bias = NULL};
     gantry__cudnn_call_t read;
-    if (!cudnn_conv_card_suits(call) || !cudnn_conv_pads_with_zeros(call)) return 0;
+    if (!cudnn_conv_card_suits(call) || !gantry__cudnn_pads_with_zeros(call)) return 0;
     gantry__cudnn_read_forward(call, &none, &read);
     return cudnn_conv_takes(call, &read);
 }
@@ -58,7 +52,7 @@ static int32_t cudnn_conv_supports_forward(const gantry_op_call_t *call) {
 static int32_t cudnn_conv_supports_fused(const gantry_op_call_t *call) {
     gantry__epilogue_t epilogue;
     gantry__cudnn_call_t read;
-    if (!cudnn_conv_card_suits(call) || !cudnn_conv_pads_with_zeros(call) ||
+    if (!cudnn_conv_card_suits(call) || !gantry__cudnn_pads_with_zeros(call) ||
         !gantry__epilogue_read(call, &epilogue))
         return 0;
     gantry__cudnn_read_forward(call, &epilogue, &read);
@@ -168,7 +162,9 @@ static int32_t cudnn_conv_run(gantry_op_call_t *call, gantry__cudnn_call_t *read
     int32_t status = cudnn_conv_prepare(call, read, &operands);
     if (status == GANTRY_OK)
         status = gantry__cudnn_run(device, &read->form, &operands, call->stream->handle);
+    const uint64_t took = gantry__library_memory_took(device, &device->cudnn_memory);
     if (!is_inside) gantry__cuda_leave(device);
+    gantry__library_memory_report(call, took);
     return status;
 }
 

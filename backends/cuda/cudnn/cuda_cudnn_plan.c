@@ -41,7 +41,7 @@ static void cudnn_plan_write_reason(const gantry__cudnn_parts_t *parts, char *te
 /* ---- the handle ---- */
 
 int32_t gantry__cudnn_begin(gantry_backend_device_t *device) {
-    return gantry__driver_mutex_init(device->host, &device->cudnn.lock, "cuDNN");
+    return gantry__driver_mutex_init(device->host, &device->cudnn_lock, "cuDNN");
 }
 
 static void cudnn_plan_refuse_device(const gantry_backend_device_t *device, const char *reason) {
@@ -56,6 +56,7 @@ static void cudnn_plan_make_handle(gantry_backend_device_t *device) {
     gantry__cudnn_parts_t parts;
     char reason[300], whole[600];
     gantry__cudnn_parts_begin(cudnn, &parts);
+    gantry__library_memory_note(device, &device->cudnn_memory);
     gantry__cudnn_parts_note(&parts, cudnn->cudnnCreate(&device->cudnn.handle));
     if (parts.status == GANTRY__CUDNN_SUCCESS) return;
     device->cudnn.handle = NULL;
@@ -150,11 +151,11 @@ static gantry__cudnn_plan_t *cudnn_plan_take(gantry_backend_device_t *device,
 
 bool gantry__cudnn_takes(gantry_backend_device_t *device, const gantry__cudnn_form_t *form,
                          uint64_t *out_workspace_bytes) {
-    pthread_mutex_lock(&device->cudnn.lock);
+    gantry__mutex_lock(&device->cudnn_lock);
     const gantry__cudnn_plan_t *plan = cudnn_plan_take(device, form);
     const bool takes = plan && plan->choice.plan;
     *out_workspace_bytes = takes ? plan->choice.workspace_bytes : 0;
-    pthread_mutex_unlock(&device->cudnn.lock);
+    gantry__mutex_unlock(&device->cudnn_lock);
     return takes;
 }
 
@@ -168,11 +169,11 @@ static void cudnn_plan_give_up(gantry_backend_device_t *device, gantry__cudnn_pl
 
 void gantry__cudnn_refuse(gantry_backend_device_t *device, const gantry__cudnn_form_t *form,
                           const char *reason) {
-    pthread_mutex_lock(&device->cudnn.lock);
+    gantry__mutex_lock(&device->cudnn_lock);
     gantry__cudnn_plan_t *plan = gantry__cudnn_table_find(&device->cudnn, form);
     if (!plan) plan = cudnn_plan_add(device, form);
     if (plan) cudnn_plan_give_up(device, plan, reason);
-    pthread_mutex_unlock(&device->cudnn.lock);
+    gantry__mutex_unlock(&device->cudnn_lock);
 }
 
 /* ---- running ---- */
@@ -231,7 +232,7 @@ int32_t gantry__cudnn_run(gantry_backend_device_t *device, const gantry__cudnn_f
     int32_t status = GANTRY_OK;
     gantry__cudnn_parts_t parts;
     gantry__cudnn_parts_begin(&device->instance->cudnn, &parts);
-    pthread_mutex_lock(&device->cudnn.lock);
+    gantry__mutex_lock(&device->cudnn_lock);
     gantry__cudnn_plan_t *plan = cudnn_plan_take(device, form);
     if (plan && plan->choice.plan) {
         cudnn_plan_execute(device, plan, operands, stream, &parts);
@@ -242,19 +243,19 @@ int32_t gantry__cudnn_run(gantry_backend_device_t *device, const gantry__cudnn_f
                                          "made again");
     }
     gantry__cudnn_parts_end(&parts);
-    pthread_mutex_unlock(&device->cudnn.lock);
+    gantry__mutex_unlock(&device->cudnn_lock);
     return status;
 }
 
 /* ---- the end ---- */
 
+/* Plans hold kernels of the context, so it must be current, too, when they are dropped. */
 void gantry__cudnn_end(gantry_backend_device_t *device) {
     gantry__cudnn_device_t *own = &device->cudnn;
+    const bool has_parts = own->handle || own->count > 0;
+    const bool is_inside = has_parts && gantry__cuda_enter(device) == GANTRY__CU_SUCCESS;
     while (own->count > 0) cudnn_plan_drop_oldest(device);
-    if (own->handle) {
-        gantry__cu_result_t native = gantry__cuda_enter(device);
-        device->instance->cudnn.cudnnDestroy(own->handle);
-        if (native == GANTRY__CU_SUCCESS) gantry__cuda_leave(device);
-    }
-    pthread_mutex_destroy(&own->lock);
+    if (own->handle) device->instance->cudnn.cudnnDestroy(own->handle);
+    if (is_inside) gantry__cuda_leave(device);
+    gantry__mutex_deinit(&device->cudnn_lock);
 }

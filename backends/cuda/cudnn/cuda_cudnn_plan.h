@@ -6,7 +6,7 @@
  * stays refused, because its callers then choose other kernels, and a form should not have the bits
  * of one way now and those of another way later.
  *
- * Owner: the device, which must begin and end its part. Threads: thread-safe; the part's own lock
+ * Owner: the device, which must begin and end its part. Threads: thread-safe; device->cudnn_lock
  * guards the table and the handle, which cuDNN allows one thread at a time. */
 #ifndef GANTRY_CUDA_CUDNN_PLAN_H
 #define GANTRY_CUDA_CUDNN_PLAN_H

@@ -5,18 +5,13 @@
 
 #include <string.h>
 
+#include "cuda/cuda_form_hash.h"
+
 _Static_assert(sizeof(gantry__cudnn_form_t) % sizeof(uint64_t) == 0, "hashed by words");
 _Static_assert((GANTRY__CUDNN_PLANS & (GANTRY__CUDNN_PLANS - 1)) == 0, "a power of two");
 
 static uint32_t cudnn_table_bucket(const gantry__cudnn_form_t *form) {
-    uint64_t words[sizeof *form / sizeof(uint64_t)];
-    uint64_t hash = UINT64_C(0x9e3779b97f4a7c15);
-    memcpy(words, form, sizeof *form);
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i) {
-        hash = (hash ^ words[i]) * UINT64_C(0xff51afd7ed558ccd);
-        hash ^= hash >> 32;
-    }
-    return (uint32_t)(hash & (GANTRY__CUDNN_PLANS - 1));
+    return gantry__cuda_form_bucket(form, sizeof *form, GANTRY__CUDNN_PLANS);
 }
 
 gantry__cudnn_plan_t *gantry__cudnn_table_find(gantry__cudnn_device_t *own,

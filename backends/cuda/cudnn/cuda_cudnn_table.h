@@ -2,11 +2,9 @@
 /* A device's part of cuDNN, and its table of plans by their form: those that were used last, found
  * by a hash. The table keeps pointers, and neither makes nor releases plans.
  *
- * Owner: the device. Threads: externally synchronised; the part's lock must be held. */
+ * Owner: the device. Threads: externally synchronised; device->cudnn_lock must be held. */
 #ifndef GANTRY_CUDA_CUDNN_TABLE_H
 #define GANTRY_CUDA_CUDNN_TABLE_H
-
-#include <pthread.h>
 
 #include "cuda/cudnn/cuda_cudnn_choose.h"
 
@@ -22,7 +20,6 @@ typedef struct gantry__cudnn_plan_t {
 
 /* cuDNN on one device. */
 typedef struct gantry__cudnn_device_t {
-    pthread_mutex_t lock; /* guards what follows */
     bool is_tried;
     gantry__cudnn_handle_t handle; /* NULL: not made, or refused */
     gantry__cudnn_plan_t *buckets[GANTRY__CUDNN_PLANS];

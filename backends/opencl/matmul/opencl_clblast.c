@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opens CLBlast and finds its version (opencl_clblast.h). */
-#define _GNU_SOURCE
 #include "opencl/matmul/opencl_clblast.h"
 
-#include <dlfcn.h>
-#include <limits.h>
-#include <link.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/os/library.h"
+#include "base/os/library_inside.h"
 #include "driver/library_open.h"
 
 /* The versioned name comes first, because the bare one belongs to development packages. */
@@ -30,11 +27,8 @@ static const gantry__library_symbol_t symbols[] = {
  * it: libclblast.so.1.5.3. */
 static void opencl_clblast_find_name(void *library, gantry__opencl_clblast_t *clblast) {
     const char *version = NULL;
-    struct link_map *map = NULL;
-    char path[PATH_MAX];
-    if (dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map && realpath(map->l_name, path)) {
-        version = strstr(path, ".so.");
-    }
+    char path[4096];
+    if (gantry__os_library_path(library, path, sizeof path)) version = strstr(path, ".so.");
     (void)snprintf(clblast->name, sizeof clblast->name, "CLBlast%s%.16s", version ? " " : "",
                    version ? version + 4 : "");
 }
@@ -42,7 +36,7 @@ static void opencl_clblast_find_name(void *library, gantry__opencl_clblast_t *cl
 /* Whether CLBlast calls the same OpenCL library as this backend. CLBlast calls the one with which
  * it is linked; if a user chose another one, our objects are foreign to it. */
 static bool shares_opencl(void *library, const gantry__opencl_symbols_t *cl) {
-    void *theirs = dlsym(library, "clGetPlatformIDs");
+    void *theirs = gantry__os_library_find(library, "clGetPlatformIDs");
     return theirs && memcmp(&theirs, &cl->clGetPlatformIDs, sizeof theirs) == 0;
 }
 
@@ -61,11 +55,11 @@ static void opencl_clblast_load(gantry__opencl_clblast_t *clblast,
     const char *reason = NULL;
     void *library = NULL;
     for (size_t i = 0; i < sizeof candidates / sizeof candidates[0] && !library; ++i) {
-        library = dlopen(candidates[i], RTLD_NOW | RTLD_LOCAL);
+        library = gantry__os_library_open(candidates[i], 0);
         if (!library && !reason) {
-            reason = dlerror();
+            reason = gantry__os_library_error();
             (void)snprintf(clblast->reason, sizeof clblast->reason, "CLBlast cannot be opened: %s",
-                           reason ? reason : candidates[i]);
+                           reason);
         }
     }
     if (!library) return;

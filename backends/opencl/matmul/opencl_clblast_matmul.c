@@ -119,10 +119,10 @@ static void remember(gantry_backend_device_t *device, const gantry__opencl_matmu
         device->host, GANTRY_LEVEL_WARNING,
         "matrix products of about this size on \"%.120s\" take the portable kernels from now on: %s",
         device->record->hardware_name, text);
-    pthread_mutex_lock(&instance->lock);
+    gantry__mutex_lock(&instance->lock);
     if (instance->clblast.failure[0] == '\0')
         (void)snprintf(instance->clblast.failure, sizeof instance->clblast.failure, "%s", text);
-    pthread_mutex_unlock(&instance->lock);
+    gantry__mutex_unlock(&instance->lock);
 }
 
 static int32_t opencl_clblast_matmul_check(const products_t *products, int native) {

@@ -23,9 +23,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Returns true if there is another LLVM, with what dlopen must get in addition to its other
- * flags; false without one, and false with the reason where a driver that has an LLVM must not be
- * opened. */
-bool gantry__foreign_llvm_evade(int *out_flag, char *reason, size_t reason_bytes);
+/* Returns true if a driver may be opened: with *out_flag of gantry__os_library_open if there is
+ * another LLVM, and with 0 without one. Returns false with the reason where a driver that has an
+ * LLVM must not be opened. */
+bool gantry__foreign_llvm_evade(unsigned *out_flag, char *reason, size_t reason_bytes);
 
 #endif

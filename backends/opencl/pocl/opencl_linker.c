@@ -34,6 +34,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/os/clock.h"
+
 #define PATH_BYTES 1024
 #define MOST_SECONDS 10
 #define POLL_NS 200000L
@@ -241,11 +243,10 @@ static int start_linker(const char *linker, link_trial_t *trial, pid_t *out_chil
 
 /* As waitpid, but 0 when the child, which is then killed, does not end. */
 static pid_t wait_for_linker(pid_t child, int *out_state) {
-    const struct timespec pause = {0, POLL_NS};
     for (long waited = 0; waited < MOST_SECONDS * (1000000000L / POLL_NS); ++waited) {
         pid_t ended = waitpid(child, out_state, WNOHANG);
         if (ended > 0 || (ended < 0 && errno != EINTR)) return ended;
-        (void)nanosleep(&pause, NULL);
+        gantry__os_sleep_ns(POLL_NS);
     }
     (void)killpg(child, SIGKILL);
     (void)waitpid(child, out_state, 0);

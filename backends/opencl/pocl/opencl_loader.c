@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether the loader would end the process, and the queries that it makes (opencl_loader.h). */
-#define _GNU_SOURCE /* dl_iterate_phdr, memmem */
 #include "opencl/pocl/opencl_loader.h"
 
-#include <dlfcn.h>
-#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os/library.h"
+#include "base/os/library_inside.h"
 #include "opencl/pocl/opencl_pocl.h"
 #include "opencl/opencl_status.h"
 
@@ -16,53 +15,15 @@
 
 /* ---- the loader ---- */
 
-/* A search for whether the library that has the address has the text, too. */
-typedef struct search_t {
-    const char *address;
-    const char *text;
-    bool has_text;
-} search_t;
-
-static const char *segment_at(const struct dl_phdr_info *library, size_t at) {
-    return (const char *)(uintptr_t)(library->dlpi_addr + library->dlpi_phdr[at].p_vaddr);
-}
-
-static bool has_address(const struct dl_phdr_info *library, const char *address) {
-    for (size_t i = 0; i < library->dlpi_phnum; ++i) {
-        const char *segment = segment_at(library, i);
-        if (library->dlpi_phdr[i].p_type == PT_LOAD && address >= segment &&
-            address < segment + library->dlpi_phdr[i].p_memsz) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static int search_library(struct dl_phdr_info *library, size_t bytes, void *context) {
-    search_t *search = context;
-    (void)bytes;
-    if (!has_address(library, search->address)) return 0;
-    for (size_t i = 0; i < library->dlpi_phnum; ++i) {
-        const ElfW(Phdr) *part = &library->dlpi_phdr[i];
-        if (part->p_type == PT_LOAD && (part->p_flags & (PF_R | PF_W)) == PF_R &&
-            memmem(segment_at(library, i), part->p_filesz, search->text,
-                   strlen(search->text) + 1)) {
-            search->has_text = true;
-        }
-    }
-    return 1; /* ends the iteration */
-}
-
 /* Whether the loader is ocl-icd; others do not query the drivers. ocl-icd returns its name only in
  * a call that starts it, so its name is not queried: it is the loader that has the variable's name
  * in it. */
 static bool sorts_by_devices(const gantry__opencl_symbols_t *cl) {
     const char *sort = getenv(SORT_VARIABLE);
-    search_t search = {.text = SORT_VARIABLE};
-    memcpy(&search.address, &cl->clGetPlatformIDs, sizeof search.address);
+    const void *address;
+    memcpy(&address, &cl->clGetPlatformIDs, sizeof address);
     if (sort && strcmp(sort, "none") == 0) return false;
-    (void)dl_iterate_phdr(search_library, &search);
-    return search.has_text;
+    return gantry__os_library_has_text(address, SORT_VARIABLE);
 }
 
 /* ---- the platforms ---- */
@@ -75,8 +36,8 @@ typedef struct platforms_t {
 /* Finds the driver's own function. If the driver is linked with the loader, a search finds the
  * loader's functions, and a call of one starts the loader. */
 static void *find_exported(const gantry__opencl_symbols_t *cl, void *library, const char *name) {
-    void *function = dlsym(library, name);
-    return function == dlsym(cl->library, name) ? NULL : function;
+    void *function = gantry__os_library_find(library, name);
+    return function == gantry__os_library_find(cl->library, name) ? NULL : function;
 }
 
 /* Finds a function that the driver returns, or else one that it exports, as ocl-icd does. */

@@ -14,9 +14,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +21,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/os/thread.h"
 #include "opencl/pocl/opencl_linker.h"
 #include "opencl/opencl_status.h"
 #include "driver/host_call.h"
@@ -174,8 +172,8 @@ static bool check_folder(const gantry_host_t *host, const gantry__pocl_folder_t 
 /* ---- threads ---- */
 
 static void *wait_for_gate(void *gate) {
-    pthread_mutex_lock(gate);
-    pthread_mutex_unlock(gate);
+    gantry__mutex_lock(gate);
+    gantry__mutex_unlock(gate);
     return NULL;
 }
 
@@ -183,32 +181,26 @@ static void *wait_for_gate(void *gate) {
 static uint32_t count_threads(void) {
     const char *most = set_variable("POCL_MAX_PTHREAD_COUNT");
     uint32_t count = most ? (uint32_t)strtoul(most, NULL, 10) : 0;
-    cpu_set_t cores;
-    if (count == 0)
-        count = sched_getaffinity(0, sizeof cores, &cores) == 0 ? (uint32_t)CPU_COUNT(&cores) : 1;
+    if (count == 0) count = gantry__os_usable_cores();
     return count < MOST_THREADS ? count : MOST_THREADS;
 }
 
 /* Whether the process can still make so many threads. No query gives that, so they are made; they
  * end at once. PoCL aborts where one of its own threads cannot be made. */
 static bool can_make_threads(uint32_t needed, char *reason, size_t reason_bytes) {
-    sigset_t all;
-    sigfillset(&all);
-    sigset_t before;
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-    pthread_mutex_lock(&gate);
-    int code = 0;
+    gantry__mutex_t gate;
+    gantry__thread_t threads[MOST_THREADS + 1];
     uint32_t made = 0;
-    pthread_t threads[MOST_THREADS + 1];
-    while (made < needed &&
-           (code = pthread_create(&threads[made], NULL, wait_for_gate, &gate)) == 0) {
-        ++made;
+    int code = gantry__mutex_init(&gate);
+    if (code == 0) {
+        gantry__mutex_lock(&gate);
+        while (made < needed &&
+               (code = gantry__thread_start(&threads[made], 0, wait_for_gate, &gate)) == 0)
+            ++made;
+        gantry__mutex_unlock(&gate);
+        for (uint32_t i = 0; i < made; ++i) gantry__thread_join(threads[i]);
+        gantry__mutex_deinit(&gate);
     }
-    pthread_mutex_unlock(&gate);
-    for (uint32_t i = 0; i < made; ++i) pthread_join(threads[i], NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_mutex_destroy(&gate);
     if (made == needed) return true;
     (void)snprintf(
         reason, reason_bytes,

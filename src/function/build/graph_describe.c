@@ -74,25 +74,46 @@ static gantry_status_t describe_add(const describe_t *d, const gantry__node_t *n
     return GANTRY_OK;
 }
 
+/* A gradient that only some devices compute in one part becomes the op of which it is a part, with
+ * the same inputs, because another machine may have no kernel for the part. Sizes of int64, which
+ * old files have, are none of that op's. */
+static const gantry__op_def_t *describe_choose_op(const describe_t *d, const gantry__node_t *node) {
+    if (node->op->id == GANTRY__OP_ID__ImagesGradient)
+        return gantry__op_get(GANTRY__OP_ID_Conv2DBackpropInput);
+    if (node->op->id == GANTRY__OP_ID__ImagesFilterGradient &&
+        d->traced->values[node->inputs[1]].dtype == GANTRY_INT32)
+        return gantry__op_get(GANTRY__OP_ID_Conv2DBackpropFilter);
+    return node->op;
+}
+
+/* The types of another op follow from its inputs. */
+static size_t describe_list_attrs(const gantry__node_t *node, bool is_another,
+                                  gantry_attr_value_t *out) {
+    size_t count = 0;
+    for (uint32_t i = 0; i < node->op->attr_count; ++i) {
+        const gantry_attr_t *attr = &node->attrs[i];
+        if (is_another && attr->kind == GANTRY_ATTR_TYPE) continue;
+        out[count++] = (gantry_attr_value_t){.name = node->op->attrs[i].name,
+                                             .kind = (gantry_attr_kind_t)attr->kind,
+                                             .i = attr->i,
+                                             .f = attr->f,
+                                             .s = attr->s,
+                                             .list = attr->list};
+    }
+    return count;
+}
+
 static gantry_status_t describe_op(const describe_t *d, const gantry__node_t *node,
                                    gantry__graph_item_t *item) {
     gantry_attr_value_t attrs[GANTRY__MAX_ATTRS];
+    const gantry__op_def_t *op = describe_choose_op(d, node);
     const uint32_t *is_apart =
         gantry__id_map_at(&d->aliases->apart, (uint64_t)(uintptr_t)node->name);
     if (!is_apart) return GANTRY_RESOURCE_EXHAUSTED;
-    for (uint32_t i = 0; i < node->op->attr_count; ++i) {
-        const gantry_attr_t *attr = &node->attrs[i];
-        attrs[i] = (gantry_attr_value_t){.name = node->op->attrs[i].name,
-                                         .kind = (gantry_attr_kind_t)attr->kind,
-                                         .i = attr->i,
-                                         .f = attr->f,
-                                         .s = attr->s,
-                                         .list = attr->list};
-    }
     item->kind = GANTRY_GRAPH_OP;
-    item->node.op = node->op->name;
+    item->node.op = op->name;
     item->node.attrs = attrs;
-    item->node.attr_count = node->op->attr_count;
+    item->node.attr_count = describe_list_attrs(node, op != node->op, attrs);
     item->node.refuses_gradient = *is_apart != 0;
     item->node.any_order = node->marks.any_order;
     return describe_add(d, node, item);

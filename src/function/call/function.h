@@ -14,7 +14,7 @@
 #include "device/keeper.h"
 #include "function/frame/frame.h"
 #include "function/trace/draw_list.h"
-#include "shared/thread.h"
+#include "base/os/thread.h"
 
 /* What the scope of a call requests. */
 typedef struct gantry__call_request_t {
@@ -105,7 +105,7 @@ struct gantry_function_t {
     gantry__specialization_t *specialization;
     struct gantry__attached_t *attached; /* under lock */
     bool is_tracing;                     /* under lock, as the next one */
-    pthread_t tracer;                    /* the thread that runs the body, while is_tracing */
+    gantry__thread_t tracer;             /* the thread that runs the body, while is_tracing */
 };
 
 /* ---- making: function.c, function_bind.c ---- */

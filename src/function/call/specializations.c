@@ -317,7 +317,7 @@ static gantry_status_t make_specialization(gantry_function_t *function,
 /* A body that calls its own function from outside the trace would wait for itself. */
 static gantry_status_t begin_tracing(gantry_function_t *function) {
     gantry__mutex_lock(&function->lock);
-    const bool is_own = function->is_tracing && pthread_equal(function->tracer, pthread_self());
+    const bool is_own = function->is_tracing && gantry__thread_is_self(function->tracer);
     gantry__mutex_unlock(&function->lock);
     if (is_own)
         return gantry__fail(
@@ -327,7 +327,7 @@ static gantry_status_t begin_tracing(gantry_function_t *function) {
     gantry__mutex_lock(&function->tracing);
     gantry__mutex_lock(&function->lock);
     function->is_tracing = true;
-    function->tracer = pthread_self();
+    function->tracer = gantry__thread_self();
     gantry__mutex_unlock(&function->lock);
     return GANTRY_OK;
 }

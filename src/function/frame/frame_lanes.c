@@ -5,15 +5,14 @@
  * Each lane publishes how many of its actions have ended. An action that needs another lane polls
  * that number for some microseconds, then sleeps. The first failure stops all lanes; its text is
  * carried to the caller's thread. */
-#define _XOPEN_SOURCE 700 /* nanosleep */
 #include <stdatomic.h>
 #include <stdio.h>
-#include <time.h>
 
+#include "base/os/clock.h"
 #include "function/frame/frame.h"
 
 #define POLLS_BEFORE_SLEEP 4000
-#define SLEEP_NS 20000L
+#define SLEEP_NS 20000
 
 /* The progress of a lane, padded because each lane writes its own number often. */
 typedef struct lane_progress_t {
@@ -36,10 +35,9 @@ static bool has_ended(const lanes_run_t *run, const gantry__lane_wait_t *wait) {
 
 /* Waits until the other lane is as far as the wait says. False: another lane failed. */
 static bool wait_for_lane(const lanes_run_t *run, const gantry__lane_wait_t *wait) {
-    const struct timespec pause = {0, SLEEP_NS};
     for (uint32_t polls = 0; !has_ended(run, wait); ++polls) {
         if (atomic_load_explicit(&run->has_failed, memory_order_relaxed)) return false;
-        if (polls >= POLLS_BEFORE_SLEEP) (void)nanosleep(&pause, NULL);
+        if (polls >= POLLS_BEFORE_SLEEP) gantry__os_sleep_ns(SLEEP_NS);
     }
     return true;
 }

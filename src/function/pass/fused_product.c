@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "function/pass/fused_node.h"
+#include "function/pass/layout_ops.h"
 #include "function/place/place_parts.h"
 
 /* A product further away stays apart: each node between is looked at. */
@@ -21,11 +22,15 @@
 #define MOST_HELD_BYTES ((uint64_t)64 << 10)
 #define NONE UINT32_MAX
 
-/* The op of a product with a program; GANTRY__OP_COUNT: the op is no product. */
+/* The op of a product with a program; GANTRY__OP_COUNT: the op is no product. A convolution that
+ * writes channels first is none, because a program runs over rows of channels. */
 static gantry__op_id_t fused_op_of(const gantry__node_t *node) {
     switch (node->op->id) {
         case GANTRY__OP_ID_MatMul: return GANTRY__OP_ID__FusedMatMul;
-        case GANTRY__OP_ID_ConvolveImages: return GANTRY__OP_ID__FusedConvolveImages;
+        case GANTRY__OP_ID_ConvolveImages:
+            return strcmp(gantry__layout_attr(node, "output_format")->s, "NCHW") == 0
+                       ? GANTRY__OP_COUNT
+                       : GANTRY__OP_ID__FusedConvolveImages;
         case GANTRY__OP_ID__GroupedMatMul: return GANTRY__OP_ID__FusedGroupedMatMul;
         default: return GANTRY__OP_COUNT;
     }

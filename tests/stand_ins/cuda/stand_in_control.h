@@ -13,7 +13,7 @@
  *   memory=256M                  of each card: K, M, G (default 1G)
  *   other=64M                    used by other processes (default 0)
  *   context=8M                   cost of a context (default 8M)
- *   library=4M                   cost of a cuBLASLt handle at its first product (default 0)
+ *   library=4M                   cost of cuBLASLt's or cuDNN's handle at its first work (default 0)
  *   driver=12040                 result of cuDriverGetVersion (default 12090)
  *   nvrtc=12090                  version of NVRTC; it knows no newer architectures (default 12090)
  *   cublas=120900                version of cuBLASLt, in its own format (default)

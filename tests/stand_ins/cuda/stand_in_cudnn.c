@@ -65,10 +65,26 @@ int cudnnGraphVersionCheck(void) {
 typedef struct handle_t {
     stand_in_object_t object;
     stand_in_stream_t *stream;
-    int is_used; /* a call works with it */
+    int is_used;               /* a call works with it */
+    stand_in_device_t *device; /* whose memory it uses; NULL: none yet */
+    uint64_t bytes;
 } handle_t;
 
-static void end_handle(stand_in_object_t *object) { free(object); }
+static void end_handle(stand_in_object_t *object) {
+    handle_t *handle = (handle_t *)object;
+
+    if (handle->device != NULL) stand_in__give_bytes(handle->device, handle->bytes);
+    free(object);
+}
+
+/* Kernels are loaded when they are first used; the handle is used by one thread. */
+static void load_kernels(handle_t *handle, stand_in_device_t *device) {
+    const uint64_t bytes = stand_in__machine()->library_bytes;
+
+    if (handle->device != NULL) return;
+    handle->device = device;
+    if (bytes > 0 && stand_in__take_bytes(device, bytes)) handle->bytes = bytes;
+}
 
 STAND_IN_API int cudnnCreate(void **handle);
 int cudnnCreate(void **handle) {
@@ -473,7 +489,7 @@ static int bind(const stand_in_context_t *context, const dnn_descriptor_t *pack,
         stand_in__memory_at(tensor->data, stand_in__tensor_bytes(tensor), STAND_IN_MEMORY);
     if (memory == NULL || memory->device != context->device) {
         stand_in__fail_context((stand_in_context_t *)context, CUDA_ILLEGAL_ADDRESS,
-                               "an operand of cuDNN lies outside the device's memory");
+                               "an operand of cuDNN is outside of the device's memory");
         return DNN_EXECUTION_FAILED;
     }
     return DNN_OK;
@@ -519,6 +535,7 @@ static int execute(handle_t *handle, const dnn_descriptor_t *plan, const dnn_des
         config->engine == ENGINE_TENSOR_CORE && form.convolution.image.type == 0;
     int code = bind_all(pack, &form, config->engine);
     if (code != DNN_OK) return code;
+    load_kernels(handle, stand_in__current()->device);
     snprintf(name, sizeof name, "engine %d", config->engine);
     stand_in__count(name);
     return stand_in__enqueue(handle->stream, stand_in__run_convolution, &form.convolution,

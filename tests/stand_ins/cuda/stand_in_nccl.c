@@ -87,13 +87,19 @@ int ncclCommDestroy(void *handle) {
     return code;
 }
 
+/* NCCL 2.30 and later takes several ranks on one device when this variable is not 0. */
+static int shares_devices(void) {
+    const char *text = getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+    return text != NULL && atoi(text) != 0 && stand_in__machine()->nccl >= 23000;
+}
+
 STAND_IN_API int ncclCommInitAll(void **comms, int count, const int *devices);
 int ncclCommInitAll(void **comms, int count, const int *devices) {
     STAND_IN_ENTER(STAND_IN_NEEDS_NOTHING);
     if (comms == NULL || count < 1 || count > MOST_RANKS) return NCCL_INVALID_ARGUMENT;
     for (int i = 0; i < count; ++i) {
         for (int k = 0; k < i; ++k) {
-            if (devices[i] == devices[k]) return NCCL_INVALID_USAGE;
+            if (devices[i] == devices[k] && !shares_devices()) return NCCL_INVALID_USAGE;
         }
     }
     clique_t *clique = calloc(1, sizeof *clique);

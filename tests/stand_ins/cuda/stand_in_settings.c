@@ -254,7 +254,7 @@ static int find_entry(const stand_in_machine_t *machine, const char *entry) {
     if (parse_number(entry, &number) == 0) {
         return number >= 0 && number < machine->count ? number : -1;
     }
-    if (strncmp(entry, "GPU-", 4) != 0) {
+    if (strncmp(entry, "GPU-", 4) != 0 && strncmp(entry, "MIG-", 4) != 0) {
         return -1;
     }
     for (int i = 0; i < machine->count; ++i) {

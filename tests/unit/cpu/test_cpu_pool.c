@@ -10,68 +10,51 @@
 #include <stdbool.h>
 #include <time.h>
 
+#include "base/os/thread.h"
 #include "cpu_kernel_call.h"
 #include "test.h"
 
 /* The pool's requests to the system, which refuses them if a test says so. */
-typedef enum refusal_t { NONE, ATTRIBUTES, STACK, THREADS } refusal_t;
+typedef enum refusal_t { NONE, THREADS } refusal_t;
 
 static refusal_t refused;
 static int threads_before; /* the number of refused requests */
 
-static int init_attributes(pthread_attr_t *attributes) {
-    return refused == ATTRIBUTES ? ENOMEM : pthread_attr_init(attributes);
-}
-
-static int set_stack(pthread_attr_t *attributes, size_t bytes) {
-    return refused == STACK ? EINVAL : pthread_attr_setstacksize(attributes, bytes);
-}
-
-static int create_thread(pthread_t *thread, const pthread_attr_t *attributes, void *(*fn)(void *),
-                         void *argument) {
+static int start_thread(gantry__thread_t *thread, size_t stack_bytes, void *(*fn)(void *),
+                        void *argument) {
     return refused == THREADS && threads_before-- == 0
                ? EAGAIN
-               : pthread_create(thread, attributes, fn, argument);
+               : gantry__thread_start(thread, stack_bytes, fn, argument);
 }
 
 /* The pool's clock and its calls to workers: a test sets the one and counts the others. */
 static bool is_clock_set;
 static int64_t clock_ns;
-static pthread_cond_t *_Atomic lost_calls; /* nobody leaves this condition */
+static gantry__condition_t *_Atomic lost_calls; /* nobody leaves this condition */
 static _Atomic int calls_to_workers;
 
-static int read_clock(clockid_t id, struct timespec *time) {
-    if (!is_clock_set) return clock_gettime(id, time);
-    *time = (struct timespec){.tv_sec = clock_ns / 1000000000, .tv_nsec = clock_ns % 1000000000};
-    return 0;
-}
+static uint64_t read_clock(void) { return is_clock_set ? (uint64_t)clock_ns : gantry__now_ns(); }
 
-static int signal_condition(pthread_cond_t *condition) {
+static void signal_condition(gantry__condition_t *condition) {
     ++calls_to_workers;
-    return condition == lost_calls ? 0 : pthread_cond_signal(condition);
+    if (condition != lost_calls) gantry__condition_wake_one(condition);
 }
 
 /* A wait may also end without a call: it does in valgrind. */
-static int wait_for_condition(pthread_cond_t *condition, pthread_mutex_t *lock) {
-    int code;
-    do code = pthread_cond_wait(condition, lock);
-    while (code == 0 && condition == lost_calls);
-    return code;
+static void wait_for_condition(gantry__condition_t *condition, gantry__mutex_t *lock) {
+    do gantry__condition_await(condition, lock);
+    while (condition == lost_calls);
 }
 
-#define clock_gettime read_clock
-#define pthread_cond_wait wait_for_condition
-#define pthread_cond_signal signal_condition
-#define pthread_attr_init init_attributes
-#define pthread_attr_setstacksize set_stack
-#define pthread_create create_thread
+#define gantry__now_ns read_clock
+#define gantry__condition_await wait_for_condition
+#define gantry__condition_wake_one signal_condition
+#define gantry__thread_start start_thread
 #include "cpu/cpu_pool.c" /* some tests read the pool's fields */
-#undef clock_gettime
-#undef pthread_cond_wait
-#undef pthread_cond_signal
-#undef pthread_attr_init
-#undef pthread_attr_setstacksize
-#undef pthread_create
+#undef gantry__now_ns
+#undef gantry__condition_await
+#undef gantry__condition_wake_one
+#undef gantry__thread_start
 
 /* A worker counts itself as a sleeper before it waits, and holds the lock until it does. */
 static void await_sleepers(gantry__cpu_pool_t *pool, int count) {
@@ -289,8 +272,6 @@ TEST(pool_runs_on_the_threads_that_could_be_started) {
         uint32_t workers;
         const char *line;
     } cases[] = {
-        {ATTRIBUTES, 0, 0, "only 0 of 2 threads could be started; loops run on 1"},
-        {STACK, 0, 0, "only 0 of 2 threads could be started; loops run on 1"},
         {THREADS, 0, 0, "only 0 of 2 threads could be started; loops run on 1"},
         {THREADS, 1, 1, "only 1 of 2 threads could be started; loops run on 2"},
     };

@@ -3,9 +3,10 @@
  * first, with every stride, dilation and padding, and without patches.
  * Promise: float32 convolutions by cuDNN are rounded to TF32 only if the precision of products lets
  * them, and never take an engine whose sums have another order in each run.
- * Promise: Without cuDNN, with another version, a part of it, or a plan, a run or a workspace that
- * fails, convolutions on CUDA are computed by patches and products or by the portable kernel, with
- * a line of the log that says why.
+ * Promise: A function saved where cuDNN computes its gradients runs on a machine without a card.
+ * Promise: What cuDNN takes of a card for itself counts with the driver's context.
+ * Promise: Without cuDNN 9, or where its plan, run or workspace fails, convolutions on CUDA are
+ * computed by patches and products or by the portable kernel, and a line of the log says why.
  *
  * The stand-in checks descriptors as cuDNN does and computes in plain loops; only a card can show
  * the speed and accuracy of NVIDIA's. */
@@ -14,6 +15,7 @@
 
 #include "cuda_fixture.h"
 #include "log_lines.h"
+#include "saved_file.h"
 #include "test.h"
 
 /* ---- one convolution ---- */
@@ -192,6 +194,50 @@ TEST(halves_take_tensor_cores) {
     check_all(GANTRY_BFLOAT16, 0);
 }
 
+/* The table of plans is full after 256 forms; a form that was dropped is planned again. */
+TEST(forms_beyond_the_table_have_the_same_results) {
+    gantry_runtime_t *runtime = fixture_open_runtime(GANTRY_OFF);
+    const uint64_t before = all_runs();
+    for (int64_t width = 2; width <= 302; ++width) {
+        const convolve_case_t c = {.dtype = GANTRY_FLOAT32,
+                                   .images = GANTRY_SHAPE(1, 1, width, 1),
+                                   .filter = GANTRY_SHAPE(1, 2, 1, 1)};
+        check(runtime, &c, CONVOLVES);
+    }
+    const convolve_case_t first = {.dtype = GANTRY_FLOAT32,
+                                   .images = GANTRY_SHAPE(1, 1, 2, 1),
+                                   .filter = GANTRY_SHAPE(1, 2, 1, 1)};
+    check(runtime, &first, CONVOLVES);
+    assert_int_equal(all_runs() - before, 302);
+    gantry_runtime_release(runtime);
+    fixture_expect_nothing_lives();
+}
+
+/* The second of two images is at an address that cuDNN's alignment does not divide. */
+static void convolve_second(gantry_runtime_t *runtime, const char *device, float out[50]) {
+    gantry_scope_t *scope = gantry_scope_begin(runtime, device);
+    const gantry_tensor_t *both = make_input(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 5, 5, 3), 1),
+                          *filter = make_input(scope, GANTRY_FLOAT32, GANTRY_SHAPE(3, 3, 3, 2), 2);
+    const gantry_tensor_t *second = gantry_tensor_view(scope, both, 75 * sizeof(float),
+                                                       GANTRY_FLOAT32, GANTRY_SHAPE(1, 5, 5, 3));
+    const gantry_tensor_t *result = gantry_conv2d(scope, second, filter, NULL);
+    if (!result || gantry_tensor_read(result, out, 50 * sizeof *out) != GANTRY_OK)
+        fail_msg("%s", gantry_scope_message(scope));
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+}
+
+TEST(images_at_any_address_are_read) {
+    gantry_runtime_t *runtime = fixture_open_runtime(GANTRY_OFF);
+    const uint64_t before = runs(2);
+    float second[50], expected_second[50];
+    convolve_second(runtime, "GPU:0", second);
+    convolve_second(runtime, "CPU:0", expected_second);
+    assert_memory_equal(second, expected_second, sizeof second);
+    assert_int_equal(runs(2) - before, 1);
+    gantry_runtime_release(runtime);
+    fixture_expect_nothing_lives();
+}
+
 /* 1 + 2^-20 times 1: TF32 has no such number. */
 static float tiny_sum(const char *precision) {
     static const float image[9] = {1.0f + 0x1p-20f}, filter[4] = {1, 0, 0, 0};
@@ -312,6 +358,35 @@ TEST(function_joins_bias_and_relu_and_is_replayed) {
     fixture_expect_nothing_lives();
 }
 
+/* A function that was traced where cuDNN computes gradients runs where nothing has their parts. */
+static void save_and_load_on_cpu(gantry_dtype_t dtype) {
+    static const gantry_runtime_options_t options = {.struct_size = sizeof options,
+                                                     .backends = "cpu"};
+    gantry_runtime_t *runtime = fixture_open_runtime(GANTRY_OFF), *other;
+    convolve_case_t c = cases[1];
+    saved_file_t file;
+    c.dtype = dtype;
+    saved_file_init(&file);
+    gantry_function_t *function = trace_joined(runtime, &c);
+    call_joined(runtime, function, "GPU:0", &c, expected);
+    saved_file_save(function, &file);
+    gantry_function_release(function);
+    gantry_runtime_release(runtime);
+    assert_int_equal(gantry_runtime_create(&options, &other), GANTRY_OK);
+    function = saved_file_load(other, &file, NULL);
+    memset(got, 0, sizeof got);
+    call_joined(other, function, "CPU:0", &c, got);
+    expect_equal(got, expected);
+    gantry_function_release(function);
+    gantry_runtime_release(other);
+    saved_file_deinit(&file);
+}
+
+TEST(function_saved_with_cudnn_runs_without_it) {
+    save_and_load_on_cpu(GANTRY_FLOAT32);
+    save_and_load_on_cpu(GANTRY_FLOAT16);
+}
+
 /* ---- failures ---- */
 
 static log_lines_t lines;
@@ -384,7 +459,7 @@ TEST(failing_plans_and_runs_leave_a_convolution_to_other_kernels) {
                   "[3, 3, 5, 4] on ");
 }
 
-/* A call that fails once: at any place the results are right, and nothing is left behind. */
+/* A call that fails once: at any place the results are right, and nothing is leaked. */
 TEST(each_call_of_the_library_may_fail) {
     static const char *const functions[] = {"cudnnBackendCreateDescriptor",
                                             "cudnnBackendSetAttribute", "cudnnBackendGetAttribute",
@@ -425,6 +500,31 @@ TEST(function_whose_runs_fail_has_the_same_results) {
     gantry_runtime_release(runtime);
     fixture_expect_nothing_lives();
     fixture_control()->reset();
+}
+
+/* ---- memory ---- */
+
+static uint64_t context_bytes(gantry_runtime_t *runtime) {
+    gantry_memory_info_t info = {.struct_size = sizeof info};
+    if (gantry_get_memory_info(runtime, "GPU:0", &info) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    return info.context_bytes;
+}
+
+/* The stand-in's handle takes 4 MiB of the card when it first computes. */
+TEST(what_cudnn_takes_counts_with_the_context) {
+    convolve_case_t c = cases[0];
+    c.dtype = GANTRY_FLOAT32;
+    assert_int_equal(fixture_control()->set("library=4M"), 0);
+    gantry_runtime_t *runtime = open_logged(NULL);
+    const uint64_t before = context_bytes(runtime);
+    for (int what = CONVOLVES; what <= GIVES_FILTER; ++what) { /* only once */
+        check(runtime, &c, what);
+        assert_int_equal(context_bytes(runtime) - before, 4 << 20);
+    }
+    gantry_runtime_release(runtime);
+    fixture_expect_nothing_lives();
+    fixture_control()->set("library=0");
 }
 
 /* ---- workspaces ---- */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: NVIDIA's own cuDNN 9, where it is installed, accepts the descriptors of each convolution
- * and gradient that Gantry gives it, and makes a plan for an H100 by an engine that keeps Gantry's
- * promises; no card is needed for this.
+/* Promise: NVIDIA's own cuDNN 9 accepts the descriptors of each convolution and gradient, and plans
+ * an engine for an H100 that keeps Gantry's promises, without a card.
  *
  * Engines are the library's choice and differ between its versions, so no number of one is
  * expected. */

@@ -7,6 +7,7 @@
 
 #include <sys/resource.h>
 
+#include "base/os/library.h"
 #include "driver/build_failure.h"
 #include "driver/host_call.h"
 #include "driver/kernel_list.h"
@@ -244,8 +245,8 @@ TEST(library_whose_file_is_cut_is_refused) {
     assert_int_equal(fread(bytes, 1, sizeof bytes, whole), sizeof bytes);
     assert_int_equal(fwrite(bytes, 1, sizeof bytes, cut), sizeof bytes);
     assert_int_equal(fclose(whole) + fclose(cut), 0);
-    assert_int_equal(gantry__library_is_cut("/proc/self/exe"), 0);
-    assert_int_equal(gantry__library_is_cut(path), 1);
+    assert_int_equal(gantry__os_library_is_cut("/proc/self/exe"), 0);
+    assert_int_equal(gantry__os_library_is_cut(path), 1);
     assert_null(gantry__library_open(&fixture.host, "GANTRY_WAY", candidates, 1, name, sizeof name,
                                      reasons, sizeof reasons));
     assert_string_equal(reasons,

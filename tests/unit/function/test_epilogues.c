@@ -316,6 +316,18 @@ TEST(transposed_convolutions_have_the_bits_of_ops) {
     runtime_fixture_close(&f);
 }
 
+/* A vector is added along the width of planes, though they are as wide as there are channels. */
+TEST(planes_have_the_bits_of_ops) {
+    epilogue_conv_t c = {.images = GANTRY_SHAPE(2, 8, 8, 8),
+                         .filter = GANTRY_SHAPE(3, 3, 8, 8),
+                         .dtype = GANTRY_FLOAT32,
+                         .is_planar = true};
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    assert_false(epilogue_check_convolution(f.runtime, "CPU:0", &c, 0));
+    runtime_fixture_close(&f);
+}
+
 /* ---- memory that runs out ---- */
 
 static gantry_status_t trace_layer(gantry_scope_t *scope) {

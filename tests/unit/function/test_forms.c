@@ -258,7 +258,7 @@ TEST(a_device_that_runs_out_takes_what_is_packed) {
 
 /* ---- threads ---- */
 
-enum { CALLERS = 4, CALLS = FEWER_FOR_THREAD_SANITIZER(60, 10) };
+enum { CALLERS = 4, CALLS = FEWER_FOR_SANITIZERS(60, 10) };
 
 typedef struct caller_t {
     runtime_fixture_t *f;

@@ -15,7 +15,7 @@
 #include "need_opencl.h"
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
-#define STAND_IN(name) GANTRY_TEST_MODULES "/foreign/lib" name ".so"
+#define STAND_INS GANTRY_TEST_MODULES "/foreign"
 
 static gantry_backend_status_t status; /* an OpenCL backend */
 
@@ -52,7 +52,7 @@ static void compute(gantry_runtime_t *runtime, const char *expected) {
 }
 
 static void export_llvm(void) {
-    CHECK(dlopen(STAND_IN("foreign_llvm"), RTLD_NOW | RTLD_GLOBAL) != NULL);
+    CHECK(dlopen(STAND_INS "/libforeign_llvm.so", RTLD_NOW | RTLD_GLOBAL) != NULL);
 }
 
 static void expect_refused(void) {
@@ -119,7 +119,7 @@ static bool takes_address_of_malloc(void) {
 typedef struct case_t {
     const char *name;
     void (*body)(void);
-    const char *preload;
+    const char *preload; /* a library of the folder of stand-ins */
 } case_t;
 
 static const case_t cases[] = {
@@ -127,9 +127,9 @@ static const case_t cases[] = {
     {"driver_named_as_the_library_is_refused_and_ends_nobody",
      driver_named_as_the_library_is_refused_and_ends_nobody, NULL},
     {"another_malloc_and_another_llvm_are_refused", another_malloc_and_another_llvm_are_refused,
-     STAND_IN("foreign_malloc")},
+     "libforeign_malloc.so"},
     {"another_malloc_alone_is_none_of_our_business", another_malloc_alone_is_none_of_our_business,
-     STAND_IN("foreign_malloc")},
+     "libforeign_malloc.so"},
 };
 
 /* ---- processes ---- */
@@ -141,6 +141,8 @@ static bool run_case(size_t number) {
     (void)fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
+        /* LD_PRELOAD is split at spaces, so the folder is named apart. */
+        if (it->preload) (void)setenv("LD_LIBRARY_PATH", STAND_INS, 1);
         if (it->preload) (void)setenv("LD_PRELOAD", it->preload, 1);
         (void)execl("/proc/self/exe", "test_foreign_llvm", digit, (char *)NULL);
         _exit(1);

@@ -17,6 +17,7 @@
 
 #include "function/call/function.h"
 #include "planned.h"
+#include "run/call_op.h"
 
 typedef const gantry_tensor_t *(*epilogue_fn)(gantry_scope_t *scope, const gantry_tensor_t *x);
 
@@ -184,10 +185,26 @@ typedef struct epilogue_conv_t {
     bool is_sequence;
     gantry_dtype_t dtype;
     gantry_shape_t transposed; /* the result of a transposed convolution; rank 0: another one */
+    bool is_planar;            /* ConvolveImages itself, which reads and writes channels first */
 } epilogue_conv_t;
 
 static inline int64_t epilogue_conv_channels(const epilogue_conv_t *c) {
     return c->transposed.rank > 0 ? c->filter.dims[2] : c->filter.dims[c->filter.rank - 1];
+}
+
+static inline const gantry_tensor_t *epilogue_convolve_planes(
+    gantry_scope_t *scope, const gantry_tensor_t *const *inputs) {
+    static const int64_t ones[] = {1, 1, 1, 1};
+    const gantry_attr_value_t attrs[] = {
+        gantry__attr_ints("strides", ones, 4), gantry__attr_ints("dilations", ones, 4),
+        gantry__attr_text("padding", "SAME"), gantry__attr_text("input_format", "NCHW"),
+        gantry__attr_text("output_format", "NCHW")};
+    const gantry_tensor_t *result = NULL;
+    size_t count = 1;
+    if (gantry_op_call(scope, "ConvolveImages", inputs, 2, attrs, sizeof attrs / sizeof attrs[0],
+                       &result, &count) != GANTRY_OK)
+        fail_msg("%s", gantry_scope_message(scope));
+    return result;
 }
 
 static inline const gantry_tensor_t *epilogue_convolve(gantry_scope_t *scope,
@@ -201,8 +218,11 @@ static inline const gantry_tensor_t *epilogue_convolve(gantry_scope_t *scope,
 
 static inline void epilogue_conv_body(gantry_scope_t *scope, const gantry_tensor_t *const *inputs,
                                       const gantry_tensor_t **outputs, void *user) {
-    const gantry_tensor_t *at = epilogue_convolve(scope, user, inputs);
-    outputs[0] = gantry_relu(scope, gantry_bias_add(scope, at, inputs[2]));
+    const epilogue_conv_t *c = user;
+    const gantry_tensor_t *at = c->is_planar ? epilogue_convolve_planes(scope, inputs)
+                                             : epilogue_convolve(scope, c, inputs);
+    outputs[0] = gantry_relu(scope, c->is_planar ? gantry_add(scope, at, inputs[2])
+                                                 : gantry_bias_add(scope, at, inputs[2]));
 }
 
 static inline gantry_function_t *epilogue_conv_trace(gantry_runtime_t *runtime, epilogue_conv_t *c,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: Strategies over NVIDIA cards sum by NCCL, say so in the log, and sum by copies where
- * NCCL cannot serve, on the stand-ins for the driver and for NCCL. */
+ * NCCL cannot serve, on the stand-ins for the driver and for NCCL.
+ * Promise: Two parts of one card sum by NCCL 2.30 where NCCL_MULTI_RANK_GPU_ENABLE is 1. */
 #define _XOPEN_SOURCE 700
 
 #include <dlfcn.h>
@@ -209,7 +210,7 @@ TEST_WITH(copies_serve_without_nccl, open_without_nccl, close_runtime) {
     gantry_strategy_release(strategy);
 }
 
-TEST_WITH(copies_serve_parts_of_one_card, open_with_nccl, close_runtime) {
+static void split_first_card(void) {
     const gantry_physical_device_t *card;
     size_t count;
     gantry_logical_device_config_t parts[2] = {{.struct_size = sizeof parts[0]},
@@ -217,6 +218,10 @@ TEST_WITH(copies_serve_parts_of_one_card, open_with_nccl, close_runtime) {
     parts[0].memory_limit_bytes = parts[1].memory_limit_bytes = 64 << 20;
     assert_int_equal(gantry_list_physical_devices(runtime, "GPU", 1, &card, &count), GANTRY_OK);
     assert_int_equal(gantry_set_logical_device_configuration(runtime, card, parts, 2), GANTRY_OK);
+}
+
+TEST_WITH(copies_serve_parts_of_one_card, open_with_nccl, close_runtime) {
+    split_first_card();
     gantry_strategy_t *strategy = make_strategy();
     const uint64_t before = control->calls("all-reduce");
     reduce_eagerly(strategy);
@@ -225,6 +230,50 @@ TEST_WITH(copies_serve_parts_of_one_card, open_with_nccl, close_runtime) {
                                     "is a part of a card that has another replica"),
                      1);
     gantry_strategy_release(strategy);
+}
+
+static int open_sharing(void **state) {
+    assert_int_equal(setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 1), 0);
+    return open_with_nccl(state);
+}
+
+static int close_sharing(void **state) {
+    const int code = close_runtime(state);
+    assert_int_equal(unsetenv("NCCL_MULTI_RANK_GPU_ENABLE"), 0);
+    return code;
+}
+
+/* NCCL 2.30 takes two ranks on one card; an older one says that it does not. */
+static void share_first_card(const char *version, bool is_taken) {
+    assert_int_equal(control->set(version), 0);
+    split_first_card();
+    gantry_strategy_t *strategy = make_strategy();
+    const uint64_t before = control->calls("all-reduce");
+    if (is_taken) {
+        reduce_eagerly(strategy);
+        reduce_in_function(strategy);
+        assert_int_equal(control->live(STAND_IN_COMMUNICATORS), 2);
+    } else {
+        job_t job = {.strategy = strategy};
+        gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
+        (void)gantry_strategy_run(strategy, scope, make_value, &job);
+        assert_int_equal(
+            gantry_strategy_reduce(strategy, scope, GANTRY_REDUCE_SUM, job.values, job.sums),
+            GANTRY_INTERNAL);
+        if (!strstr(gantry_scope_message(scope), "ncclCommInitAll: "))
+            fail_msg("%s", gantry_scope_message(scope));
+        (void)gantry_scope_end(scope);
+    }
+    assert_int_equal(control->calls("all-reduce") - before, is_taken ? 1 + ROUNDS : 0);
+    gantry_strategy_release(strategy);
+}
+
+TEST_WITH(two_ranks_share_a_card_where_nccl_takes_them, open_sharing, close_sharing) {
+    share_first_card("nccl=23007", true);
+}
+
+TEST_WITH(older_nccl_refuses_two_ranks_of_a_card, open_sharing, close_sharing) {
+    share_first_card("nccl=22809", false);
 }
 
 /* ---- failures ---- */
