@@ -223,6 +223,7 @@ GANTRY_KERNEL patches_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT
             GANTRY_BARRIER();
         }
 #if GANTRY_PATCHES == 4
+        GANTRY_BARRIER();
         GANTRY_UNROLLED for (int i = 0; i < GANTRY_MATMUL_EACH; ++i) {
             tap_t of;
             find_place(&patches, (uint)row + (uint)(down + 16 * i), plan.m, &of);
