@@ -73,7 +73,7 @@ fi
 # The library's own targets choose their optimization, and so keep the size that is checked, and have the commands of the
 # build that runs this test, whose objects serve here, too. Other targets take the parent's, which here is none. A
 # parent's unity build is not Gantry's.
-REUSE=$work/reuse REUSE_BUILD=$build REUSE_FOLDER=$work/a parent/_deps/gantry-build REUSE_SOURCE=$source
+REUSE=$work/reuse REUSE_BUILD=$build REUSE_FOLDER="$work/a parent/_deps/gantry-build" REUSE_SOURCE=$source
 export REUSE REUSE_BUILD REUSE_FOLDER REUSE_SOURCE
 parent() { # HOW ARGUMENTS...: configures the project that has Gantry inside
     how=$1
@@ -130,7 +130,7 @@ $work/stage
         sh "$tests/reuse.sh" table "$build" "$source" >"$REUSE"
         parent fetch
         build_parent --target program
-        [ "$OPENCL" = OFF ] || opencl=$work/a parent/
+        [ "$OPENCL" = OFF ] || opencl="$work/a parent/"
         quiet bare sh -c 'cd / && exec "$@"' program "$work/a parent/elsewhere/program" "$opencl" "$work/a parent/"
         cat "$work/log"
         one_set
