@@ -8,8 +8,8 @@
  * Promise: Nodes of a function may have one graph, which the function's caller gives; it runs also
  * where nobody needs the first of them.
  * Promise: NonZero of a scalar that is not 0 is its one index, and of 0 nothing.
- * Promise: Causal attention of a first prompt takes at most 2.2 times the memory for twice the length,
- * with lengths of the batch's elements and a mask of keys, from 1,024 steps on.
+ * Promise: Causal attention of a first prompt takes at most 2.2 times the memory for twice the
+ * length, with lengths of the batch's elements and a mask of keys, from 1,024 steps on.
  * Promise: An output that a lowering does not compute is refused where another node reads it. */
 #define _GNU_SOURCE
 
