@@ -10,9 +10,9 @@ function(gantry_target_flags target)
   if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
     # The code truncates texts on purpose. GCC's warning about truncation depends on the length of the build path.
     target_compile_options(${target} PRIVATE -Wno-format-truncation)
-    # GCC judges formats of Windows by its old C library, which the texts are not made with.
+    # GCC judges formats of Windows by its old C library, which the texts are not made with, and warns of isfinite there.
     if(WIN32)
-      target_compile_options(${target} PRIVATE -Wno-format)
+      target_compile_options(${target} PRIVATE -Wno-format -Wno-float-conversion)
     endif()
   elseif(CMAKE_C_COMPILER_ID MATCHES "Clang")
     # Clang counts what GCC does not: enums of another sign, designated initializers, flags that only GCC heeds.

@@ -2,6 +2,7 @@
 #include "base/os/program_files.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <windows.h>
 
