@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Convolutions and their gradients on GPUs, for every floating type: ConvolveImages,
- * _FusedConvolveImages, _ImagesFilterGradient and _ImagesGradient as products of patches that are in
- * no memory (matmul_patches.cl). They have the bits of matmul.cl's products of patches. */
+ * _FusedConvolveImages, _ImagesFilterGradient and _ImagesGradient as products of patches that are
+ * in no memory (matmul_patches.cl). They have the bits of matmul.cl's products of patches. */
 #include "kernels/common/device_kernel.h"
 #include "kernels/matmul/matmul_patches.h"
 #include "kernels/window/window_shape.h"

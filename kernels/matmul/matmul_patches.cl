@@ -162,6 +162,38 @@ GANTRY_FN GANTRY_LONG find_pixel(const patches_t *p, const uint row, const int b
         deep_at[item] = tap.at;                        \
     }
 
+#define LOAD_TILES(first)                                                                 \
+    GANTRY_UNROLLED for (int i = 0; i < GANTRY_MATMUL_EACH; ++i) {                        \
+        const int deep = DEEP_OF(item + 256 * i), to = ROW_OF(item + 256 * i);            \
+        const tap_t *from = &own[i % OWN_ROWS];                                           \
+        const int is_there = is_inside(&patches, from, deep_y[deep], deep_x[deep]);       \
+        a_tile[deep * A_SIDE + to] = is_there ? LOAD(x[from->at + deep_at[deep]]) : (U)0; \
+    }                                                                                     \
+    for (int i = item; i < DEPTH * SIDE; i += 256) {                                      \
+        int deep = plan.b_column == 1 ? i / SIDE : i % DEPTH;                             \
+        int to = plan.b_column == 1 ? i % SIDE : i / DEPTH;                               \
+        GANTRY_LONG from =                                                                \
+            OF_ELEMENT + ((first) + deep) * plan.b_row + (column + to) * plan.b_column;   \
+        int is_there = column + to < plan.n && (first) + deep < plan.k;                   \
+        b_tile[deep * SIDE + to] = is_there ? LOAD(y[from]) : (U)0;                       \
+    }
+
+/* Adds an element's finished sums to the totals. PoCL 3.1 computes this wrongly for halves without
+ * the barrier, because the loop before, whose barriers part the group's work, may have no rounds.
+ */
+#define ADD_TOTALS()                                                                  \
+    GANTRY_BARRIER();                                                                 \
+    GANTRY_UNROLLED for (int i = 0; i < GANTRY_MATMUL_EACH; ++i) {                    \
+        tap_t of;                                                                     \
+        find_place(&patches, (uint)row + (uint)(down + 16 * i), plan.m, &of);         \
+        const int is_there = depth > 0 && is_inside(&patches, &of, shift_y, shift_x); \
+        GANTRY_UNROLLED for (int j = 0; j < GANTRY_MATMUL_EACH; ++j) {                \
+            const int k = i * GANTRY_MATMUL_EACH + j;                                 \
+            totals[k] = is_there ? totals[k] + LOAD(STORED(sums[k])) : totals[k];     \
+            sums[k] = 0;                                                              \
+        }                                                                             \
+    }
+
 GANTRY_KERNEL patches_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(c),
                            BIAS_SPAN GANTRY_VALUE(matmul_t, plan),
                            GANTRY_VALUE(patches_t, patches)) {
@@ -203,37 +235,14 @@ GANTRY_KERNEL patches_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT
         FIND_COLUMNS(0)
         GANTRY_BARRIER();
         for (GANTRY_LONG first = 0; first < depth; first += DEPTH) {
-            GANTRY_UNROLLED for (int i = 0; i < GANTRY_MATMUL_EACH; ++i) {
-                const int deep = DEEP_OF(item + 256 * i), to = ROW_OF(item + 256 * i);
-                const tap_t *from = &own[i % OWN_ROWS];
-                const int is_there = is_inside(&patches, from, deep_y[deep], deep_x[deep]);
-                a_tile[deep * A_SIDE + to] = is_there ? LOAD(x[from->at + deep_at[deep]]) : (U)0;
-            }
-            for (int i = item; i < DEPTH * SIDE; i += 256) {
-                int deep = plan.b_column == 1 ? i / SIDE : i % DEPTH;
-                int to = plan.b_column == 1 ? i % SIDE : i / DEPTH;
-                GANTRY_LONG from =
-                    OF_ELEMENT + (first + deep) * plan.b_row + (column + to) * plan.b_column;
-                int is_there = column + to < plan.n && first + deep < plan.k;
-                b_tile[deep * SIDE + to] = is_there ? LOAD(y[from]) : (U)0;
-            }
+            LOAD_TILES(first)
             GANTRY_BARRIER();
             FIND_COLUMNS(first + DEPTH)
             ADD_TILES()
             GANTRY_BARRIER();
         }
 #if GANTRY_PATCHES == 4
-        GANTRY_BARRIER();
-        GANTRY_UNROLLED for (int i = 0; i < GANTRY_MATMUL_EACH; ++i) {
-            tap_t of;
-            find_place(&patches, (uint)row + (uint)(down + 16 * i), plan.m, &of);
-            const int is_there = depth > 0 && is_inside(&patches, &of, shift_y, shift_x);
-            GANTRY_UNROLLED for (int j = 0; j < GANTRY_MATMUL_EACH; ++j) {
-                const int k = i * GANTRY_MATMUL_EACH + j;
-                totals[k] = is_there ? totals[k] + LOAD(STORED(sums[k])) : totals[k];
-                sums[k] = 0;
-            }
-        }
+        ADD_TOTALS()
 #endif
     }
     GANTRY_UNROLLED for (int i = 0; i < GANTRY_MATMUL_EACH; ++i) {

@@ -50,9 +50,9 @@ const gantry_logical_device_t *gantry__conv_find_device(const gantry__conv_t *co
  * not count. */
 bool gantry__conv_is_processor(const gantry_logical_device_t *device);
 #define GANTRY__CONV_NO_HOST UINT32_MAX
-/* The kernel that computes the part on a GPU without patches; NULL: none does for these shapes, or a
- * library multiplies patches there. It is a vendor's library's, or the portable one, which has the
- * bits of the portable product of patches. shapes[host] has the sizes that are the input on the
+/* The kernel that computes the part on a GPU without patches; NULL: none does for these shapes, or
+ * a library multiplies patches there. It is a vendor's library's, or the portable one, which has
+ * the bits of the portable product of patches. shapes[host] has the sizes that are the input on the
  * host; GANTRY__CONV_NO_HOST: none is. */
 const gantry_kernel_def_t *gantry__conv_at_once(const gantry__conv_t *conv, gantry__op_id_t id,
                                                 const gantry_shape_t *const *shapes, uint32_t count,

@@ -68,8 +68,8 @@ static const gantry_kernel_def_t *compose_conv_find_kernel(const conv_t *conv,
     return kernel;
 }
 
-/* Whether the portable kernel would multiply the part's patches. Those of libraries, and a backend's
- * own, are above it. */
+/* Whether the portable kernel would multiply the part's patches. Those of libraries, and a
+ * backend's own, are above it. */
 static bool compose_conv_has_portable_product(const conv_t *conv, gantry__op_id_t id,
                                               gantry_dtype_t dtype,
                                               const gantry_logical_device_t *device) {
