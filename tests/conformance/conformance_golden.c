@@ -188,11 +188,16 @@ static bool is_from_library(const golden_case_t *item) {
     return false;
 }
 
-/* Bitcasts to elements of another size show the order of bytes in memory; files have the lowest
+/* Of an element, or of a part of a complex one. */
+static size_t number_bytes(gantry_dtype_t dtype) {
+    return gantry_dtype_size(dtype) / (GANTRY_DTYPE_BIT(dtype) & GANTRY_DTYPES_COMPLEXES ? 2 : 1);
+}
+
+/* Bitcasts to numbers of another size show the order of bytes in memory; files have the lowest
  * first. */
 static bool shows_order_of_bytes(const golden_case_t *item) {
     return strcmp(item->op, "Bitcast") == 0 && item->output_count == 1 &&
-           gantry_dtype_size(item->inputs[0].dtype) != gantry_dtype_size(item->outputs[0].dtype);
+           number_bytes(item->inputs[0].dtype) != number_bytes(item->outputs[0].dtype);
 }
 
 static void compare_case(conformance_t *c, const golden_case_t *item) {
