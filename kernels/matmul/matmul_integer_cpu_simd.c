@@ -93,7 +93,7 @@ typedef uint8_t mi_uint8_t __attribute__((vector_size(MI_BYTES / 2), aligned(1),
 typedef int8_t mi_int8_t __attribute__((vector_size(MI_BYTES / 2), aligned(1), may_alias));
 typedef int16_t mi_halves_t __attribute__((vector_size(MI_BYTES)));
 #define MI_WIDENED_OF(type, p) \
-    MI_WORDS((mi_vec_t)__builtin_convertvector(*(const type *)(const void *)(p), mi_halves_t))
+    MI_WORDS((mi_vec_t) __builtin_convertvector(*(const type *)(const void *)(p), mi_halves_t))
 #define MI_WIDENED_uint8_t(p) MI_WIDENED_OF(mi_uint8_t, p)
 #define MI_WIDENED_int8_t(p) MI_WIDENED_OF(mi_int8_t, p)
 #endif
