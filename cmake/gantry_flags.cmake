@@ -7,12 +7,16 @@ function(gantry_target_flags target)
   if(CMAKE_SIZEOF_VOID_P EQUAL 4 AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86|i[3-6]86|AMD64")
     target_compile_options(${target} PRIVATE -msse2 -mfpmath=sse)
   endif()
+  # In the strict C of s390x GCC computes floats as doubles.
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "s390" AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE -fexcess-precision=fast)
+  endif()
   if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
     # The code truncates texts on purpose. GCC's warning about truncation depends on the length of the build path.
     target_compile_options(${target} PRIVATE -Wno-format-truncation)
-    # GCC judges formats of Windows by its old C library, which the texts are not made with.
+    # GCC judges formats of Windows by its old C library, which the texts are not made with, and warns of isfinite there.
     if(WIN32)
-      target_compile_options(${target} PRIVATE -Wno-format)
+      target_compile_options(${target} PRIVATE -Wno-format -Wno-float-conversion)
     endif()
   elseif(CMAKE_C_COMPILER_ID MATCHES "Clang")
     # Clang counts what GCC does not: enums of another sign, designated initializers, flags that only GCC heeds.

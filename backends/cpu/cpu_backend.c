@@ -103,9 +103,7 @@ typedef struct family_t {
 
 static const family_t families[] = {
 #define GANTRY_K_FAMILY(name) {gantry__cpu_##name##_kernels, &gantry__cpu_##name##_kernel_count},
-#define GANTRY_K_CPU_FAMILY GANTRY_K_FAMILY
 #include "kernels/common/families.def"
-#undef GANTRY_K_CPU_FAMILY
 #undef GANTRY_K_FAMILY
 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/os/process.h"
+#include "base/os/users.h"
 #include "cache/cache.h"
 #include "command/command.h"
 
@@ -139,7 +139,7 @@ static bool clear_file(cache_call_t *call, const cache_folder_t *folder, cache_f
     char owner[128];
     if (file->kind == CACHE_UNFINISHED && age_of(call, file) < LEAST_UNFINISHED_SECONDS)
         return false;
-    if (gantry__os_effective_user() >= 0 && file->owner != (uint64_t)gantry__os_effective_user()) {
+    if (gantry__os_acting_user() >= 0 && file->owner != (uint64_t)gantry__os_acting_user()) {
         (void)snprintf(file->why, sizeof file->why, "it belongs to user %s",
                        cache_user_name(file->owner, owner, sizeof owner));
     } else if (call->choice.is_dry_run || cache_file_remove(folder, file)) {

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/os/process.h"
 #include "base/os/program_files.h"
 #include "base/os/users.h"
 
@@ -201,7 +200,7 @@ bool cache_file_remove(const cache_folder_t *self, cache_file_t *file) {
 bool cache_folder_is_writable(cache_folder_t *self) {
     gantry__os_info_t info;
     char owner[160];
-    const int64_t user = gantry__os_effective_user();
+    const int64_t user = gantry__os_acting_user();
     const int error = self->handle < 0
                           ? 0
                           : gantry__os_may(self->path, GANTRY__OS_MAY_WRITE | GANTRY__OS_MAY_RUN);

@@ -5,6 +5,9 @@
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
+#include <unistd.h>
+
+int64_t gantry__os_acting_user(void) { return geteuid(); }
 
 static bool users_write_name(const char *name, char *out, size_t out_bytes) {
     (void)snprintf(out, out_bytes, "%s", name ? name : "");

@@ -122,9 +122,9 @@ static void describe_files(HANDLE report, HANDLE nothing, runtime_block_t *out_b
     memcpy(out_block->bytes, &count, sizeof count);
     for (int i = 0; i < HANDED_ON; ++i) {
         const HANDLE handle = i == GANTRY__OS_CHILD_REPORT ? report : nothing;
-        flags[i] = handle == INVALID_HANDLE_VALUE      ? 0
+        flags[i] = handle == INVALID_HANDLE_VALUE ? 0
                    : i == GANTRY__OS_CHILD_REPORT ? RUNTIME_IS_OPEN | RUNTIME_IS_PIPE
-                                                       : RUNTIME_IS_OPEN;
+                                                  : RUNTIME_IS_OPEN;
         memcpy(handles + (size_t)i * sizeof handle, &handle, sizeof handle);
     }
 }
@@ -134,8 +134,8 @@ static HANDLE inheritable(HANDLE from) {
     SECURITY_ATTRIBUTES inherits = {.nLength = sizeof inherits, .bInheritHandle = TRUE};
     HANDLE copy = INVALID_HANDLE_VALUE;
     if (from == INVALID_HANDLE_VALUE)
-        return CreateFileW(L"NUL", GENERIC_READ | GENERIC_WRITE,
-                           FILE_SHARE_READ | FILE_SHARE_WRITE, &inherits, OPEN_EXISTING, 0, NULL);
+        return CreateFileW(L"NUL", GENERIC_READ | GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE,
+                           &inherits, OPEN_EXISTING, 0, NULL);
     return DuplicateHandle(GetCurrentProcess(), from, GetCurrentProcess(), &copy, 0, TRUE,
                            DUPLICATE_SAME_ACCESS)
                ? copy
@@ -145,8 +145,8 @@ static HANDLE inheritable(HANDLE from) {
 /* ---- its start ---- */
 
 /* Starts the program halted, puts it into the job and lets it run. */
-static int start_in_job(const wchar_t *program, wchar_t *line, void *variables,
-                        STARTUPINFOEXW *how, os_job_t *job) {
+static int start_in_job(const wchar_t *program, wchar_t *line, void *variables, STARTUPINFOEXW *how,
+                        os_job_t *job) {
     PROCESS_INFORMATION made;
     const DWORD flags = CREATE_SUSPENDED | CREATE_UNICODE_ENVIRONMENT | CREATE_NEW_PROCESS_GROUP |
                         CREATE_NO_WINDOW | EXTENDED_STARTUPINFO_PRESENT;
@@ -184,10 +184,10 @@ static int start_with(const wchar_t *program, wchar_t *line, void *variables, HA
                                           .hStdError = handed[0]},
                           .lpAttributeList = malloc(bytes)};
     int error = how.lpAttributeList ? 0 : ENOMEM;
-    if (error == 0 && (!InitializeProcThreadAttributeList(how.lpAttributeList, 1, 0, &bytes) ||
-                       !UpdateProcThreadAttribute(how.lpAttributeList, 0,
-                                                  PROC_THREAD_ATTRIBUTE_HANDLE_LIST, handed,
-                                                  count * sizeof *handed, NULL, NULL)))
+    if (error == 0 &&
+        (!InitializeProcThreadAttributeList(how.lpAttributeList, 1, 0, &bytes) ||
+         !UpdateProcThreadAttribute(how.lpAttributeList, 0, PROC_THREAD_ATTRIBUTE_HANDLE_LIST,
+                                    handed, count * sizeof *handed, NULL, NULL)))
         error = gantry__os_errno();
     if (error == 0) {
         error = start_in_job(program, line, variables, &how, job);
@@ -201,8 +201,8 @@ static int start_with(const wchar_t *program, wchar_t *line, void *variables, HA
 
 /* The job's processes end when its last handle is closed, so with this process. */
 static HANDLE make_job(void) {
-    JOBOBJECT_EXTENDED_LIMIT_INFORMATION limits = {
-        .BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE};
+    JOBOBJECT_EXTENDED_LIMIT_INFORMATION limits = {.BasicLimitInformation.LimitFlags =
+                                                       JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE};
     const HANDLE job = CreateJobObjectW(NULL, NULL);
     if (job)
         (void)SetInformationJobObject(job, JobObjectExtendedLimitInformation, &limits,
@@ -237,8 +237,10 @@ int gantry__os_child_start(const gantry__os_start_t *start, gantry__os_child_t *
         error = start_with(program, line, variables.text.units, report, job);
         if (error != 0 && job->job) (void)CloseHandle(job->job);
     }
-    if (error == 0) *out_child = (gantry__os_child_t){GetProcessId(job->process), job};
-    else free(job);
+    if (error == 0)
+        *out_child = (gantry__os_child_t){GetProcessId(job->process), job};
+    else
+        free(job);
     free(line);
     free(variables.text.units);
     return error;

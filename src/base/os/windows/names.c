@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <windows.h>
 
 #include "base/os/entropy.h"
 #include "base/os/files.h"
-#include "base/os/program_files.h"
 #include "base/os/windows/handles.h"
 #include "base/os/windows/wide.h"
 
@@ -41,30 +39,6 @@ int gantry__os_remove(const char *path) {
         return done_or_error(DeleteFileW(wide));
     SetLastError(error);
     return gantry__os_errno();
-}
-
-int gantry__os_remove_in(int folder, const char *name) {
-    char path[GANTRY__OS_PATH_BYTES];
-    wchar_t wide[GANTRY__OS_WIDE];
-    const HANDLE handle = gantry__os_handle(folder);
-    if (handle == INVALID_HANDLE_VALUE) return EBADF;
-    const DWORD length = GetFinalPathNameByHandleW(handle, wide, GANTRY__OS_WIDE, 0);
-    if (length == 0 || length >= GANTRY__OS_WIDE) return gantry__os_errno();
-    if (!gantry__os_narrow_path(wide, path, sizeof path)) return errno;
-    const size_t used = strlen(path);
-    const int bytes = snprintf(path + used, sizeof path - used, "/%s", name);
-    if (bytes < 0 || (size_t)bytes >= sizeof path - used) return ENAMETOOLONG;
-    return gantry__os_remove(path);
-}
-
-bool gantry__os_temporary_folder(char *out, size_t out_bytes) {
-    wchar_t wide[MAX_PATH + 1];
-    const DWORD length = GetTempPathW(MAX_PATH + 1, wide);
-    if (length == 0 || length > MAX_PATH || !gantry__os_narrow_path(wide, out, out_bytes))
-        return false;
-    size_t end = strlen(out);
-    if (end > 0 && out[end - 1] == '/') out[end - 1] = '\0';
-    return true;
 }
 
 int gantry__os_remove_folder(const char *path) {
@@ -107,7 +81,9 @@ int gantry__os_real_path(const char *path, char out_path[GANTRY__OS_PATH_BYTES])
                                       FILE_FLAG_BACKUP_SEMANTICS, NULL);
     if (handle == INVALID_HANDLE_VALUE) return gantry__os_errno();
     const DWORD length = GetFinalPathNameByHandleW(handle, final, GANTRY__OS_WIDE, 0);
-    const int error = length == 0 ? gantry__os_errno() : length >= GANTRY__OS_WIDE ? ENAMETOOLONG : 0;
+    const int error = length == 0                 ? gantry__os_errno()
+                      : length >= GANTRY__OS_WIDE ? ENAMETOOLONG
+                                                  : 0;
     (void)CloseHandle(handle);
     if (error != 0) return error;
     return gantry__os_narrow_path(final, out_path, GANTRY__OS_PATH_BYTES) ? 0 : errno;
@@ -127,7 +103,7 @@ int gantry__os_may(const char *path, unsigned rights) {
     if (!gantry__os_wide_path(path, wide)) return errno;
     const DWORD attributes = GetFileAttributesW(wide);
     if (attributes == INVALID_FILE_ATTRIBUTES) return gantry__os_errno();
-    if (rights & GANTRY__OS_MAY_READ) access |= FILE_READ_DATA; /* a folder's list */
+    if (rights & GANTRY__OS_MAY_READ) access |= FILE_READ_DATA;   /* a folder's list */
     if (rights & GANTRY__OS_MAY_WRITE) access |= FILE_WRITE_DATA; /* a file in a folder */
     if (rights & GANTRY__OS_MAY_RUN) access |= FILE_EXECUTE;
     const HANDLE handle = CreateFileW(wide, access, SHARE_EVERY, NULL, OPEN_EXISTING,

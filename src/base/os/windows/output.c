@@ -34,9 +34,14 @@ FILE *gantry__os_output_take(void) {
 
 /* ---- streams to functions ---- */
 
+/* tmpfile makes its file in the root of a volume, which most users may not write. "D" removes the
+ * file when it is closed. */
 FILE *gantry__os_sink_open(gantry__os_sink_t *sink) {
+    wchar_t folder[MAX_PATH + 1], path[MAX_PATH + 1];
+    const DWORD length = GetTempPathW(MAX_PATH + 1, folder);
     (void)sink;
-    return tmpfile();
+    if (length == 0 || length > MAX_PATH || !GetTempFileNameW(folder, L"gan", 0, path)) return NULL;
+    return _wfopen(path, L"w+bD");
 }
 
 bool gantry__os_sink_close(gantry__os_sink_t *sink, FILE *stream) {

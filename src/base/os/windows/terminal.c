@@ -16,8 +16,9 @@ const char *gantry__os_terminal_kind(FILE *file) {
     const HANDLE handle = gantry__os_handle(_fileno(file));
     const char *kind = getenv("TERM");
     DWORD mode;
-    if (kind || !GetConsoleMode(handle, &mode)) return kind;
-    return SetConsoleMode(handle, mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING) ? "console" : "dumb";
+    if (!GetConsoleMode(handle, &mode)) return kind;
+    if (!SetConsoleMode(handle, mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING)) return "dumb";
+    return kind ? kind : "console";
 }
 
 void gantry__os_terminal_size(FILE *file, size_t *out_columns, size_t *out_lines) {

@@ -20,7 +20,7 @@
 
 #define FOR_ALL (FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE)
 /* What changes a file, or a folder's files; and what exchanges those of others in a folder. */
-#define CHANGES                                                                             \
+#define CHANGES                                                                                  \
     (FILE_WRITE_DATA | FILE_APPEND_DATA | FILE_DELETE_CHILD | DELETE | WRITE_DAC | WRITE_OWNER | \
      GENERIC_WRITE | GENERIC_ALL)
 #define EXCHANGES (FILE_DELETE_CHILD | DELETE | WRITE_DAC | WRITE_OWNER | GENERIC_ALL)
@@ -55,8 +55,7 @@ static bool find_own(check_t *check) {
 
 /* The installer's number is the same on every machine: S-1-5-80 and five parts of its name. */
 static bool is_installer(PSID who) {
-    static const DWORD parts[] = {80,         956008885, 3418522649,
-                                  1831038044, 1853292631, 2271478464};
+    static const DWORD parts[] = {80, 956008885, 3418522649, 1831038044, 1853292631, 2271478464};
     if (*GetSidSubAuthorityCount(who) != 6) return false;
     for (DWORD i = 0; i < 6; ++i)
         if (*GetSidSubAuthority(who, i) != parts[i]) return false;
@@ -64,8 +63,7 @@ static bool is_installer(PSID who) {
 }
 
 static bool is_trusted(const check_t *check, PSID who) {
-    return EqualSid(who, (PSID)(uintptr_t)check->own) ||
-           IsWellKnownSid(who, WinLocalSystemSid) ||
+    return EqualSid(who, (PSID)(uintptr_t)check->own) || IsWellKnownSid(who, WinLocalSystemSid) ||
            IsWellKnownSid(who, WinBuiltinAdministratorsSid) ||
            IsWellKnownSid(who, WinCreatorOwnerSid) ||
            IsWellKnownSid(who, WinCreatorOwnerRightsSid) || is_installer(who);
@@ -110,9 +108,9 @@ static int check_list(const check_t *check, HANDLE handle, const char *what, DWO
     PSID owner = NULL;
     char who[512];
     int error = 0;
-    const DWORD failed =
-        GetSecurityInfo(handle, SE_FILE_OBJECT, OWNER_SECURITY_INFORMATION | DACL_SECURITY_INFORMATION,
-                        &owner, NULL, &list, NULL, &security);
+    const DWORD failed = GetSecurityInfo(handle, SE_FILE_OBJECT,
+                                         OWNER_SECURITY_INFORMATION | DACL_SECURITY_INFORMATION,
+                                         &owner, NULL, &list, NULL, &security);
     if (failed != ERROR_SUCCESS) {
         SetLastError(failed);
         return refuse_call(check, "examine", what, gantry__os_errno());
@@ -143,8 +141,7 @@ static int check_path(const check_t *check, const char *path, DWORD rights) {
     wchar_t wide[GANTRY__OS_WIDE];
     if (!gantry__os_wide_path(path, wide)) return refuse_call(check, "open", path, errno);
     const HANDLE handle = open_to_check(wide, 0);
-    if (handle == INVALID_HANDLE_VALUE)
-        return refuse_call(check, "open", path, gantry__os_errno());
+    if (handle == INVALID_HANDLE_VALUE) return refuse_call(check, "open", path, gantry__os_errno());
     const int error = check_list(check, handle, path, rights);
     (void)CloseHandle(handle);
     return error;
@@ -216,13 +213,17 @@ int gantry__os_trust_open(const char *path, unsigned flags, const gantry__os_wri
     GANTRY__TRY(check_above(&check, real));
     if (out_path) (void)snprintf(out_path, GANTRY__OS_PATH_BYTES, "%s", real);
     if (!out_file) return check_path(&check, real, EXCHANGES);
-    const int file = gantry__os_open(
-        real, GANTRY__OS_READ | GANTRY__OS_NO_LINK |
-                  (flags & GANTRY__OS_TRUST_FOLDER ? GANTRY__OS_IS_FOLDER : 0), 0);
+    const int file =
+        gantry__os_open(real,
+                        GANTRY__OS_READ | GANTRY__OS_NO_LINK |
+                            (flags & GANTRY__OS_TRUST_FOLDER ? GANTRY__OS_IS_FOLDER : 0),
+                        0);
     if (file < 0) return refuse_call(&check, "open", path, errno);
     error = check_open_file(&check, file, real, flags);
-    if (error == 0) *out_file = file;
-    else (void)gantry__os_close(file);
+    if (error == 0)
+        *out_file = file;
+    else
+        (void)gantry__os_close(file);
     return error;
 }
 
@@ -234,8 +235,10 @@ int gantry__os_trust_open_in(int folder, const char *path, const char *name, int
     const int file = gantry__os_open_in(folder, name, GANTRY__OS_READ | GANTRY__OS_NO_LINK, 0);
     if (file < 0) return refuse_call(&check, "open", path, errno);
     const int error = check_open_file(&check, file, path, 0);
-    if (error == 0) *out_file = file;
-    else (void)gantry__os_close(file);
+    if (error == 0)
+        *out_file = file;
+    else
+        (void)gantry__os_close(file);
     return error;
 }
 
