@@ -130,7 +130,7 @@ static inline uint64_t gantry__k_wide_bits(int32_t dtype, double value) {
     if (dtype == GANTRY_FLOAT64)
         memcpy(&bits, &value, sizeof value);
     else
-        memcpy(&bits, &single, sizeof single);
+        bits = gantry__bits_read(&single, sizeof single);
     return bits;
 }
 

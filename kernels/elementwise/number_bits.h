@@ -25,7 +25,7 @@ static inline uint64_t gantry__k_number_bits(int32_t dtype, double value) {
         case GANTRY_FLOAT64: memcpy(&bits, &wide, sizeof wide); return bits;
         case GANTRY_FLOAT16: return gantry__f32_to_f16(single);
         case GANTRY_BFLOAT16: return gantry__f32_to_bf16(single);
-        default: memcpy(&bits, &single, sizeof single); return bits;
+        default: return gantry__bits_read(&single, sizeof single);
     }
 }
 

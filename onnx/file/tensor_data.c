@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Elements of tensors as Gantry has them. */
-#define _XOPEN_SOURCE 700
-
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/os/files.h"
 #include "host/bits.h"
 #include "shared/memory.h"
 #include "onnx/file/folder.h"
@@ -67,7 +65,7 @@ static gantry_status_t read_external(const gantry__onnx_file_t *file,
                                            file->model->path, tensor->name, &opened, &size));
     const gantry_status_t status = gantry__onnx_read_at(opened, tensor->location, tensor->offset,
                                                         bytes, (size_t)tensor->bytes);
-    (void)close(opened);
+    (void)gantry__os_close(opened);
     return status;
 }
 

@@ -56,10 +56,14 @@ static uint32_t next_below(twister_t *t, uint32_t limit, uint32_t mask) {
     return value;
 }
 
+bool golden_is_big_endian(void) {
+    const uint16_t one = 1;
+    return *(const unsigned char *)&one == 0;
+}
+
 /* Turns the bytes of each number around on a big-endian machine. */
 static void turn_numbers(unsigned char *data, size_t bytes, size_t size) {
-    const uint16_t one = 1;
-    if (*(const unsigned char *)&one == 1) return;
+    if (!golden_is_big_endian()) return;
     for (size_t at = 0; at + size <= bytes; at += size) {
         for (size_t i = 0; i < size / 2; ++i) {
             unsigned char kept = data[at + i];
@@ -73,6 +77,15 @@ void golden_store_bits(void *data, size_t size, size_t index, uint64_t bits) {
     unsigned char *at = (unsigned char *)data + index * size;
     for (size_t i = 0; i < size; ++i) at[i] = (unsigned char)(bits >> 8 * i);
     turn_numbers(at, size, size);
+}
+
+uint64_t golden_load_bits(const void *number, size_t size) {
+    unsigned char bytes[8];
+    uint64_t bits = 0;
+    memcpy(bytes, number, size);
+    turn_numbers(bytes, size, size);
+    for (size_t i = 0; i < size; ++i) bits |= (uint64_t)bytes[i] << 8 * i;
+    return bits;
 }
 
 void golden_to_host_order(unsigned char *data, size_t bytes, gantry_dtype_t dtype) {

@@ -16,7 +16,7 @@
 
 /* ---- the program ---- */
 
-static int is_program(char path[GANTRY__OS_PATH_BYTES]) {
+static int why_no_program(char path[GANTRY__OS_PATH_BYTES]) {
     gantry__os_info_t info;
     const size_t length = strlen(path);
     if (gantry__os_path_info(path, &info) != 0) {
@@ -34,13 +34,13 @@ int gantry__os_find_program(const char *command, char out_path[GANTRY__OS_PATH_B
     if (*command == '\0') return ENOENT;
     if (gantry__os_path_has_folder(command)) {
         (void)snprintf(out_path, GANTRY__OS_PATH_BYTES, "%s", command);
-        return is_program(out_path);
+        return why_no_program(out_path);
     }
     if (gantry__os_variable("PATH", folders, sizeof folders) > sizeof folders) return ENOENT;
     for (const char *at = folders; *at;) {
         const int length = (int)strcspn(at, ";");
         (void)snprintf(out_path, GANTRY__OS_PATH_BYTES, "%.*s/%s", length, at, command);
-        const int why = length > 0 ? is_program(out_path) : ENOENT;
+        const int why = length > 0 ? why_no_program(out_path) : ENOENT;
         if (why == 0) return 0;
         if (why != ENOENT && why != ENOTDIR) error = why;
         at += length;
@@ -65,8 +65,7 @@ static HANDLE job_of_program(void) {
 }
 
 /* Waits for the program, and lets go what it has started. */
-static gantry__os_run_t wait_for_program(const PROCESS_INFORMATION *made, HANDLE job,
-                                         int *out_code) {
+static gantry__os_run_t await_program(const PROCESS_INFORMATION *made, HANDLE job, int *out_code) {
     JOBOBJECT_EXTENDED_LIMIT_INFORMATION none = {0};
     DWORD code = 0;
     (void)ResumeThread(made->hThread);
@@ -99,7 +98,7 @@ gantry__os_run_t gantry__os_run(const char *path, char *const *arguments, int *o
     if (is_started) {
         const HANDLE job = job_of_program();
         if (job) (void)AssignProcessToJobObject(job, made.hProcess);
-        result = wait_for_program(&made, job, out_code);
+        result = await_program(&made, job, out_code);
         if (job) (void)CloseHandle(job);
     }
     (void)SetConsoleCtrlHandler(go_on, FALSE);
