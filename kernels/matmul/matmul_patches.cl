@@ -279,7 +279,10 @@ GANTRY_KERNEL patches_item(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT
     GANTRY_GLOBAL const T *x = GANTRY_IN(T, a);
     GANTRY_GLOBAL const T *y = GANTRY_IN(T, b) + column * plan.b_column;
     tap_t own, tap;
-    U sum = 0, total = 0;
+    U sum = 0;
+#if GANTRY_PATCHES == 4
+    U total = 0;
+#endif
     if (place >= plan.elements) {
         return;
     }
@@ -304,7 +307,6 @@ GANTRY_KERNEL patches_item(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT
         GANTRY_OUT(T, c)[to + column] = STORED(total);
     }
 #else
-    (void)total;
     GANTRY_OUT(T, c)[OFFSET(row, column)] = finished(sum, BIAS(batch, column));
 #endif
 }
