@@ -45,7 +45,8 @@ static double next_float(uint64_t *state, sweep_domain_t domain) {
 static uint64_t next_integer(uint64_t *state, sweep_domain_t domain) {
     if (domain == SWEEP_MODERATE) return sweep_next(state) % 2001 - 1000;
     if (domain == SWEEP_UNIT) return sweep_next(state) % 19 - 9;
-    return sweep_next(state) >> (sweep_next(state) & 63); /* of every magnitude */
+    const uint64_t value = sweep_next(state);
+    return value >> (sweep_next(state) & 63); /* of every magnitude */
 }
 
 static bool takes_any_bits(uint64_t *state, sweep_domain_t domain) {

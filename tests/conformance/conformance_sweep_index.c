@@ -197,12 +197,13 @@ static void make_bincount(index_case_t *s) {
 /* ---- results whose length depends on data ---- */
 
 static void make_where(index_case_t *s) {
-    add_values(s, GANTRY_SHAPE(pick_size(s, 8), pick(s, 1, 3), pick_size(s, 8)),
-               pick(s, 0, 1) ? SWEEP_UNIT : SWEEP_ANY);
+    const int64_t rows = pick_size(s, 8), columns = pick(s, 1, 3), depth = pick_size(s, 8);
+    add_values(s, GANTRY_SHAPE(rows, columns, depth), pick(s, 0, 1) ? SWEEP_UNIT : SWEEP_ANY);
 }
 
 static void make_unique(index_case_t *s) {
-    add_values(s, GANTRY_SHAPE(pick_length(s, 15)), pick(s, 0, 1) ? SWEEP_UNIT : SWEEP_ANY);
+    const int64_t length = pick_length(s, 15);
+    add_values(s, GANTRY_SHAPE(length), pick(s, 0, 1) ? SWEEP_UNIT : SWEEP_ANY);
 }
 
 static const struct {

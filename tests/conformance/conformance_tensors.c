@@ -351,7 +351,7 @@ static void write_counting_file(const char *path, bool fortran, int32_t rows, in
     char header[128];
     int length =
         snprintf(header, sizeof header,
-                 "{'descr': '<i4', 'fortran_order': %s, 'shape': (%" PRId32 ", %" PRId32 ")}\n",
+                 "{'descr': '=i4', 'fortran_order': %s, 'shape': (%" PRId32 ", %" PRId32 ")}\n",
                  fortran ? "True" : "False", rows, columns);
     (void)fwrite("\x93NUMPY\x01\x00", 1, 8, file);
     (void)fputc(length, file);
