@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A child is in a job, which ends with all that the child started. It gets no handle but that of its
- * report, by the block with which C runtimes hand on their descriptors. */
+/* A child is in a job, which ends with all that the child started. It gets no handle but that of
+ * its report, by the block with which C runtimes hand on their descriptors. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static void wide_text_add_all(wide_text_t *text, const char *from, bool with_end
 }
 
 /* Quotes an argument as the C runtime reads it: backslashes count only before a quotation mark. */
-static void add_argument(wide_text_t *line, const char *argument) {
+static void line_add_argument(wide_text_t *line, const char *argument) {
     size_t slashes = 0;
     if (line->count > 0) wide_text_add(line, L' ');
     wide_text_add(line, L'"');
@@ -75,7 +75,7 @@ static void add_argument(wide_text_t *line, const char *argument) {
 
 wchar_t *gantry__os_command(char *const *arguments) {
     wide_text_t line = {0};
-    for (; *arguments; ++arguments) add_argument(&line, *arguments);
+    for (; *arguments; ++arguments) line_add_argument(&line, *arguments);
     wide_text_add(&line, L'\0');
     if (!line.is_short_of_memory) return line.units;
     free(line.units);
@@ -97,7 +97,7 @@ static bool add_unchanged(void *user, const char *assignment) {
     return true;
 }
 
-static void make_block(block_t *block) {
+static void child_make_block(block_t *block) {
     gantry__os_variables_visit(add_unchanged, block);
     for (const char *const *change = block->changes; change && *change; ++change)
         wide_text_add_all(&block->text, *change, true);
@@ -122,9 +122,9 @@ static void describe_files(HANDLE report, HANDLE nothing, runtime_block_t *out_b
     memcpy(out_block->bytes, &count, sizeof count);
     for (int i = 0; i < HANDED_ON; ++i) {
         const HANDLE handle = i == GANTRY__OS_CHILD_REPORT ? report : nothing;
-        flags[i] = handle == INVALID_HANDLE_VALUE      ? 0
+        flags[i] = handle == INVALID_HANDLE_VALUE ? 0
                    : i == GANTRY__OS_CHILD_REPORT ? RUNTIME_IS_OPEN | RUNTIME_IS_PIPE
-                                                       : RUNTIME_IS_OPEN;
+                                                  : RUNTIME_IS_OPEN;
         memcpy(handles + (size_t)i * sizeof handle, &handle, sizeof handle);
     }
 }
@@ -134,8 +134,8 @@ static HANDLE inheritable(HANDLE from) {
     SECURITY_ATTRIBUTES inherits = {.nLength = sizeof inherits, .bInheritHandle = TRUE};
     HANDLE copy = INVALID_HANDLE_VALUE;
     if (from == INVALID_HANDLE_VALUE)
-        return CreateFileW(L"NUL", GENERIC_READ | GENERIC_WRITE,
-                           FILE_SHARE_READ | FILE_SHARE_WRITE, &inherits, OPEN_EXISTING, 0, NULL);
+        return CreateFileW(L"NUL", GENERIC_READ | GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE,
+                           &inherits, OPEN_EXISTING, 0, NULL);
     return DuplicateHandle(GetCurrentProcess(), from, GetCurrentProcess(), &copy, 0, TRUE,
                            DUPLICATE_SAME_ACCESS)
                ? copy
@@ -145,8 +145,8 @@ static HANDLE inheritable(HANDLE from) {
 /* ---- its start ---- */
 
 /* Starts the program halted, puts it into the job and lets it run. */
-static int start_in_job(const wchar_t *program, wchar_t *line, void *variables,
-                        STARTUPINFOEXW *how, os_job_t *job) {
+static int start_in_job(const wchar_t *program, wchar_t *line, void *variables, STARTUPINFOEXW *how,
+                        os_job_t *job) {
     PROCESS_INFORMATION made;
     const DWORD flags = CREATE_SUSPENDED | CREATE_UNICODE_ENVIRONMENT | CREATE_NEW_PROCESS_GROUP |
                         CREATE_NO_WINDOW | EXTENDED_STARTUPINFO_PRESENT;
@@ -184,10 +184,10 @@ static int start_with(const wchar_t *program, wchar_t *line, void *variables, HA
                                           .hStdError = handed[0]},
                           .lpAttributeList = malloc(bytes)};
     int error = how.lpAttributeList ? 0 : ENOMEM;
-    if (error == 0 && (!InitializeProcThreadAttributeList(how.lpAttributeList, 1, 0, &bytes) ||
-                       !UpdateProcThreadAttribute(how.lpAttributeList, 0,
-                                                  PROC_THREAD_ATTRIBUTE_HANDLE_LIST, handed,
-                                                  count * sizeof *handed, NULL, NULL)))
+    if (error == 0 &&
+        (!InitializeProcThreadAttributeList(how.lpAttributeList, 1, 0, &bytes) ||
+         !UpdateProcThreadAttribute(how.lpAttributeList, 0, PROC_THREAD_ATTRIBUTE_HANDLE_LIST,
+                                    handed, count * sizeof *handed, NULL, NULL)))
         error = gantry__os_errno();
     if (error == 0) {
         error = start_in_job(program, line, variables, &how, job);
@@ -201,8 +201,8 @@ static int start_with(const wchar_t *program, wchar_t *line, void *variables, HA
 
 /* The job's processes end when its last handle is closed, so with this process. */
 static HANDLE make_job(void) {
-    JOBOBJECT_EXTENDED_LIMIT_INFORMATION limits = {
-        .BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE};
+    JOBOBJECT_EXTENDED_LIMIT_INFORMATION limits = {.BasicLimitInformation.LimitFlags =
+                                                       JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE};
     const HANDLE job = CreateJobObjectW(NULL, NULL);
     if (job)
         (void)SetInformationJobObject(job, JobObjectExtendedLimitInformation, &limits,
@@ -230,15 +230,17 @@ int gantry__os_child_start(const gantry__os_start_t *start, gantry__os_child_t *
         report = gantry__os_handle(start->report);
         if (report == INVALID_HANDLE_VALUE) error = EBADF;
     }
-    if (start->variables) make_block(&variables);
+    if (start->variables) child_make_block(&variables);
     if (error == 0 && (!line || variables.text.is_short_of_memory)) error = ENOMEM;
     if (error == 0) {
         job->job = make_job();
         error = start_with(program, line, variables.text.units, report, job);
         if (error != 0 && job->job) (void)CloseHandle(job->job);
     }
-    if (error == 0) *out_child = (gantry__os_child_t){GetProcessId(job->process), job};
-    else free(job);
+    if (error == 0)
+        *out_child = (gantry__os_child_t){GetProcessId(job->process), job};
+    else
+        free(job);
     free(line);
     free(variables.text.units);
     return error;
@@ -256,7 +258,7 @@ static void job_close(gantry__os_child_t *child) {
 }
 
 /* An exception's number ends a process that has no answer to it. */
-static gantry__os_end_t end_of(DWORD code, int *out_code) {
+static gantry__os_end_t end_of_code(DWORD code, int *out_code) {
     *out_code = (int)code;
     if (code == GANTRY__OS_ALARM_CODE) return GANTRY__OS_ALARMED;
     if (code == STATUS_CONTROL_C_EXIT) return GANTRY__OS_KILLED;
@@ -275,7 +277,7 @@ gantry__os_end_t gantry__os_child_wait(gantry__os_child_t *child, uint64_t timeo
         return GANTRY__OS_RUNS;
     const bool is_known = GetExitCodeProcess(job->process, &code);
     job_close(child);
-    return is_known ? end_of(code, out_code) : GANTRY__OS_LOST;
+    return is_known ? end_of_code(code, out_code) : GANTRY__OS_LOST;
 }
 
 void gantry__os_child_kill(gantry__os_child_t *child) {

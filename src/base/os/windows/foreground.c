@@ -15,7 +15,7 @@
 
 /* ---- the program ---- */
 
-static int is_program(char path[GANTRY__OS_PATH_BYTES]) {
+static int why_no_program(char path[GANTRY__OS_PATH_BYTES]) {
     gantry__os_info_t info;
     const size_t length = strlen(path);
     if (gantry__os_path_info(path, &info) != 0) {
@@ -33,13 +33,13 @@ int gantry__os_find_program(const char *command, char out_path[GANTRY__OS_PATH_B
     if (*command == '\0') return ENOENT;
     if (gantry__os_path_has_folder(command)) {
         (void)snprintf(out_path, GANTRY__OS_PATH_BYTES, "%s", command);
-        return is_program(out_path);
+        return why_no_program(out_path);
     }
     if (gantry__os_variable("PATH", folders, sizeof folders) > sizeof folders) return ENOENT;
     for (const char *at = folders; *at;) {
         const int length = (int)strcspn(at, ";");
         (void)snprintf(out_path, GANTRY__OS_PATH_BYTES, "%.*s/%s", length, at, command);
-        const int why = length > 0 ? is_program(out_path) : ENOENT;
+        const int why = length > 0 ? why_no_program(out_path) : ENOENT;
         if (why == 0) return 0;
         if (why != ENOENT && why != ENOTDIR) error = why;
         at += length;
@@ -50,7 +50,9 @@ int gantry__os_find_program(const char *command, char out_path[GANTRY__OS_PATH_B
 
 /* ---- its run ---- */
 
-static BOOL WINAPI go_on(DWORD kind) { return kind == CTRL_C_EVENT || kind == CTRL_BREAK_EVENT; }
+static BOOL WINAPI ignore_control(DWORD kind) {
+    return kind == CTRL_C_EVENT || kind == CTRL_BREAK_EVENT;
+}
 
 gantry__os_run_t gantry__os_run(const char *path, char *const *arguments, int *out_code) {
     wchar_t program[GANTRY__OS_WIDE];
@@ -60,11 +62,13 @@ gantry__os_run_t gantry__os_run(const char *path, char *const *arguments, int *o
     *out_code = ENOMEM;
     wchar_t *line = gantry__os_command(arguments);
     if (!line) return GANTRY__OS_RUN_NO_PROCESS;
-    (void)SetConsoleCtrlHandler(go_on, TRUE);
+    (void)SetConsoleCtrlHandler(ignore_control, TRUE);
     const BOOL is_started =
         gantry__os_wide_path(path, program) &&
         CreateProcessW(program, line, NULL, NULL, TRUE, 0, NULL, NULL, &how, &made);
-    *out_code = is_started ? 0 : GetLastError() == ERROR_BAD_EXE_FORMAT ? ENOEXEC : gantry__os_errno();
+    *out_code = is_started                               ? 0
+                : GetLastError() == ERROR_BAD_EXE_FORMAT ? ENOEXEC
+                                                         : gantry__os_errno();
     free(line);
     if (is_started) {
         (void)CloseHandle(made.hThread);
@@ -72,9 +76,9 @@ gantry__os_run_t gantry__os_run(const char *path, char *const *arguments, int *o
         const BOOL is_known = GetExitCodeProcess(made.hProcess, &code);
         (void)CloseHandle(made.hProcess);
         *out_code = is_known ? (int)code : EIO;
-        (void)SetConsoleCtrlHandler(go_on, FALSE);
+        (void)SetConsoleCtrlHandler(ignore_control, FALSE);
         return is_known ? GANTRY__OS_RUN_ENDED : GANTRY__OS_RUN_LOST;
     }
-    (void)SetConsoleCtrlHandler(go_on, FALSE);
+    (void)SetConsoleCtrlHandler(ignore_control, FALSE);
     return GANTRY__OS_RUN_REFUSED;
 }

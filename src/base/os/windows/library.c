@@ -79,10 +79,9 @@ bool gantry__os_library_is_cut(const char *path) {
 const char *gantry__os_library_file_of(const void *address) {
     HMODULE library = NULL;
     wchar_t wide[GANTRY__OS_WIDE];
-    if (!address ||
-        !GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS |
-                                GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
-                            (LPCWSTR)address, &library))
+    if (!address || !GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS |
+                                            GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
+                                        (LPCWSTR)address, &library))
         return NULL;
     const DWORD length = GetModuleFileNameW(library, wide, GANTRY__OS_WIDE);
     if (length == 0 || length >= GANTRY__OS_WIDE) return NULL;

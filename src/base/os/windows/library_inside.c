@@ -21,10 +21,9 @@ static bool section_has(const char *begin, size_t bytes, const char *text) {
 
 bool gantry__os_library_has_text(const void *address, const char *text) {
     HMODULE library = NULL;
-    if (!address ||
-        !GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS |
-                                GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
-                            (LPCWSTR)address, &library))
+    if (!address || !GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS |
+                                            GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
+                                        (LPCWSTR)address, &library))
         return false;
     const char *base = (const char *)library;
     const IMAGE_DOS_HEADER *first = (const IMAGE_DOS_HEADER *)(const void *)base;

@@ -55,7 +55,7 @@ bool gantry__os_live_write(const char *bytes, size_t count) {
 void gantry__os_live_stop(gantry__os_live_t *live) { (void)live; }
 
 /* A key of one sign; arrows are the sequences that terminals send. */
-static size_t write_key(const KEY_EVENT_RECORD *key, char *out) {
+static size_t live_write_key(const KEY_EVENT_RECORD *key, char *out) {
     const char sign = (char)key->uChar.AsciiChar;
     char arrow = 0;
     if (!key->bKeyDown) return 0;
@@ -76,8 +76,8 @@ static size_t write_key(const KEY_EVENT_RECORD *key, char *out) {
     return sign ? 1 : 0;
 }
 
-static gantry__os_live_event_t live_take_event(const gantry__os_live_t *live,
-                                               char keys[GANTRY__OS_LIVE_KEYS]) {
+static gantry__os_live_event_t live_take_console_event(const gantry__os_live_t *live,
+                                                       char keys[GANTRY__OS_LIVE_KEYS]) {
     enum { CONTROL_C = 3 };
     INPUT_RECORD event;
     DWORD count = 0;
@@ -85,7 +85,7 @@ static gantry__os_live_event_t live_take_event(const gantry__os_live_t *live,
     if (count == 0) return GANTRY__OS_LIVE_NOTHING;
     if (event.EventType == WINDOW_BUFFER_SIZE_EVENT) return GANTRY__OS_LIVE_SIZE;
     if (event.EventType != KEY_EVENT) return GANTRY__OS_LIVE_NOTHING;
-    const size_t length = write_key(&event.Event.KeyEvent, keys);
+    const size_t length = live_write_key(&event.Event.KeyEvent, keys);
     keys[length] = '\0';
     if (length == 1 && keys[0] == CONTROL_C) return GANTRY__OS_LIVE_INTERRUPT;
     return length > 0 ? GANTRY__OS_LIVE_KEYS_CAME : GANTRY__OS_LIVE_NOTHING;
@@ -97,7 +97,7 @@ gantry__os_live_event_t gantry__os_live_wait(gantry__os_live_t *live, uint64_t d
     const uint64_t ms = deadline_ns > now ? (deadline_ns - now + 999999) / 1000000 : 0;
     keys[0] = '\0';
     switch (WaitForSingleObject(live->input, (DWORD)(ms < most ? ms : most))) {
-        case WAIT_OBJECT_0: return live_take_event(live, keys);
+        case WAIT_OBJECT_0: return live_take_console_event(live, keys);
         case WAIT_TIMEOUT: return GANTRY__OS_LIVE_TIME;
         default: return GANTRY__OS_LIVE_LOST;
     }

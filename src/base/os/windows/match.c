@@ -43,7 +43,8 @@ static bool name_matches(const char *pattern, const char *name) {
             if (!in_set(&pattern, *name)) return false;
             continue;
         }
-        if (*pattern == '\\' && pattern[1]) ++pattern;
+        if (*pattern == '\\' && pattern[1])
+            ++pattern;
         else if (*pattern == '?') {
             ++pattern;
             continue;

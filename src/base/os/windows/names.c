@@ -81,7 +81,9 @@ int gantry__os_real_path(const char *path, char out_path[GANTRY__OS_PATH_BYTES])
                                       FILE_FLAG_BACKUP_SEMANTICS, NULL);
     if (handle == INVALID_HANDLE_VALUE) return gantry__os_errno();
     const DWORD length = GetFinalPathNameByHandleW(handle, final, GANTRY__OS_WIDE, 0);
-    const int error = length == 0 ? gantry__os_errno() : length >= GANTRY__OS_WIDE ? ENAMETOOLONG : 0;
+    const int error = length == 0                 ? gantry__os_errno()
+                      : length >= GANTRY__OS_WIDE ? ENAMETOOLONG
+                                                  : 0;
     (void)CloseHandle(handle);
     if (error != 0) return error;
     return gantry__os_narrow_path(final, out_path, GANTRY__OS_PATH_BYTES) ? 0 : errno;
@@ -101,7 +103,7 @@ int gantry__os_may(const char *path, unsigned rights) {
     if (!gantry__os_wide_path(path, wide)) return errno;
     const DWORD attributes = GetFileAttributesW(wide);
     if (attributes == INVALID_FILE_ATTRIBUTES) return gantry__os_errno();
-    if (rights & GANTRY__OS_MAY_READ) access |= FILE_READ_DATA; /* a folder's list */
+    if (rights & GANTRY__OS_MAY_READ) access |= FILE_READ_DATA;   /* a folder's list */
     if (rights & GANTRY__OS_MAY_WRITE) access |= FILE_WRITE_DATA; /* a file in a folder */
     if (rights & GANTRY__OS_MAY_RUN) access |= FILE_EXECUTE;
     const HANDLE handle = CreateFileW(wide, access, SHARE_EVERY, NULL, OPEN_EXISTING,

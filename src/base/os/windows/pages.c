@@ -30,12 +30,11 @@ int gantry__os_map(int file, uint64_t offset, size_t size, gantry__os_map_t *out
     if (handle == INVALID_HANDLE_VALUE) return EBADF;
     const HANDLE mapping = CreateFileMappingW(handle, NULL, PAGE_READONLY, 0, 0, NULL);
     if (!mapping) return gantry__os_errno();
-    void *pages = MapViewOfFile(mapping, FILE_MAP_READ, (DWORD)(begin >> 32), (DWORD)begin,
-                                before + size);
+    void *pages =
+        MapViewOfFile(mapping, FILE_MAP_READ, (DWORD)(begin >> 32), (DWORD)begin, before + size);
     const int error = pages ? 0 : gantry__os_errno();
     (void)CloseHandle(mapping); /* the view keeps it */
-    if (pages)
-        *out_map = (gantry__os_map_t){(unsigned char *)pages + before, pages, before + size};
+    if (pages) *out_map = (gantry__os_map_t){(unsigned char *)pages + before, pages, before + size};
     return error;
 }
 

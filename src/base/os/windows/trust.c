@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who may write a file stands in its access control list. Trusted are this process's user, the
- * system, its administrators and its installer, and whoever is the owner: "CREATOR OWNER" and "OWNER
- * RIGHTS". Every other entry that allows to write refuses the path.
+ * system, its administrators and its installer, and whoever is the owner: "CREATOR OWNER" and
+ * "OWNER RIGHTS". Every other entry that allows to write refuses the path.
  *
  * A file is examined by the handle that is opened. Folders on the way are examined by their paths;
  * who may not rename or remove what is in them cannot exchange it meanwhile. */
@@ -20,7 +20,7 @@
 
 #define FOR_ALL (FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE)
 /* What changes a file, or a folder's files; and what exchanges those of others in a folder. */
-#define CHANGES                                                                             \
+#define CHANGES                                                                                  \
     (FILE_WRITE_DATA | FILE_APPEND_DATA | FILE_DELETE_CHILD | DELETE | WRITE_DAC | WRITE_OWNER | \
      GENERIC_WRITE | GENERIC_ALL)
 #define EXCHANGES (FILE_DELETE_CHILD | DELETE | WRITE_DAC | WRITE_OWNER | GENERIC_ALL)
@@ -39,7 +39,7 @@ static int refuse_call(const check_t *check, const char *doing, const char *path
 
 /* ---- who is trusted ---- */
 
-static bool find_own(check_t *check) {
+static bool find_own_user(check_t *check) {
     union {
         TOKEN_USER user;
         unsigned char bytes[sizeof(TOKEN_USER) + SECURITY_MAX_SID_SIZE];
@@ -55,23 +55,21 @@ static bool find_own(check_t *check) {
 
 /* The installer's number is the same on every machine: S-1-5-80 and five parts of its name. */
 static bool is_installer(PSID who) {
-    static const DWORD parts[] = {80,         956008885, 3418522649,
-                                  1831038044, 1853292631, 2271478464};
+    static const DWORD parts[] = {80, 956008885, 3418522649, 1831038044, 1853292631, 2271478464};
     if (*GetSidSubAuthorityCount(who) != 6) return false;
     for (DWORD i = 0; i < 6; ++i)
         if (*GetSidSubAuthority(who, i) != parts[i]) return false;
     return true;
 }
 
-static bool is_trusted(const check_t *check, PSID who) {
-    return EqualSid(who, (PSID)(uintptr_t)check->own) ||
-           IsWellKnownSid(who, WinLocalSystemSid) ||
+static bool account_is_trusted(const check_t *check, PSID who) {
+    return EqualSid(who, (PSID)(uintptr_t)check->own) || IsWellKnownSid(who, WinLocalSystemSid) ||
            IsWellKnownSid(who, WinBuiltinAdministratorsSid) ||
            IsWellKnownSid(who, WinCreatorOwnerSid) ||
            IsWellKnownSid(who, WinCreatorOwnerRightsSid) || is_installer(who);
 }
 
-static void name_of(PSID who, char *out, size_t out_bytes) {
+static void write_account(PSID who, char *out, size_t out_bytes) {
     wchar_t name[256], domain[256], both[520];
     DWORD units = 256, domain_units = 256;
     SID_NAME_USE use;
@@ -101,7 +99,7 @@ static PSID entry_of_others(const check_t *check, void *entry, DWORD rights) {
         !(allowed->Mask & rights))
         return NULL;
     PSID who = (PSID)&allowed->SidStart;
-    return is_trusted(check, who) ? NULL : who;
+    return account_is_trusted(check, who) ? NULL : who;
 }
 
 static int check_list(const check_t *check, HANDLE handle, const char *what, DWORD rights) {
@@ -110,15 +108,15 @@ static int check_list(const check_t *check, HANDLE handle, const char *what, DWO
     PSID owner = NULL;
     char who[512];
     int error = 0;
-    const DWORD failed =
-        GetSecurityInfo(handle, SE_FILE_OBJECT, OWNER_SECURITY_INFORMATION | DACL_SECURITY_INFORMATION,
-                        &owner, NULL, &list, NULL, &security);
+    const DWORD failed = GetSecurityInfo(handle, SE_FILE_OBJECT,
+                                         OWNER_SECURITY_INFORMATION | DACL_SECURITY_INFORMATION,
+                                         &owner, NULL, &list, NULL, &security);
     if (failed != ERROR_SUCCESS) {
         SetLastError(failed);
         return refuse_call(check, "examine", what, gantry__os_errno());
     }
-    if (owner && !is_trusted(check, owner)) {
-        name_of(owner, who, sizeof who);
+    if (owner && !account_is_trusted(check, owner)) {
+        write_account(owner, who, sizeof who);
         error = refuse_others(check, what, who);
     } else if (!list) { /* as on a file system without lists */
         error = refuse_others(check, what, "everyone");
@@ -127,7 +125,7 @@ static int check_list(const check_t *check, HANDLE handle, const char *what, DWO
         void *entry;
         PSID found = GetAce(list, i, &entry) ? entry_of_others(check, entry, rights) : NULL;
         if (!found) continue;
-        name_of(found, who, sizeof who);
+        write_account(found, who, sizeof who);
         error = refuse_others(check, what, who);
     }
     (void)LocalFree(security);
@@ -139,12 +137,11 @@ static HANDLE open_to_check(const wchar_t *path, DWORD access) {
                        OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL);
 }
 
-static int check_path(const check_t *check, const char *path, DWORD rights) {
+static int check_at_path(const check_t *check, const char *path, DWORD rights) {
     wchar_t wide[GANTRY__OS_WIDE];
     if (!gantry__os_wide_path(path, wide)) return refuse_call(check, "open", path, errno);
     const HANDLE handle = open_to_check(wide, 0);
-    if (handle == INVALID_HANDLE_VALUE)
-        return refuse_call(check, "open", path, gantry__os_errno());
+    if (handle == INVALID_HANDLE_VALUE) return refuse_call(check, "open", path, gantry__os_errno());
     const int error = check_list(check, handle, path, rights);
     (void)CloseHandle(handle);
     return error;
@@ -167,7 +164,7 @@ static int check_above(const check_t *check, const char *path) {
         if (!slash) return 0;
         const bool is_root = slash == folder + root;
         slash[is_root] = '\0';
-        GANTRY__TRY(check_path(check, folder, EXCHANGES));
+        GANTRY__TRY(check_at_path(check, folder, EXCHANGES));
         if (is_root) return 0;
     }
 }
@@ -209,20 +206,24 @@ int gantry__os_trust_open(const char *path, unsigned flags, const gantry__os_wri
     char real[GANTRY__OS_PATH_BYTES];
     (void)others; /* who may write a running library is trusted here only as an administrator */
     if (out_file) *out_file = -1;
-    if (!find_own(&check)) return refuse_call(&check, "find the user for", path, EPERM);
+    if (!find_own_user(&check)) return refuse_call(&check, "find the user for", path, EPERM);
     if (flags & GANTRY__OS_TRUST_MAKE) GANTRY__TRY(make_parents(&check, path));
     int error = gantry__os_real_path(path, real);
     if (error != 0) return refuse_call(&check, "open", path, error);
     GANTRY__TRY(check_above(&check, real));
     if (out_path) (void)snprintf(out_path, GANTRY__OS_PATH_BYTES, "%s", real);
-    if (!out_file) return check_path(&check, real, EXCHANGES);
-    const int file = gantry__os_open(
-        real, GANTRY__OS_READ | GANTRY__OS_NO_LINK |
-                  (flags & GANTRY__OS_TRUST_FOLDER ? GANTRY__OS_IS_FOLDER : 0), 0);
+    if (!out_file) return check_at_path(&check, real, EXCHANGES);
+    const int file =
+        gantry__os_open(real,
+                        GANTRY__OS_READ | GANTRY__OS_NO_LINK |
+                            (flags & GANTRY__OS_TRUST_FOLDER ? GANTRY__OS_IS_FOLDER : 0),
+                        0);
     if (file < 0) return refuse_call(&check, "open", path, errno);
     error = check_open_file(&check, file, real, flags);
-    if (error == 0) *out_file = file;
-    else (void)gantry__os_close(file);
+    if (error == 0)
+        *out_file = file;
+    else
+        (void)gantry__os_close(file);
     return error;
 }
 
@@ -230,12 +231,14 @@ int gantry__os_trust_open_in(int folder, const char *path, const char *name, int
                              gantry__os_refusal_t *out_refusal) {
     check_t check = {.refusal = out_refusal, .asked = path};
     *out_file = -1;
-    if (!find_own(&check)) return refuse_call(&check, "find the user for", path, EPERM);
+    if (!find_own_user(&check)) return refuse_call(&check, "find the user for", path, EPERM);
     const int file = gantry__os_open_in(folder, name, GANTRY__OS_READ | GANTRY__OS_NO_LINK, 0);
     if (file < 0) return refuse_call(&check, "open", path, errno);
     const int error = check_open_file(&check, file, path, 0);
-    if (error == 0) *out_file = file;
-    else (void)gantry__os_close(file);
+    if (error == 0)
+        *out_file = file;
+    else
+        (void)gantry__os_close(file);
     return error;
 }
 

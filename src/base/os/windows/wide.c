@@ -63,11 +63,10 @@ bool gantry__os_narrow_path(const wchar_t *wide, char *out_path, size_t path_byt
 
 void gantry__os_windows_text(unsigned long error, char *out_text, size_t text_bytes) {
     wchar_t wide[300];
-    const DWORD length =
-        FormatMessageW(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS |
-                           FORMAT_MESSAGE_MAX_WIDTH_MASK,
-                       NULL, error, MAKELANGID(LANG_ENGLISH, SUBLANG_ENGLISH_US), wide,
-                       sizeof wide / sizeof *wide, NULL);
+    const DWORD length = FormatMessageW(
+        FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS | FORMAT_MESSAGE_MAX_WIDTH_MASK,
+        NULL, error, MAKELANGID(LANG_ENGLISH, SUBLANG_ENGLISH_US), wide, sizeof wide / sizeof *wide,
+        NULL);
     if (length == 0 || !gantry__os_narrow(wide, out_text, text_bytes)) {
         (void)snprintf(out_text, text_bytes, "error %lu of Windows", error);
         return;
@@ -81,20 +80,34 @@ int gantry__os_errno(void) {
         DWORD error;
         int code;
     } codes[] = {
-        {ERROR_FILE_NOT_FOUND, ENOENT},      {ERROR_PATH_NOT_FOUND, ENOENT},
-        {ERROR_INVALID_DRIVE, ENOENT},       {ERROR_BAD_NETPATH, ENOENT},
-        {ERROR_INVALID_NAME, ENOENT},        {ERROR_BAD_PATHNAME, ENOENT},
-        {ERROR_ACCESS_DENIED, EACCES},       {ERROR_SHARING_VIOLATION, EACCES},
-        {ERROR_WRITE_PROTECT, EROFS},        {ERROR_FILE_EXISTS, EEXIST},
-        {ERROR_ALREADY_EXISTS, EEXIST},      {ERROR_NOT_ENOUGH_MEMORY, ENOMEM},
-        {ERROR_OUTOFMEMORY, ENOMEM},         {ERROR_COMMITMENT_LIMIT, ENOMEM},
-        {ERROR_DISK_FULL, ENOSPC},           {ERROR_HANDLE_DISK_FULL, ENOSPC},
-        {ERROR_LOCK_VIOLATION, EWOULDBLOCK}, {ERROR_INVALID_HANDLE, EBADF},
-        {ERROR_DIR_NOT_EMPTY, ENOTEMPTY},    {ERROR_DIRECTORY, ENOTDIR},
-        {ERROR_INVALID_PARAMETER, EINVAL},   {ERROR_FILENAME_EXCED_RANGE, ENAMETOOLONG},
-        {ERROR_TOO_MANY_OPEN_FILES, EMFILE}, {ERROR_BROKEN_PIPE, EPIPE},
-        {ERROR_NO_DATA, EPIPE},              {ERROR_NOT_SAME_DEVICE, EXDEV},
-        {ERROR_NOT_SUPPORTED, ENOSYS},       {ERROR_PRIVILEGE_NOT_HELD, EPERM},
+        {ERROR_FILE_NOT_FOUND, ENOENT},
+        {ERROR_PATH_NOT_FOUND, ENOENT},
+        {ERROR_INVALID_DRIVE, ENOENT},
+        {ERROR_BAD_NETPATH, ENOENT},
+        {ERROR_INVALID_NAME, ENOENT},
+        {ERROR_BAD_PATHNAME, ENOENT},
+        {ERROR_ACCESS_DENIED, EACCES},
+        {ERROR_SHARING_VIOLATION, EACCES},
+        {ERROR_WRITE_PROTECT, EROFS},
+        {ERROR_FILE_EXISTS, EEXIST},
+        {ERROR_ALREADY_EXISTS, EEXIST},
+        {ERROR_NOT_ENOUGH_MEMORY, ENOMEM},
+        {ERROR_OUTOFMEMORY, ENOMEM},
+        {ERROR_COMMITMENT_LIMIT, ENOMEM},
+        {ERROR_DISK_FULL, ENOSPC},
+        {ERROR_HANDLE_DISK_FULL, ENOSPC},
+        {ERROR_LOCK_VIOLATION, EWOULDBLOCK},
+        {ERROR_INVALID_HANDLE, EBADF},
+        {ERROR_DIR_NOT_EMPTY, ENOTEMPTY},
+        {ERROR_DIRECTORY, ENOTDIR},
+        {ERROR_INVALID_PARAMETER, EINVAL},
+        {ERROR_FILENAME_EXCED_RANGE, ENAMETOOLONG},
+        {ERROR_TOO_MANY_OPEN_FILES, EMFILE},
+        {ERROR_BROKEN_PIPE, EPIPE},
+        {ERROR_NO_DATA, EPIPE},
+        {ERROR_NOT_SAME_DEVICE, EXDEV},
+        {ERROR_NOT_SUPPORTED, ENOSYS},
+        {ERROR_PRIVILEGE_NOT_HELD, EPERM},
     };
     const DWORD error = GetLastError();
     for (size_t i = 0; i < sizeof codes / sizeof *codes; ++i)
