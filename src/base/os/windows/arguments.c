@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* main gets its arguments in the code page of the machine, in which most names cannot be written. */
+/* main gets its arguments in the code page of the machine, which has no signs for most names. */
 #include "base/os/arguments.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A child is in a job, which ends with all that the child started. It gets no handle but that of its
- * report, by the block with which C runtimes hand on their descriptors. */
+/* A child is in a job, which ends with all that the child started. It gets no handle but that of
+ * its report, by the block with which C runtimes hand on their descriptors. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static void wide_text_add_all(wide_text_t *text, const char *from, bool with_end
 }
 
 /* Quotes an argument as the C runtime reads it: backslashes count only before a quotation mark. */
-static void add_argument(wide_text_t *line, const char *argument) {
+static void line_add_argument(wide_text_t *line, const char *argument) {
     size_t slashes = 0;
     if (line->count > 0) wide_text_add(line, L' ');
     wide_text_add(line, L'"');
@@ -75,7 +75,7 @@ static void add_argument(wide_text_t *line, const char *argument) {
 
 wchar_t *gantry__os_command(char *const *arguments) {
     wide_text_t line = {0};
-    for (; *arguments; ++arguments) add_argument(&line, *arguments);
+    for (; *arguments; ++arguments) line_add_argument(&line, *arguments);
     wide_text_add(&line, L'\0');
     if (!line.is_short_of_memory) return line.units;
     free(line.units);
@@ -97,7 +97,7 @@ static bool add_unchanged(void *user, const char *assignment) {
     return true;
 }
 
-static void make_block(block_t *block) {
+static void child_make_block(block_t *block) {
     gantry__os_variables_visit(add_unchanged, block);
     for (const char *const *change = block->changes; change && *change; ++change)
         wide_text_add_all(&block->text, *change, true);
@@ -230,7 +230,7 @@ int gantry__os_child_start(const gantry__os_start_t *start, gantry__os_child_t *
         report = gantry__os_handle(start->report);
         if (report == INVALID_HANDLE_VALUE) error = EBADF;
     }
-    if (start->variables) make_block(&variables);
+    if (start->variables) child_make_block(&variables);
     if (error == 0 && (!line || variables.text.is_short_of_memory)) error = ENOMEM;
     if (error == 0) {
         job->job = make_job();
@@ -258,7 +258,7 @@ static void job_close(gantry__os_child_t *child) {
 }
 
 /* An exception's number ends a process that has no answer to it. */
-static gantry__os_end_t end_of(DWORD code, int *out_code) {
+static gantry__os_end_t end_of_code(DWORD code, int *out_code) {
     *out_code = (int)code;
     if (code == GANTRY__OS_ALARM_CODE) return GANTRY__OS_ALARMED;
     if (code == STATUS_CONTROL_C_EXIT) return GANTRY__OS_KILLED;
@@ -277,7 +277,7 @@ gantry__os_end_t gantry__os_child_wait(gantry__os_child_t *child, uint64_t timeo
         return GANTRY__OS_RUNS;
     const bool is_known = GetExitCodeProcess(job->process, &code);
     job_close(child);
-    return is_known ? end_of(code, out_code) : GANTRY__OS_LOST;
+    return is_known ? end_of_code(code, out_code) : GANTRY__OS_LOST;
 }
 
 void gantry__os_child_kill(gantry__os_child_t *child) {

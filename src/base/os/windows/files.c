@@ -26,7 +26,7 @@ static int last_failed(void) {
     return -1;
 }
 
-static DWORD one_call(size_t size) { return size < 1u << 30 ? (DWORD)size : 1u << 30; }
+static DWORD call_bytes(size_t size) { return size < 1u << 30 ? (DWORD)size : 1u << 30; }
 
 /* ---- what a file is ---- */
 
@@ -37,7 +37,7 @@ static void write_time(const LARGE_INTEGER *time, int64_t *out_s, int32_t *out_n
     *out_ns = (int32_t)(since_1601 % second * 100);
 }
 
-static bool is_link(HANDLE handle, DWORD attributes) {
+static bool handle_is_link(HANDLE handle, DWORD attributes) {
     FILE_ATTRIBUTE_TAG_INFO tag;
     return (attributes & FILE_ATTRIBUTE_REPARSE_POINT) &&
            GetFileInformationByHandleEx(handle, FileAttributeTagInfo, &tag, sizeof tag) &&
@@ -51,7 +51,7 @@ static unsigned mode_of(DWORD attributes) {
     return attributes & FILE_ATTRIBUTE_DIRECTORY ? 0700 : 0500 | write;
 }
 
-static int examine(HANDLE handle, gantry__os_info_t *out_info) {
+static int examine_handle(HANDLE handle, gantry__os_info_t *out_info) {
     BY_HANDLE_FILE_INFORMATION info;
     FILE_BASIC_INFO times;
     const DWORD type = GetFileType(handle);
@@ -64,7 +64,7 @@ static int examine(HANDLE handle, gantry__os_info_t *out_info) {
         !GetFileInformationByHandleEx(handle, FileBasicInfo, &times, sizeof times))
         return gantry__os_errno();
     const DWORD attributes = info.dwFileAttributes;
-    out_info->kind = is_link(handle, attributes)             ? GANTRY__OS_LINK
+    out_info->kind = handle_is_link(handle, attributes)      ? GANTRY__OS_LINK
                      : attributes & FILE_ATTRIBUTE_DIRECTORY ? GANTRY__OS_FOLDER
                                                              : GANTRY__OS_PLAIN;
     out_info->mode = mode_of(attributes);
@@ -80,14 +80,14 @@ static int examine(HANDLE handle, gantry__os_info_t *out_info) {
 
 int gantry__os_file_info(int file, gantry__os_info_t *out_info) {
     const HANDLE handle = gantry__os_handle(file);
-    return handle == INVALID_HANDLE_VALUE ? EBADF : examine(handle, out_info);
+    return handle == INVALID_HANDLE_VALUE ? EBADF : examine_handle(handle, out_info);
 }
 
 static int wide_info(const wchar_t *path, DWORD flags, gantry__os_info_t *out_info) {
     const HANDLE handle = CreateFileW(path, FILE_READ_ATTRIBUTES, SHARE_ALL, NULL, OPEN_EXISTING,
                                       FILE_FLAG_BACKUP_SEMANTICS | flags, NULL);
     if (handle == INVALID_HANDLE_VALUE) return gantry__os_errno();
-    const int error = examine(handle, out_info);
+    const int error = examine_handle(handle, out_info);
     (void)CloseHandle(handle);
     return error;
 }
@@ -145,9 +145,9 @@ static DWORD access_of(unsigned flags) {
 }
 
 /* What the flags refuse of a file that the system has opened. */
-static int check_kind(HANDLE handle, unsigned flags) {
+static int check_opened(HANDLE handle, unsigned flags) {
     gantry__os_info_t info;
-    const int error = examine(handle, &info);
+    const int error = examine_handle(handle, &info);
     if (error != 0) return error;
     if (info.kind == GANTRY__OS_LINK && (flags & GANTRY__OS_NO_LINK)) return ELOOP;
     if ((flags & GANTRY__OS_IS_FOLDER) && info.kind != GANTRY__OS_FOLDER) return ENOTDIR;
@@ -165,7 +165,7 @@ int gantry__os_descriptor(HANDLE handle, int flags) {
     return file;
 }
 
-static int open_wide(const wchar_t *path, unsigned flags) {
+static int open_wide_path(const wchar_t *path, unsigned flags) {
     const DWORD how = flags & GANTRY__OS_NEW      ? CREATE_NEW
                       : flags & GANTRY__OS_CREATE ? OPEN_ALWAYS
                                                   : OPEN_EXISTING;
@@ -173,7 +173,7 @@ static int open_wide(const wchar_t *path, unsigned flags) {
     const HANDLE handle = CreateFileW(path, access_of(flags), SHARE_ALL, NULL, how,
                                       FILE_FLAG_BACKUP_SEMANTICS | link, NULL);
     if (handle == INVALID_HANDLE_VALUE) return last_failed();
-    const int error = check_kind(handle, flags);
+    const int error = check_opened(handle, flags);
     if (error != 0) {
         (void)CloseHandle(handle);
         errno = error;
@@ -185,13 +185,13 @@ static int open_wide(const wchar_t *path, unsigned flags) {
 int gantry__os_open(const char *path, unsigned flags, unsigned mode) {
     wchar_t wide[GANTRY__OS_WIDE];
     (void)mode;
-    return gantry__os_wide_path(path, wide) ? open_wide(wide, flags) : -1;
+    return gantry__os_wide_path(path, wide) ? open_wide_path(wide, flags) : -1;
 }
 
 int gantry__os_open_in(int folder, const char *name, unsigned flags, unsigned mode) {
     wchar_t path[GANTRY__OS_WIDE];
     (void)mode;
-    return path_in(folder, name, path) ? open_wide(path, flags) : -1;
+    return path_in(folder, name, path) ? open_wide_path(path, flags) : -1;
 }
 
 /* No file here waits for less than pipes do. */
@@ -252,8 +252,8 @@ static int64_t at_place(HANDLE handle, void *bytes, size_t size, uint64_t place,
         errno = ESPIPE;
         return -1;
     }
-    const BOOL is_done = is_write ? WriteFile(handle, bytes, one_call(size), &done, &at)
-                                  : ReadFile(handle, bytes, one_call(size), &done, &at);
+    const BOOL is_done = is_write ? WriteFile(handle, bytes, call_bytes(size), &done, &at)
+                                  : ReadFile(handle, bytes, call_bytes(size), &done, &at);
     const DWORD error = is_done ? 0 : GetLastError();
     (void)SetFilePointerEx(handle, position, NULL, FILE_BEGIN);
     if (is_done) return done;
@@ -266,7 +266,7 @@ int64_t gantry__os_read(int file, void *bytes, size_t size) {
     DWORD done = 0;
     const HANDLE handle = gantry__os_handle(file);
     if (handle == INVALID_HANDLE_VALUE) return -1;
-    if (ReadFile(handle, bytes, one_call(size), &done, NULL)) return done;
+    if (ReadFile(handle, bytes, call_bytes(size), &done, NULL)) return done;
     const DWORD error = GetLastError();
     if (error == ERROR_HANDLE_EOF || error == ERROR_BROKEN_PIPE) return 0;
     if (error == ERROR_NO_DATA) {
@@ -301,7 +301,7 @@ int64_t gantry__os_write(int file, const void *bytes, size_t size, int64_t place
     if (handle == INVALID_HANDLE_VALUE) return -1;
     if (place != GANTRY__OS_NEXT)
         return at_place(handle, (void *)(uintptr_t)bytes, size, (uint64_t)place, true);
-    return WriteFile(handle, bytes, one_call(size), &done, NULL) ? (int64_t)done : last_failed();
+    return WriteFile(handle, bytes, call_bytes(size), &done, NULL) ? (int64_t)done : last_failed();
 }
 
 int64_t gantry__os_position(int file) {

@@ -51,7 +51,9 @@ int gantry__os_find_program(const char *command, char out_path[GANTRY__OS_PATH_B
 
 /* ---- its run ---- */
 
-static BOOL WINAPI go_on(DWORD kind) { return kind == CTRL_C_EVENT || kind == CTRL_BREAK_EVENT; }
+static BOOL WINAPI ignore_control(DWORD kind) {
+    return kind == CTRL_C_EVENT || kind == CTRL_BREAK_EVENT;
+}
 
 /* NULL: the system refuses it. Its processes end when its last handle is closed. */
 static HANDLE job_of_program(void) {
@@ -87,7 +89,7 @@ gantry__os_run_t gantry__os_run(const char *path, char *const *arguments, int *o
     *out_code = ENOMEM;
     wchar_t *line = gantry__os_command(arguments);
     if (!line) return GANTRY__OS_RUN_NO_PROCESS;
-    (void)SetConsoleCtrlHandler(go_on, TRUE);
+    (void)SetConsoleCtrlHandler(ignore_control, TRUE);
     const BOOL is_started =
         gantry__os_wide_path(path, program) &&
         CreateProcessW(program, line, NULL, NULL, TRUE, CREATE_SUSPENDED, NULL, NULL, &how, &made);
@@ -101,6 +103,6 @@ gantry__os_run_t gantry__os_run(const char *path, char *const *arguments, int *o
         result = await_program(&made, job, out_code);
         if (job) (void)CloseHandle(job);
     }
-    (void)SetConsoleCtrlHandler(go_on, FALSE);
+    (void)SetConsoleCtrlHandler(ignore_control, FALSE);
     return result;
 }

@@ -76,8 +76,8 @@ static size_t live_write_key(const KEY_EVENT_RECORD *key, char *out) {
     return sign ? 1 : 0;
 }
 
-static gantry__os_live_event_t live_take_event(const gantry__os_live_t *live,
-                                               char keys[GANTRY__OS_LIVE_KEYS]) {
+static gantry__os_live_event_t live_take_console_event(const gantry__os_live_t *live,
+                                                       char keys[GANTRY__OS_LIVE_KEYS]) {
     enum { CONTROL_C = 3 };
     INPUT_RECORD event;
     DWORD count = 0;
@@ -97,7 +97,7 @@ gantry__os_live_event_t gantry__os_live_wait(gantry__os_live_t *live, uint64_t d
     const uint64_t ms = deadline_ns > now ? (deadline_ns - now + 999999) / 1000000 : 0;
     keys[0] = '\0';
     switch (WaitForSingleObject(live->input, (DWORD)(ms < most ? ms : most))) {
-        case WAIT_OBJECT_0: return live_take_event(live, keys);
+        case WAIT_OBJECT_0: return live_take_console_event(live, keys);
         case WAIT_TIMEOUT: return GANTRY__OS_LIVE_TIME;
         default: return GANTRY__OS_LIVE_LOST;
     }

@@ -10,16 +10,16 @@
 static volatile LONG was_asked;
 static const char *volatile path_to_remove;
 
-static BOOL WINAPI on_first_request(DWORD kind) {
+static BOOL WINAPI note_control(DWORD kind) {
     (void)kind;
     return InterlockedExchange(&was_asked, 1) == 0;
 }
 
-void gantry__os_note_requests(void) { (void)SetConsoleCtrlHandler(on_first_request, TRUE); }
+void gantry__os_note_requests(void) { (void)SetConsoleCtrlHandler(note_control, TRUE); }
 
 bool gantry__os_is_asked_to_end(void) { return was_asked != 0; }
 
-static BOOL WINAPI on_last_request(DWORD kind) {
+static BOOL WINAPI remove_at_control(DWORD kind) {
     const char *path = path_to_remove;
     (void)kind;
     if (path && path[0]) (void)gantry__os_remove(path);
@@ -28,6 +28,6 @@ static BOOL WINAPI on_last_request(DWORD kind) {
 
 void gantry__os_remove_when_ended(const char *path) {
     if (path) path_to_remove = path;
-    (void)SetConsoleCtrlHandler(on_last_request, path != NULL);
+    (void)SetConsoleCtrlHandler(remove_at_control, path != NULL);
     if (!path) path_to_remove = NULL;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/os/thread.h with Windows' threads; only that header includes this one. The system's header is
- * not included, because it defines names that others use. Owner and threads: as there. */
+/* base/os/thread.h with Windows' threads; only that header includes this one. The system's header
+ * is not included, because it defines names that others use. Owner and threads: as there. */
 #ifndef GANTRY_BASE_OS_WINDOWS_THREAD_KINDS_H
 #define GANTRY_BASE_OS_WINDOWS_THREAD_KINDS_H
 

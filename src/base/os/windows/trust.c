@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who may write a file stands in its access control list. Trusted are this process's user, the
- * system, its administrators and its installer, and whoever is the owner: "CREATOR OWNER" and "OWNER
- * RIGHTS". Every other entry that allows to write refuses the path.
+ * system, its administrators and its installer, and whoever is the owner: "CREATOR OWNER" and
+ * "OWNER RIGHTS". Every other entry that allows to write refuses the path.
  *
  * A file is examined by the handle that is opened. Folders on the way are examined by their paths;
  * who may not rename or remove what is in them cannot exchange it meanwhile. */
@@ -39,7 +39,7 @@ static int refuse_call(const check_t *check, const char *doing, const char *path
 
 /* ---- who is trusted ---- */
 
-static bool find_own(check_t *check) {
+static bool find_own_user(check_t *check) {
     union {
         TOKEN_USER user;
         unsigned char bytes[sizeof(TOKEN_USER) + SECURITY_MAX_SID_SIZE];
@@ -62,14 +62,14 @@ static bool is_installer(PSID who) {
     return true;
 }
 
-static bool is_trusted(const check_t *check, PSID who) {
+static bool account_is_trusted(const check_t *check, PSID who) {
     return EqualSid(who, (PSID)(uintptr_t)check->own) || IsWellKnownSid(who, WinLocalSystemSid) ||
            IsWellKnownSid(who, WinBuiltinAdministratorsSid) ||
            IsWellKnownSid(who, WinCreatorOwnerSid) ||
            IsWellKnownSid(who, WinCreatorOwnerRightsSid) || is_installer(who);
 }
 
-static void name_of(PSID who, char *out, size_t out_bytes) {
+static void write_account(PSID who, char *out, size_t out_bytes) {
     wchar_t name[256], domain[256], both[520];
     DWORD units = 256, domain_units = 256;
     SID_NAME_USE use;
@@ -99,7 +99,7 @@ static PSID entry_of_others(const check_t *check, void *entry, DWORD rights) {
         !(allowed->Mask & rights))
         return NULL;
     PSID who = (PSID)&allowed->SidStart;
-    return is_trusted(check, who) ? NULL : who;
+    return account_is_trusted(check, who) ? NULL : who;
 }
 
 static int check_list(const check_t *check, HANDLE handle, const char *what, DWORD rights) {
@@ -115,8 +115,8 @@ static int check_list(const check_t *check, HANDLE handle, const char *what, DWO
         SetLastError(failed);
         return refuse_call(check, "examine", what, gantry__os_errno());
     }
-    if (owner && !is_trusted(check, owner)) {
-        name_of(owner, who, sizeof who);
+    if (owner && !account_is_trusted(check, owner)) {
+        write_account(owner, who, sizeof who);
         error = refuse_others(check, what, who);
     } else if (!list) { /* as on a file system without lists */
         error = refuse_others(check, what, "everyone");
@@ -125,7 +125,7 @@ static int check_list(const check_t *check, HANDLE handle, const char *what, DWO
         void *entry;
         PSID found = GetAce(list, i, &entry) ? entry_of_others(check, entry, rights) : NULL;
         if (!found) continue;
-        name_of(found, who, sizeof who);
+        write_account(found, who, sizeof who);
         error = refuse_others(check, what, who);
     }
     (void)LocalFree(security);
@@ -137,7 +137,7 @@ static HANDLE open_to_check(const wchar_t *path, DWORD access) {
                        OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL);
 }
 
-static int check_path(const check_t *check, const char *path, DWORD rights) {
+static int check_at_path(const check_t *check, const char *path, DWORD rights) {
     wchar_t wide[GANTRY__OS_WIDE];
     if (!gantry__os_wide_path(path, wide)) return refuse_call(check, "open", path, errno);
     const HANDLE handle = open_to_check(wide, 0);
@@ -164,7 +164,7 @@ static int check_above(const check_t *check, const char *path) {
         if (!slash) return 0;
         const bool is_root = slash == folder + root;
         slash[is_root] = '\0';
-        GANTRY__TRY(check_path(check, folder, EXCHANGES));
+        GANTRY__TRY(check_at_path(check, folder, EXCHANGES));
         if (is_root) return 0;
     }
 }
@@ -206,13 +206,13 @@ int gantry__os_trust_open(const char *path, unsigned flags, const gantry__os_wri
     char real[GANTRY__OS_PATH_BYTES];
     (void)others; /* who may write a running library is trusted here only as an administrator */
     if (out_file) *out_file = -1;
-    if (!find_own(&check)) return refuse_call(&check, "find the user for", path, EPERM);
+    if (!find_own_user(&check)) return refuse_call(&check, "find the user for", path, EPERM);
     if (flags & GANTRY__OS_TRUST_MAKE) GANTRY__TRY(make_parents(&check, path));
     int error = gantry__os_real_path(path, real);
     if (error != 0) return refuse_call(&check, "open", path, error);
     GANTRY__TRY(check_above(&check, real));
     if (out_path) (void)snprintf(out_path, GANTRY__OS_PATH_BYTES, "%s", real);
-    if (!out_file) return check_path(&check, real, EXCHANGES);
+    if (!out_file) return check_at_path(&check, real, EXCHANGES);
     const int file =
         gantry__os_open(real,
                         GANTRY__OS_READ | GANTRY__OS_NO_LINK |
@@ -231,7 +231,7 @@ int gantry__os_trust_open_in(int folder, const char *path, const char *name, int
                              gantry__os_refusal_t *out_refusal) {
     check_t check = {.refusal = out_refusal, .asked = path};
     *out_file = -1;
-    if (!find_own(&check)) return refuse_call(&check, "find the user for", path, EPERM);
+    if (!find_own_user(&check)) return refuse_call(&check, "find the user for", path, EPERM);
     const int file = gantry__os_open_in(folder, name, GANTRY__OS_READ | GANTRY__OS_NO_LINK, 0);
     if (file < 0) return refuse_call(&check, "open", path, errno);
     const int error = check_open_file(&check, file, path, 0);
