@@ -14,8 +14,8 @@
 
 #include "ops/type_rows.h"
 
-/* The bits of `value` in dtype, which must be a floating type, lowest byte first. As in TensorFlow,
- * the value is rounded to a float32 first. */
+/* The bits of `value` in dtype, which must be a floating type. As in TensorFlow, the value is
+ * rounded to a float32 first. */
 static inline uint64_t gantry__k_number_bits(int32_t dtype, double value) {
     const float single = (float)value;
     const double wide = (double)single;

@@ -13,6 +13,6 @@ int golden_draw(uint32_t seed, gantry_dtype_t dtype, void *out, size_t count);
 void golden_store_bits(void *data, size_t size, size_t index, uint64_t bits);
 
 /* Files hold little-endian elements. */
-void golden_to_host_order(unsigned char *data, size_t bytes, size_t element);
+void golden_to_host_order(unsigned char *data, size_t bytes, gantry_dtype_t dtype);
 
 #endif
