@@ -102,7 +102,7 @@ static tensor *sum_of_queries(const gantry__rule_call_t *c, tensor *x) {
     return gantry_sum(c->scope, x, &over_last);
 }
 
-static tensor *cast_to(const gantry__rule_call_t *c, tensor *x, gantry_dtype_t dtype) {
+static tensor *slope_as(const gantry__rule_call_t *c, tensor *x, gantry_dtype_t dtype) {
     return !x || gantry_tensor_dtype(x) == dtype ? x : gantry_cast(c->scope, x, dtype);
 }
 
@@ -129,7 +129,7 @@ static tensor *mask_gradient(gantry__rule_call_t *c) {
     const gantry_dtype_t wide = gantry_tensor_dtype(sums);
     tensor *x[] = {c->x[QUERY],  c->y[ALL_KEYS], c->y[ALL_VALUES],
                    c->y[OUTPUT], c->dy[OUTPUT],  c->x[MASK]};
-    for (size_t i = 0; i < GANTRY__RULE_COUNT(x); ++i) x[i] = cast_to(c, x[i], wide);
+    for (size_t i = 0; i < GANTRY__RULE_COUNT(x); ++i) x[i] = slope_as(c, x[i], wide);
     const int32_t axis = gantry_tensor_shape(c->x[QUERY])->rank - 2;
     tensor *past = is_causal_attention(c) && rule_attention_has(c, PAST_KEY)
                        ? gantry__rule_size(c, c->x[PAST_KEY], axis)
@@ -137,7 +137,7 @@ static tensor *mask_gradient(gantry__rule_call_t *c) {
     tensor *parts = attention_weights(c, x[0], x[1], x[5], sums, past);
     tensor *along = sum_of_queries(c, gantry_mul(s, x[4], x[3]));
     tensor *slopes = gantry_mul(s, parts, gantry_sub(s, attention_scores(c, x[4], x[2]), along));
-    return cast_to(c, gantry__rule_sum_to(c, slopes, x[5]), gantry_tensor_dtype(c->x[MASK]));
+    return slope_as(c, gantry__rule_sum_to(c, slopes, x[5]), gantry_tensor_dtype(c->x[MASK]));
 }
 
 /* ---- ScaledDotProductAttention ---- */
@@ -212,7 +212,7 @@ static void rule_attention(gantry__rule_call_t *c) {
  *
  *     dS = P (A - along),  along = sum(P A),  dq = scale dS key,  dk = scale dS' query,  dv = P' dy
  *
- * Of slopes u, w and z of dq, dk and dv, G = scale (u key' + query w') is that of dS. The others are
+ * Of slopes u, w and z of dq, dk and dv, G = scale (u key' + query w') is that of dS. The others:
  *
  *     of A   P (G - sum(P G))
  *     of P   G (A - along) - A sum(P G) + dy z'
@@ -221,7 +221,7 @@ static void rule_attention(gantry__rule_call_t *c) {
  * output and log_sum_exp follow from query, key and value, so theirs are in those. */
 
 /* scores [batch, heads, queries, keys] times y of the heads of keys, one row for each query. */
-static tensor *mix_by(const gantry__rule_call_t *c, tensor *scores, tensor *y) {
+static tensor *mix_keys_by(const gantry__rule_call_t *c, tensor *scores, tensor *y) {
     gantry_scope_t *s = c->scope;
     gantry__rule_size_t sizes[4];
     tensor *mixed = gantry_matmul(s, attention_rows(c, scores, y), y, NULL);
@@ -274,18 +274,18 @@ static void rule_attention_again(gantry__rule_call_t *c) {
     tensor *sums = gantry_expand_dims(s, c->x[GRAD_SUMS], -1);
     if (!sums) return;
     const gantry_dtype_t wide = gantry_tensor_dtype(sums);
-    tensor *q = cast_to(c, c->x[QUERY], wide), *k = cast_to(c, c->x[KEY], wide),
-           *v = cast_to(c, c->x[VALUE], wide), *dy = cast_to(c, c->x[GRAD_SLOPE], wide),
-           *u = cast_to(c, c->dy[0], wide), *w = cast_to(c, c->dy[1], wide),
-           *z = cast_to(c, c->dy[2], wide),
+    tensor *q = slope_as(c, c->x[QUERY], wide), *k = slope_as(c, c->x[KEY], wide),
+           *v = slope_as(c, c->x[VALUE], wide), *dy = slope_as(c, c->x[GRAD_SLOPE], wide),
+           *u = slope_as(c, c->dy[0], wide), *w = slope_as(c, c->dy[1], wide),
+           *z = slope_as(c, c->dy[2], wide),
            *mask = !has_mask ? NULL
-                   : adds    ? cast_to(c, c->x[GRAD_MASK], wide)
+                   : adds    ? slope_as(c, c->x[GRAD_MASK], wide)
                              : c->x[GRAD_MASK],
            *scale = attention_scale(c, q), *weights = grad_weights(c, q, k, mask, sums);
     tensor *a = attention_scores(c, dy, v), *of_weights = NULL, *of_dy = NULL, *of_v = NULL;
     if (z) {
         of_weights = attention_scores(c, dy, z);
-        of_dy = mix_by(c, weights, z);
+        of_dy = mix_keys_by(c, weights, z);
     }
     tensor *slopes = weigh_apart(c, weights, a);
     if (u || w) {
@@ -298,22 +298,22 @@ static void rule_attention_again(gantry__rule_call_t *c) {
         tensor *more =
             gantry_sub(s, gantry_mul(s, g, gantry_sub(s, a, along)), gantry_mul(s, a, sum));
         of_weights = sum_of_both(c, of_weights, more);
-        of_dy = sum_of_both(c, of_dy, mix_by(c, of_a, v));
+        of_dy = sum_of_both(c, of_dy, mix_keys_by(c, of_a, v));
         of_v = gather_by(c, of_a, dy);
     }
     if (!of_weights) return;
     tensor *of_scores = weigh_apart(c, weights, of_weights);
     if (adds && c->wants[GRAD_MASK])
-        c->dx[GRAD_MASK] = cast_to(c, gantry__rule_sum_to(c, of_scores, mask),
-                                   gantry_tensor_dtype(c->x[GRAD_MASK]));
+        c->dx[GRAD_MASK] = slope_as(c, gantry__rule_sum_to(c, of_scores, mask),
+                                    gantry_tensor_dtype(c->x[GRAD_MASK]));
     of_scores = gantry_mul(s, of_scores, scale);
     slopes = gantry_mul(s, slopes, scale);
-    tensor *all[] = {sum_of_both(c, mix_by(c, of_scores, k), w ? mix_by(c, slopes, w) : NULL),
-                     sum_of_both(c, gather_by(c, of_scores, q), u ? gather_by(c, slopes, u) : NULL),
-                     of_v};
+    tensor *all[] = {
+        sum_of_both(c, mix_keys_by(c, of_scores, k), w ? mix_keys_by(c, slopes, w) : NULL),
+        sum_of_both(c, gather_by(c, of_scores, q), u ? gather_by(c, slopes, u) : NULL), of_v};
     const gantry_dtype_t own = gantry_tensor_dtype(c->x[QUERY]);
-    for (size_t i = 0; i < 3; ++i) c->dx[i] = cast_to(c, all[i], own);
-    c->dx[GRAD_SLOPE] = cast_to(c, of_dy, own);
+    for (size_t i = 0; i < 3; ++i) c->dx[i] = slope_as(c, all[i], own);
+    c->dx[GRAD_SLOPE] = slope_as(c, of_dy, own);
 }
 
 /* ---- RotaryEmbedding: turned back ---- */
