@@ -9,6 +9,7 @@
 #include "driver/backend_query.h"
 #include "driver/library_open.h"
 #include "driver/process_mark.h"
+#include "host/shared_cards.h"
 
 /* The driver stays initialised when every instance is closed, so the mark must remain, too. */
 static gantry__process_mark_t used;
@@ -114,7 +115,7 @@ static uint32_t cuda_backend_list_kernels(gantry_backend_instance_t *instance, u
     if (index >= instance->record_count) return 0;
     *out_kernels = kernels;
     /* a single card has none to reduce with, unless NCCL takes several ranks on it */
-    const bool has_ranks = instance->record_count > 1 || gantry__nccl_shares_cards();
+    const bool has_ranks = instance->record_count > 1 || gantry__shares_cards();
     return has_ranks && gantry__nccl_serves(instance) ? count : count - 1;
 }
 

@@ -56,8 +56,6 @@ void gantry__nccl_open(const gantry_host_t *host, gantry__nccl_t *nccl);
 /* Whether NcclAllReduce can run on the instance's cards, because NCCL only knows primary contexts.
  * It opens the library. */
 bool gantry__nccl_serves(gantry_backend_instance_t *instance);
-/* Whether NCCL takes several ranks on one card: 2.30 and later, by a variable of its own. */
-bool gantry__nccl_shares_cards(void);
 /* Ends what NCCL holds of a device; it must be called before the device closes. */
 void gantry__nccl_forget(gantry_backend_device_t *device);
 extern const gantry_kernel_def_t gantry__nccl_kernel;

@@ -15,13 +15,14 @@
  * first all-reduce and kept until one of them closes. One lock is held around NCCL, because
  * collectives of one process must run in one order on all cards. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cuda/cuda_backend.h"
+#include "host/shared_cards.h"
 
 #define MOST_CARDS 64
 #define NAME_BYTES 64
+#define SHARES_FROM 23000 /* the first version that takes parts of a card: 2.30.0 */
 
 typedef struct arrival_t {
     gantry_backend_device_t *device;
@@ -193,9 +194,12 @@ static int32_t launch_group(gantry_backend_instance_t *instance,
     return status;
 }
 
-bool gantry__nccl_shares_cards(void) {
-    const char *text = getenv("NCCL_MULTI_RANK_GPU_ENABLE");
-    return text && strcmp(text, "1") == 0;
+/* Whether NCCL takes several ranks on one card. */
+static bool takes_parts(const gantry_backend_instance_t *instance) {
+    int version = 0;
+    return gantry__shares_cards() &&
+           instance->nccl.ncclGetVersion(&version) == GANTRY__NCCL_SUCCESS &&
+           version >= SHARES_FROM;
 }
 
 /* Finds the thread's group, to which the call belongs. */
@@ -206,11 +210,12 @@ static int32_t nccl_join_group(const gantry_op_call_t *call, gantry_backend_inst
     for (uint32_t i = 0; *at && i < (*at)->count; ++i) {
         if ((*at)->arrivals[i].device != call->device) continue;
         const bool is_other_part = (*at)->arrivals[i].stream != call->stream;
-        if (is_other_part && gantry__nccl_shares_cards()) continue;
+        if (is_other_part && takes_parts(instance)) continue;
         if (is_other_part)
             return refuse(call, GANTRY_INVALID_ARGUMENT,
                           "NcclAllReduce \"%s\": two parts of one card came (%u of %u calls); each "
-                          "call is for a card of its own",
+                          "call is for a card of its own, unless NCCL is 2.30 or later and "
+                          "NCCL_MULTI_RANK_GPU_ENABLE is 1",
                           wanted.name, (*at)->count + 1, wanted.wanted);
         drop_group(instance, at);
     }

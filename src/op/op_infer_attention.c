@@ -4,6 +4,8 @@
  *
  * query [batch, heads, queries, dim], key [batch, key_heads, keys, dim], value [batch, key_heads,
  * keys, value_dim]; tensors of three dimensions have one head, which they leave out. */
+#include <float.h>
+
 #include "op/op_infer.h"
 
 /* Where a size is in a tensor of the given rank: a dimension from the end. */
@@ -101,9 +103,12 @@ static gantry_status_t check_attention_numbers(const gantry__infer_t *call) {
     if (!(scale - scale == 0))
         return gantry__refuse("scale is %g; a finite number is accepted, and 0 for 1 / sqrt(dim)",
                               scale);
-    if (!(softcap >= 0 && softcap - softcap == 0))
-        return gantry__refuse("softcap is %g; a finite number above 0 is accepted, and 0 for none",
-                              softcap);
+    const bool is_double = call->dtypes[0] == GANTRY_FLOAT64;
+    const double least = is_double ? DBL_MIN : (double)FLT_MIN;
+    if (softcap != 0 && !(softcap >= least && softcap <= (is_double ? DBL_MAX : (double)FLT_MAX)))
+        return gantry__refuse(
+            "softcap is %g; a finite number above 0 is accepted, from %g on, and 0 for none",
+            softcap, least);
     return GANTRY_OK;
 }
 

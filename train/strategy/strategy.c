@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <string.h>
 
+#include "host/shared_cards.h"
 #include "train/base/fail.h"
 #include "shared/memory.h"
 #include "train/strategy/strategy_state.h"
@@ -47,12 +47,6 @@ void gantry__strategy_log_reduction(gantry_runtime_t *runtime, bool has_nccl, si
 
 /* ---- NCCL or copies ---- */
 
-/* Whether NCCL takes several ranks on one card: 2.30 and later, by a variable of its own. */
-static bool strategy_shares_cards(void) {
-    const char *text = getenv("NCCL_MULTI_RANK_GPU_ENABLE");
-    return text && strcmp(text, "1") == 0;
-}
-
 /* Why a replica cannot take part in NCCL's all-reduce; NULL: it can. */
 static const char *reason_against_nccl(const gantry_strategy_t *strategy, gantry_runtime_t *runtime,
                                        size_t replica) {
@@ -63,7 +57,7 @@ static const char *reason_against_nccl(const gantry_strategy_t *strategy, gantry
             GANTRY_OK ||
         !has_kernel)
         return "has no kernel of NcclAllReduce: it is not one of several NVIDIA cards, or NCCL is missing";
-    for (size_t r = 0; r < replica && !strategy_shares_cards(); ++r) {
+    for (size_t r = 0; r < replica && !gantry__shares_cards(); ++r) {
         if (gantry_find_logical_device(runtime, strategy->devices[r], &before) == GANTRY_OK &&
             gantry_logical_device_physical(before) == gantry_logical_device_physical(device))
             return "is a part of a card that has another replica";

@@ -58,15 +58,14 @@ static tensor *attention_places(const gantry__rule_call_t *c, tensor *x, int32_t
                         gantry_scalar_i32(s, 1));
 }
 
-/* Whether a query sees a key, as [queries, keys]. */
-static tensor *attention_seen(const gantry__rule_call_t *c) {
+/* Whether a query sees a key, as [queries, keys]. past: how many keys the first query sees before
+ * its own; NULL: none. */
+static tensor *attention_seen(const gantry__rule_call_t *c, tensor *keys, tensor *past) {
     gantry_scope_t *s = c->scope;
     const int32_t axis = gantry_tensor_shape(c->x[QUERY])->rank - 2;
     tensor *last = attention_places(c, c->x[QUERY], axis);
-    if (rule_attention_has(c, PAST_KEY))
-        last = gantry_add(s, last, gantry__rule_size(c, c->x[PAST_KEY], axis));
-    return gantry_greater_equal(s, gantry_expand_dims(s, last, 1),
-                                attention_places(c, c->y[ALL_KEYS], axis));
+    if (past) last = gantry_add(s, last, past);
+    return gantry_greater_equal(s, gantry_expand_dims(s, last, 1), attention_places(c, keys, axis));
 }
 
 /* The attribute scale, or 1 / sqrt(dim). A dim that depends on data is computed in float64, as a
@@ -95,29 +94,50 @@ static tensor *attention_raw_scores(const gantry__rule_call_t *c, tensor *query,
     return gantry_mul(s, gantry_tanh(s, gantry_div(s, scores, limit)), limit);
 }
 
-static tensor *mask_gradient(gantry__rule_call_t *c) {
+/* The sum of each query's numbers. */
+static tensor *sum_of_queries(const gantry__rule_call_t *c, tensor *x) {
     static const int32_t last[] = {-1};
     static const gantry_reduce_options_t over_last = {
         .axes = last, .axis_count = 1, .keep_dims = true};
+    return gantry_sum(c->scope, x, &over_last);
+}
+
+static tensor *slope_as(const gantry__rule_call_t *c, tensor *x, gantry_dtype_t dtype) {
+    return !x || gantry_tensor_dtype(x) == dtype ? x : gantry_cast(c->scope, x, dtype);
+}
+
+/* The weights of keys from their log_sum_exp. mask may be NULL; past as of attention_seen. */
+static tensor *attention_weights(const gantry__rule_call_t *c, tensor *query, tensor *keys,
+                                 tensor *mask, tensor *sums, tensor *past) {
+    gantry_scope_t *s = c->scope;
+    tensor *zero = gantry__rule_scalar(c, sums, 0),
+           *lowest = gantry__rule_scalar(c, sums, -INFINITY);
+    tensor *base = gantry_select(s, gantry_equal(s, sums, lowest), zero, sums);
+    tensor *scores = attention_raw_scores(c, query, keys);
+    const bool is_added = mask && gantry_tensor_dtype(mask) != GANTRY_BOOL;
+    if (is_added) scores = gantry_add(s, scores, mask);
+    tensor *parts = gantry_exp(s, gantry_sub(s, scores, base));
+    if (mask && !is_added) parts = gantry_select(s, mask, parts, zero);
+    if (!is_causal_attention(c)) return parts;
+    return gantry_select(s, attention_seen(c, keys, past), parts, zero);
+}
+
+static tensor *mask_gradient(gantry__rule_call_t *c) {
     gantry_scope_t *s = c->scope;
     tensor *sums = gantry_expand_dims(s, c->y[SUMS], -1);
     if (!sums) return NULL;
     const gantry_dtype_t wide = gantry_tensor_dtype(sums);
     tensor *x[] = {c->x[QUERY],  c->y[ALL_KEYS], c->y[ALL_VALUES],
                    c->y[OUTPUT], c->dy[OUTPUT],  c->x[MASK]};
-    for (size_t i = 0; i < GANTRY__RULE_COUNT(x); ++i)
-        if (gantry_tensor_dtype(x[i]) != wide) x[i] = gantry_cast(s, x[i], wide);
-    tensor *zero = gantry__rule_scalar(c, sums, 0),
-           *lowest = gantry__rule_scalar(c, sums, -INFINITY);
-    tensor *base = gantry_select(s, gantry_equal(s, sums, lowest), zero, sums);
-    tensor *scores = gantry_add(s, attention_raw_scores(c, x[0], x[1]), x[5]);
-    tensor *parts = gantry_exp(s, gantry_sub(s, scores, base));
-    if (is_causal_attention(c)) parts = gantry_select(s, attention_seen(c), parts, zero);
-    tensor *along = gantry_sum(s, gantry_mul(s, x[4], x[3]), &over_last);
+    for (size_t i = 0; i < GANTRY__RULE_COUNT(x); ++i) x[i] = slope_as(c, x[i], wide);
+    const int32_t axis = gantry_tensor_shape(c->x[QUERY])->rank - 2;
+    tensor *past = is_causal_attention(c) && rule_attention_has(c, PAST_KEY)
+                       ? gantry__rule_size(c, c->x[PAST_KEY], axis)
+                       : NULL;
+    tensor *parts = attention_weights(c, x[0], x[1], x[5], sums, past);
+    tensor *along = sum_of_queries(c, gantry_mul(s, x[4], x[3]));
     tensor *slopes = gantry_mul(s, parts, gantry_sub(s, attention_scores(c, x[4], x[2]), along));
-    slopes = gantry__rule_sum_to(c, slopes, x[5]);
-    const gantry_dtype_t own = gantry_tensor_dtype(c->x[MASK]);
-    return own == wide ? slopes : gantry_cast(s, slopes, own);
+    return slope_as(c, gantry__rule_sum_to(c, slopes, x[5]), gantry_tensor_dtype(c->x[MASK]));
 }
 
 /* ---- ScaledDotProductAttention ---- */
@@ -184,6 +204,116 @@ static void rule_attention(gantry__rule_call_t *c) {
     if (rule_attention_has(c, MASK) && c->wants[MASK] && c->dy[OUTPUT] &&
         gantry_tensor_dtype(c->x[MASK]) != GANTRY_BOOL)
         c->dx[MASK] = mask_gradient(c);
+}
+
+/* ---- ScaledDotProductAttentionGrad: all scores are computed ----
+ *
+ * With the weights P of scores S, and A = dy value', the op gives
+ *
+ *     dS = P (A - along),  along = sum(P A),  dq = scale dS key,  dk = scale dS' query,  dv = P' dy
+ *
+ * Of slopes u, w and z of dq, dk and dv, G = scale (u key' + query w') is that of dS. The others:
+ *
+ *     of A   P (G - sum(P G))
+ *     of P   G (A - along) - A sum(P G) + dy z'
+ *     of S   P (of P - sum(P of P))
+ *
+ * output and log_sum_exp follow from query, key and value, so theirs are in those. */
+
+/* scores [batch, heads, queries, keys] times y of the heads of keys, one row for each query. */
+static tensor *mix_keys_by(const gantry__rule_call_t *c, tensor *scores, tensor *y) {
+    gantry_scope_t *s = c->scope;
+    gantry__rule_size_t sizes[4];
+    tensor *mixed = gantry_matmul(s, attention_rows(c, scores, y), y, NULL);
+    if (gantry_tensor_shape(scores)->rank == 3) return mixed;
+    for (int32_t d = 0; d < 3; ++d) sizes[d] = gantry__rule_sizes(c, scores, d, d + 1);
+    sizes[3] = gantry__rule_sizes(c, y, 3, 4);
+    return gantry__rule_reshape_by(c, mixed, sizes, 4);
+}
+
+/* scores' x, one row for each key. */
+static tensor *gather_by(const gantry__rule_call_t *c, tensor *scores, tensor *x) {
+    static const gantry_matmul_options_t by_columns = {.transpose_a = true};
+    tensor *keys = c->x[KEY];
+    return gantry_matmul(c->scope, attention_rows(c, scores, keys), attention_rows(c, x, keys),
+                         &by_columns);
+}
+
+/* x + y, either of which may be NULL. */
+static tensor *sum_of_both(const gantry__rule_call_t *c, tensor *x, tensor *y) {
+    return x && y ? gantry_add(c->scope, x, y) : x ? x : y;
+}
+
+/* Weights times x less the sum of their products: the slope of softmax. */
+static tensor *weigh_apart(const gantry__rule_call_t *c, tensor *weights, tensor *x) {
+    tensor *sum = sum_of_queries(c, gantry_mul(c->scope, weights, x));
+    return gantry_mul(c->scope, weights, gantry_sub(c->scope, x, sum));
+}
+
+enum { GRAD_SUMS = 4, GRAD_SLOPE = 5, GRAD_MASK = 6 };
+
+/* The weights of a recorded gradient; x: the query, keys and the mask or NULL, as wide as sums. */
+static tensor *grad_weights(const gantry__rule_call_t *c, tensor *query, tensor *keys, tensor *mask,
+                            tensor *sums) {
+    const int32_t axis = gantry_tensor_shape(query)->rank - 2;
+    tensor *past = NULL;
+    if (is_causal_attention(c) && gantry__rule_attr(c, "has_past")->i != 0)
+        past = gantry_sub(c->scope, gantry__rule_size(c, keys, axis),
+                          gantry__rule_size(c, query, axis));
+    return attention_weights(c, query, keys, mask, sums, past);
+}
+
+static void rule_attention_again(gantry__rule_call_t *c) {
+    gantry_scope_t *s = c->scope;
+    if (gantry__rule_attr(c, "softcap")->f > 0) {
+        gantry__rule_lacks(c, "with softcap");
+        return;
+    }
+    const bool has_mask = rule_attention_has(c, GRAD_MASK),
+               adds = has_mask && gantry_tensor_dtype(c->x[GRAD_MASK]) != GANTRY_BOOL;
+    tensor *sums = gantry_expand_dims(s, c->x[GRAD_SUMS], -1);
+    if (!sums) return;
+    const gantry_dtype_t wide = gantry_tensor_dtype(sums);
+    tensor *q = slope_as(c, c->x[QUERY], wide), *k = slope_as(c, c->x[KEY], wide),
+           *v = slope_as(c, c->x[VALUE], wide), *dy = slope_as(c, c->x[GRAD_SLOPE], wide),
+           *u = slope_as(c, c->dy[0], wide), *w = slope_as(c, c->dy[1], wide),
+           *z = slope_as(c, c->dy[2], wide),
+           *mask = !has_mask ? NULL
+                   : adds    ? slope_as(c, c->x[GRAD_MASK], wide)
+                             : c->x[GRAD_MASK],
+           *scale = attention_scale(c, q), *weights = grad_weights(c, q, k, mask, sums);
+    tensor *a = attention_scores(c, dy, v), *of_weights = NULL, *of_dy = NULL, *of_v = NULL;
+    if (z) {
+        of_weights = attention_scores(c, dy, z);
+        of_dy = mix_keys_by(c, weights, z);
+    }
+    tensor *slopes = weigh_apart(c, weights, a);
+    if (u || w) {
+        tensor *g = sum_of_both(c, u ? attention_scores(c, u, k) : NULL,
+                                w ? attention_scores(c, q, w) : NULL);
+        g = gantry_mul(s, g, scale);
+        tensor *sum = sum_of_queries(c, gantry_mul(s, weights, g)),
+               *along = sum_of_queries(c, gantry_mul(s, weights, a)),
+               *of_a = gantry_mul(s, weights, gantry_sub(s, g, sum));
+        tensor *more =
+            gantry_sub(s, gantry_mul(s, g, gantry_sub(s, a, along)), gantry_mul(s, a, sum));
+        of_weights = sum_of_both(c, of_weights, more);
+        of_dy = sum_of_both(c, of_dy, mix_keys_by(c, of_a, v));
+        of_v = gather_by(c, of_a, dy);
+    }
+    if (!of_weights) return;
+    tensor *of_scores = weigh_apart(c, weights, of_weights);
+    if (adds && c->wants[GRAD_MASK])
+        c->dx[GRAD_MASK] = slope_as(c, gantry__rule_sum_to(c, of_scores, mask),
+                                    gantry_tensor_dtype(c->x[GRAD_MASK]));
+    of_scores = gantry_mul(s, of_scores, scale);
+    slopes = gantry_mul(s, slopes, scale);
+    tensor *all[] = {
+        sum_of_both(c, mix_keys_by(c, of_scores, k), w ? mix_keys_by(c, slopes, w) : NULL),
+        sum_of_both(c, gather_by(c, of_scores, q), u ? gather_by(c, slopes, u) : NULL), of_v};
+    const gantry_dtype_t own = gantry_tensor_dtype(c->x[QUERY]);
+    for (size_t i = 0; i < 3; ++i) c->dx[i] = slope_as(c, all[i], own);
+    c->dx[GRAD_SLOPE] = slope_as(c, of_dy, own);
 }
 
 /* ---- RotaryEmbedding: turned back ---- */
@@ -257,4 +387,7 @@ static void rule_rotary(gantry__rule_call_t *c) {
 }
 
 const gantry__rule_t gantry__rules_attention[] = {
-    {"RotaryEmbedding", rule_rotary}, {"ScaledDotProductAttention", rule_attention}, {NULL, NULL}};
+    {"RotaryEmbedding", rule_rotary},
+    {"ScaledDotProductAttention", rule_attention},
+    {"ScaledDotProductAttentionGrad", rule_attention_again},
+    {NULL, NULL}};

@@ -238,9 +238,12 @@ int32_t gantry__cudnn_run(gantry_backend_device_t *device, const gantry__cudnn_f
         cudnn_plan_execute(device, plan, operands, stream, &parts);
         if (parts.status != GANTRY__CUDNN_SUCCESS) status = cudnn_plan_fail(device, plan, &parts);
     } else {
+        char text[FORM_TEXT_BYTES], error[FORM_TEXT_BYTES + 64];
+        cudnn_plan_write_form(form, text);
+        (void)snprintf(error, sizeof error, "%s: its plan was dropped, and cannot be made again",
+                       text);
         status = device->host->set_error(device->host->self, GANTRY_RESOURCE_EXHAUSTED, "cuDNN", 0,
-                                         "the plan of a convolution was dropped, and cannot be "
-                                         "made again");
+                                         error);
     }
     gantry__cudnn_parts_end(&parts);
     gantry__mutex_unlock(&device->cudnn_lock);

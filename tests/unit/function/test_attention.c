@@ -5,6 +5,8 @@
  * function whose lengths are open.
  * Promise: Steps one by one, with a past of keys and values, give the rows of causal attention.
  * Promise: A row whose keys are all masked gives zeros, and -infinity as its log_sum_exp.
+ * Promise: A softcap that the type of the scores has as 0, as an infinity or as a denormal number
+ * is refused, so that no device takes another one.
  * Promise: RMSNorm, and InstanceNorm with its channels second, are one kernel in a function. */
 #define _XOPEN_SOURCE 700
 
@@ -165,6 +167,34 @@ TEST(rows_without_keys_are_zeros) {
     }
     expect_ended_well(s);
     runtime_fixture_close(&f);
+}
+
+static void expect_softcap(gantry_dtype_t dtype, double softcap, bool is_accepted) {
+    const gantry_attr_value_t cap = {.name = "softcap", .kind = GANTRY_ATTR_FLOAT, .f = softcap};
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *s = runtime_fixture_scope(&f, "CPU:0");
+    tensor *x = gantry_ones(s, dtype, GANTRY_SHAPE(1, 1, 2, 2)), *inputs[] = {x, x, x}, *y[4];
+    size_t count = 4;
+    const gantry_status_t status =
+        gantry_op_call(s, "ScaledDotProductAttention", inputs, 3, &cap, 1, y, &count);
+    if ((status == GANTRY_OK) != is_accepted) fail_msg("%g: %d", softcap, (int)status);
+    if (!is_accepted && !strstr(gantry_scope_message(s), "; a finite number above 0 is accepted"))
+        fail_msg("%s", gantry_scope_message(s));
+    (void)gantry_scope_end(s);
+    runtime_fixture_close(&f);
+}
+
+TEST(softcaps_that_scores_do_not_have_are_refused) {
+    static const double cases[] = {1e-60, 1e-39, 1e60};
+    for (size_t i = 0; i < 3; ++i) {
+        expect_softcap(GANTRY_FLOAT32, cases[i], false);
+        expect_softcap(GANTRY_BFLOAT16, cases[i], false);
+        expect_softcap(GANTRY_FLOAT64, cases[i], true);
+    }
+    expect_softcap(GANTRY_FLOAT32, 1.2e-38, true);
+    expect_softcap(GANTRY_FLOAT64, NAN, false);
+    expect_softcap(GANTRY_FLOAT64, INFINITY, false);
 }
 
 /* ---- one kernel ---- */

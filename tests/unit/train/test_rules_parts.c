@@ -2,7 +2,9 @@
 /* Promise: A gradient is right where one input only is watched, where nothing depends on an output,
  * for types of 16 bits, and for tensors without elements.
  * Promise: The gradient of a Pad that adds and cuts more than memory holds takes no more than its
- * operands, and a second gradient of attention is refused with the op. */
+ * operands.
+ * Promise: Second gradients of attention, with masks, groups, causal and a past, are those of
+ * products and a softmax within 1e-12; one with softcap is refused with the op. */
 #define _POSIX_C_SOURCE 200809L
 #include <string.h>
 #include <math.h>
@@ -163,7 +165,136 @@ TEST(pad_that_cuts_almost_all_has_a_gradient) {
 
 /* ---- second gradients ---- */
 
-TEST(second_gradient_of_attention_is_refused_with_the_op) {
+typedef struct attended_t {
+    int64_t heads, key_heads;
+    tensor *mask; /* NULL: none */
+    bool is_causal, is_flat, has_past;
+} attended_t;
+
+enum { AT_QUERIES = 3, AT_KEYS = 4, AT_DIM = 2, AT_INPUTS = 5 };
+
+static tensor *attended_input(gantry_scope_t *s, const attended_t *a, int64_t heads, int64_t length,
+                              double seed) {
+    double values[64];
+    const int64_t count = 2 * heads * length * AT_DIM;
+    for (int64_t i = 0; i < count; ++i) values[i] = sin(seed + 1.7 * (double)i);
+    return gantry_constant(
+        s, GANTRY_FLOAT64,
+        a->is_flat ? GANTRY_SHAPE(2, length, AT_DIM) : GANTRY_SHAPE(2, heads, length, AT_DIM),
+        values, (size_t)count * sizeof *values);
+}
+
+/* Attention by products and a softmax, whose gradients have gradients. */
+static tensor *attend_by_parts(gantry_scope_t *s, const attended_t *a, tensor *const *x) {
+    static const gantry_matmul_options_t by_rows = {.transpose_b = true};
+    const int64_t places[] = {0, 0, 1, 1};
+    const double root = 1 / sqrt(AT_DIM), lowest = -1e30;
+    tensor *k = x[1], *v = x[2];
+    if (a->heads != a->key_heads) {
+        tensor *of = gantry_constant(s, GANTRY_INT64, GANTRY_SHAPE(4), places, sizeof places);
+        k = gantry_gather(s, k, of, 1);
+        v = gantry_gather(s, v, of, 1);
+    }
+    tensor *scale = gantry_constant(s, GANTRY_FLOAT64, GANTRY_SCALAR, &root, sizeof root),
+           *low = gantry_constant(s, GANTRY_FLOAT64, GANTRY_SCALAR, &lowest, sizeof lowest);
+    tensor *scores = gantry_matmul(s, gantry_mul(s, x[0], scale), k, &by_rows);
+    if (a->mask && gantry_tensor_dtype(a->mask) == GANTRY_BOOL)
+        scores = gantry_select(s, a->mask, scores, low);
+    else if (a->mask)
+        scores = gantry_add(s, scores, x[4]);
+    if (a->is_causal) {
+        const int64_t more = a->has_past ? AT_KEYS - AT_QUERIES : 0;
+        bool seen[AT_QUERIES * AT_KEYS];
+        for (int64_t i = 0; i < AT_QUERIES * AT_KEYS; ++i)
+            seen[i] = i % AT_KEYS <= i / AT_KEYS + more;
+        scores = gantry_select(
+            s,
+            gantry_constant(s, GANTRY_BOOL, GANTRY_SHAPE(AT_QUERIES, AT_KEYS), seen, sizeof seen),
+            scores, low);
+    }
+    return gantry_matmul(s, gantry_softmax(s, scores), v, NULL);
+}
+
+/* With a past the first key is the past. */
+static tensor *attend_by_the_op(gantry_scope_t *s, const attended_t *a, tensor *const *x) {
+    static const int64_t zeros[4] = {0}, second[4] = {0, 0, 1, 0}, one[] = {-1, -1, 1, -1},
+                         rest[] = {-1, -1, AT_KEYS - 1, -1};
+    const bool past = a->has_past;
+    tensor *outputs[4];
+    const gantry_scaled_attention_options_t options = {
+        .mask = a->mask && gantry_tensor_dtype(a->mask) != GANTRY_BOOL ? x[4] : a->mask,
+        .past_key = past ? gantry_slice(s, x[1], zeros, one) : NULL,
+        .past_value = past ? gantry_slice(s, x[2], zeros, one) : NULL,
+        .is_causal = a->is_causal};
+    (void)gantry_scaled_dot_product_attention(
+        s, x[0], past ? gantry_slice(s, x[1], second, rest) : x[1],
+        past ? gantry_slice(s, x[2], second, rest) : x[2], &options, outputs);
+    return outputs[0];
+}
+
+/* The second gradients by query, key, value, the slope and, if it is added, the mask. */
+static void take_second(const attended_t *a, bool by_op, size_t count, double out[AT_INPUTS][64]) {
+    gantry_scope_t *s = runtime_fixture_scope(&fixture, NULL);
+    tensor *x[AT_INPUTS] = {attended_input(s, a, a->heads, AT_QUERIES, 0.1),
+                            attended_input(s, a, a->key_heads, AT_KEYS, 0.2),
+                            attended_input(s, a, a->key_heads, AT_KEYS, 0.3),
+                            attended_input(s, a, a->heads, AT_QUERIES, 0.4), a->mask};
+    tensor *first[3], *second[AT_INPUTS], *target = NULL;
+    gantry_source_t of[AT_INPUTS];
+    gantry_tape_t *outer = gantry_tape_begin(s, NULL), *inner = gantry_tape_begin(s, NULL);
+    for (size_t i = 0; i < count; ++i) {
+        of[i] = (gantry_source_t){.tensor = x[i]};
+        (void)gantry_tape_watch(outer, x[i]);
+        if (i < 3) (void)gantry_tape_watch(inner, x[i]);
+    }
+    tensor *y = by_op ? attend_by_the_op(s, a, x) : attend_by_parts(s, a, x);
+    assert_int_equal(gantry_tape_gradient(inner, y, x[3], of, 3, NULL, first), GANTRY_OK);
+    for (size_t i = 0; i < 3; ++i) {
+        tensor *part = gantry_sum(s, gantry_mul(s, first[i], gantry_sin(s, x[i])), NULL);
+        target = target ? gantry_add(s, target, part) : part;
+    }
+    if (gantry_tape_gradient(outer, target, NULL, of, count, NULL, second) != GANTRY_OK)
+        fail_msg("%s", gantry_scope_message(s));
+    for (size_t i = 0; i < count; ++i)
+        assert_int_equal(gantry_tensor_read(second[i], out[i], gantry_tensor_bytes(second[i])),
+                         GANTRY_OK);
+    gantry_tape_end(inner);
+    gantry_tape_end(outer);
+    expect_ended_well(s);
+}
+
+static void expect_second(const attended_t *a) {
+    double wanted[AT_INPUTS][64] = {{0}}, got[AT_INPUTS][64] = {{0}};
+    const size_t count = a->mask && gantry_tensor_dtype(a->mask) != GANTRY_BOOL ? 5 : 4;
+    take_second(a, false, count, wanted);
+    take_second(a, true, count, got);
+    for (size_t i = 0; i < count; ++i)
+        for (size_t k = 0; k < 64; ++k)
+            if (!(fabs(got[i][k] - wanted[i][k]) < 1e-12))
+                fail_msg("%lld heads, causal %d, input %zu, %zu: %g, wanted %g",
+                         (long long)a->heads, a->is_causal, i, k, got[i][k], wanted[i][k]);
+}
+
+TEST(second_gradients_of_attention_are_those_of_its_parts) {
+    static const bool seen[] = {1, 0, 1, 1, 1, 1, 0, 1, 0, 1, 1, 1};
+    const double added[] = {0.5, -1, 0.25, 2, 0.75, 0, -0.5, 1, 0.1, -0.2, 0.3, -0.4};
+    gantry_scope_t *s = runtime_fixture_scope(&fixture, NULL);
+    const gantry_shape_t shape = GANTRY_SHAPE(AT_QUERIES, AT_KEYS);
+    tensor *hides = gantry_constant(s, GANTRY_BOOL, shape, seen, sizeof seen),
+           *adds = gantry_constant(s, GANTRY_FLOAT64, shape, added, sizeof added);
+    const attended_t cases[] = {
+        {2, 2, .mask = NULL},
+        {4, 2, .mask = hides},
+        {4, 2, .mask = adds, .is_causal = true},
+        {1, 1, .is_causal = true, .is_flat = true},
+        {2, 2, .mask = hides, .is_causal = true, .has_past = true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) expect_second(&cases[i]);
+    expect_ended_well(s);
+}
+
+TEST(second_gradient_of_attention_with_softcap_is_refused_with_the_op) {
+    static const gantry_scaled_attention_options_t capped = {.softcap = 2};
     gantry_scope_t *scope = runtime_fixture_scope(&fixture, NULL);
     tensor *x = gantry_reshape(scope, F32(scope, 1, 2, 3, 4), GANTRY_SHAPE(1, 1, 2, 2));
     tensor *outputs[4], *first = NULL, *second = NULL;
@@ -171,7 +302,7 @@ TEST(second_gradient_of_attention_is_refused_with_the_op) {
     gantry_tape_t *outer = gantry_tape_begin(scope, NULL), *inner = gantry_tape_begin(scope, NULL);
     (void)gantry_tape_watch(outer, x);
     (void)gantry_tape_watch(inner, x);
-    (void)gantry_scaled_dot_product_attention(scope, x, x, x, NULL, outputs);
+    (void)gantry_scaled_dot_product_attention(scope, x, x, x, &capped, outputs);
     assert_int_equal(gantry_tape_gradient(inner, outputs[0], NULL, &of, 1, NULL, &first),
                      GANTRY_OK);
     assert_int_equal(gantry_tape_gradient(outer, first, NULL, &of, 1, NULL, &second),
