@@ -40,8 +40,12 @@ static const char *const fold_hosts[] = {"sizes"};
 
 GANTRY_K_ITEM_KERNEL(depthwise, window_sum, "DepthwiseConv2dNative", gantry__k_floating_type,
                      compute_depthwise);
-GANTRY_K_ITEM_KERNEL(convolve, window_sum, "ConvolveImages", gantry__k_floating_type,
-                     compute_convolve);
+#define CONVOLVE(items)                                                                   \
+    GANTRY_K_DEFINITION("ConvolveImages", gantry__k_floating_type, 1, NULL, 0,            \
+                        .supports = gantry__window_is_whole, .compute = compute_convolve, \
+                        .data = (items))
+static const gantry_kernel_def_t convolve_on_devices = CONVOLVE(&window_sum_items),
+                                 convolve_on_cpu = CONVOLVE(&gantry__cpu_window_sum_items);
 GANTRY_K_ITEM_KERNEL_HOST(fold, window_sum, "FoldImagePatches", gantry__k_floating_type, fold_hosts,
                           compute_fold);
 

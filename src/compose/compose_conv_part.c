@@ -55,6 +55,11 @@ static const void *compose_conv_sizes(void *caller, uint32_t input) {
     return caller;
 }
 
+/* Libraries have no good engine for windows that see one channel of many. */
+static bool conv_part_is_depthwise(const conv_t *conv) {
+    return conv->groups > 1 && conv->channels == 1;
+}
+
 bool gantry__conv_has_library(const conv_t *conv, gantry__op_id_t id,
                               const gantry_shape_t *const *shapes, uint32_t count, uint32_t host) {
     const gantry_dtype_t dtype = conv->c->call->out_dtypes[0];
@@ -64,7 +69,8 @@ bool gantry__conv_has_library(const conv_t *conv, gantry__op_id_t id,
     gantry__asked_call_t call;
     gantry_attr_value_t attrs[4];
     int32_t sizes[4];
-    if (conv->groups > 1 || gantry__conv_sees_pixels(conv) || !GANTRY__TYPE_IS(dtype, FLOATING))
+    if (conv_part_is_depthwise(conv) || gantry__conv_sees_pixels(conv) ||
+        !GANTRY__TYPE_IS(dtype, FLOATING))
         return false;
     const gantry__plan_t *plan = compose_conv_find_plan(conv, GANTRY__OP_ID_ConvolveImages, dtype);
     if (!plan || !plan->kernels[0]->def->library) return false;

@@ -3,14 +3,15 @@
  * an op that a function has already placed. A work-item is an element of the result, and sums in
  * float32, in the order of its loops.
  *
- *   conv_joined            over the elements of the window and their channels; then it adds a bias,
- *                          or takes the larger of the sum and 0, or both
- *   conv_image_gradient    over the elements of the window, and then over the outputs
+ *   conv_joined            over the elements of the window and the channels of its group; then it
+ *                          adds a bias, or takes the larger of the sum and 0, or both
+ *   conv_image_gradient    over the elements of the window, and then over the group's outputs
  *   conv_filter_gradient   over the images, and then over the places */
 typedef struct gantry__conv_plain_t {
     GANTRY_LONG elements; /* of the result */
     GANTRY_LONG images, height, width, channels;
     GANTRY_LONG out_height, out_width, outputs;
+    GANTRY_LONG depth, each; /* the channels and the outputs of a group */
     GANTRY_LONG rows, columns;
     GANTRY_LONG step_y, step_x, spread_y, spread_x;
     GANTRY_LONG top, left; /* the padding before the image */
@@ -34,6 +35,7 @@ GANTRY_FN float gantry__conv_sum(GANTRY_GLOBAL const T *pixels, GANTRY_GLOBAL co
                                  const GANTRY_LONG py, const GANTRY_LONG px, const GANTRY_LONG k) {
     const GANTRY_LONG area = q->height * q->width;
     const GANTRY_LONG apart = q->image_is_planar != 0 ? area : 1;
+    const GANTRY_LONG first = gantry__divide_position(k, q->each) * q->depth;
     float sum = 0.0f;
 
     for (GANTRY_LONG r = 0; r < q->rows; ++r) {
@@ -42,11 +44,11 @@ GANTRY_FN float gantry__conv_sum(GANTRY_GLOBAL const T *pixels, GANTRY_GLOBAL co
         for (GANTRY_LONG s = 0; GANTRY_IS_WITHIN(y, q->height) && s < q->columns; ++s) {
             const GANTRY_LONG x = px * q->step_x + s * q->spread_x - q->left;
             const GANTRY_LONG pixel = y * q->width + x;
-            const GANTRY_LONG at =
-                n * area * q->channels + (q->image_is_planar != 0 ? pixel : pixel * q->channels);
-            const GANTRY_LONG own = (r * q->columns + s) * q->channels * q->outputs + k;
+            const GANTRY_LONG at = n * area * q->channels + first * apart +
+                                   (q->image_is_planar != 0 ? pixel : pixel * q->channels);
+            const GANTRY_LONG own = (r * q->columns + s) * q->depth * q->outputs + k;
 
-            for (GANTRY_LONG c = 0; GANTRY_IS_WITHIN(x, q->width) && c < q->channels; ++c) {
+            for (GANTRY_LONG c = 0; GANTRY_IS_WITHIN(x, q->width) && c < q->depth; ++c) {
                 sum += GANTRY_WIDEN(pixels[at + c * apart]) *
                        GANTRY_WIDEN(weights[own + c * q->outputs]);
             }
@@ -86,6 +88,7 @@ GANTRY_KERNEL conv_image_gradient(GANTRY_SPAN_IN(filter), GANTRY_SPAN_IN(result)
     const GANTRY_LONG pixel = gantry__divide_position(i, q.channels), c = i - pixel * q.channels;
     const GANTRY_LONG row = gantry__divide_position(pixel, q.width), x = pixel - row * q.width;
     const GANTRY_LONG n = gantry__divide_position(row, q.height), y = row - n * q.height;
+    const GANTRY_LONG group = gantry__divide_position(c, q.depth), first = group * q.each;
     float sum = 0.0f;
 
     if (i >= q.elements) return;
@@ -96,9 +99,10 @@ GANTRY_KERNEL conv_image_gradient(GANTRY_SPAN_IN(filter), GANTRY_SPAN_IN(result)
             const GANTRY_LONG px =
                 gantry__place_of(x, q.left, s * q.spread_x, q.step_x, q.out_width);
             const GANTRY_LONG at = ((n * q.out_height + py) * q.out_width + px) * q.outputs;
-            const GANTRY_LONG own = ((r * q.columns + s) * q.channels + c) * q.outputs;
+            const GANTRY_LONG own =
+                ((r * q.columns + s) * q.depth + c - group * q.depth) * q.outputs;
 
-            for (GANTRY_LONG k = 0; px >= 0 && k < q.outputs; ++k) {
+            for (GANTRY_LONG k = first; px >= 0 && k < first + q.each; ++k) {
                 sum += GANTRY_WIDEN(from[at + k]) * GANTRY_WIDEN(weights[own + k]);
             }
         }
@@ -113,8 +117,9 @@ GANTRY_KERNEL conv_filter_gradient(GANTRY_SPAN_IN(image), GANTRY_SPAN_IN(result)
     GANTRY_GLOBAL const T *const from = GANTRY_IN(T, result);
     const GANTRY_LONG i = GANTRY_GLOBAL_ID(0);
     const GANTRY_LONG vector = gantry__divide_position(i, q.outputs), k = i - vector * q.outputs;
-    const GANTRY_LONG at = gantry__divide_position(vector, q.channels),
-                      c = vector - at * q.channels;
+    const GANTRY_LONG at = gantry__divide_position(vector, q.depth);
+    const GANTRY_LONG c =
+        vector - at * q.depth + gantry__divide_position(k, q.each) * q.depth; /* of the images */
     const GANTRY_LONG r = gantry__divide_position(at, q.columns), s = at - r * q.columns;
     float sum = 0.0f;
 

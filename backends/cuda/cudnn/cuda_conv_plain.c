@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host's side of conv_plain.cl: _FusedConvolveImages with a bias, a Relu, or both,
- * _ImagesGradient and _ImagesFilterGradient, where cuDNN fails at a run. ConvolveImages has such a
- * kernel in the portable pack. */
+/* The host's side of conv_plain.cl: ConvolveImages with groups, _FusedConvolveImages with a bias, a
+ * Relu, or both, _ImagesGradient and _ImagesFilterGradient, where cuDNN fails at a run.
+ * ConvolveImages without groups has such a kernel in the portable pack. */
 #include "cuda/cuda_backend.h"
 #include "cuda/cudnn/cuda_cudnn.h"
 #include "cuda/cudnn/cuda_cudnn_call.h"
@@ -16,6 +16,7 @@ typedef struct conv_plain_t {
     int64_t elements;
     int64_t images, height, width, channels;
     int64_t out_height, out_width, outputs;
+    int64_t depth, each;
     int64_t rows, columns;
     int64_t step_y, step_x, spread_y, spread_x;
     int64_t top, left;
@@ -32,6 +33,8 @@ static conv_plain_t conv_plain_problem(const gantry_op_call_t *call,
                           .out_height = form->result[2],
                           .out_width = form->result[3],
                           .outputs = form->result[1],
+                          .depth = form->filter[1],
+                          .each = form->result[1] / (form->image[1] / form->filter[1]),
                           .rows = form->filter[2],
                           .columns = form->filter[3],
                           .step_y = form->steps[0],
@@ -79,6 +82,25 @@ static int32_t conv_plain_joined(gantry_op_call_t *call) {
                           epilogue.bias);
 }
 
+static void conv_plain_read(const gantry_op_call_t *call, gantry__cudnn_call_t *out) {
+    static const gantry__epilogue_t none = {.bias = NULL};
+    gantry__cudnn_read_forward(call, &none, out);
+}
+
+/* A convolution of groups, which the portable pack declines. */
+static int32_t conv_plain_supports_groups(const gantry_op_call_t *call) {
+    gantry__cudnn_call_t read;
+    if (!call->device || !gantry__cudnn_pads_with_zeros(call)) return 0;
+    conv_plain_read(call, &read);
+    return read.form.image[1] != read.form.filter[1];
+}
+
+static int32_t conv_plain_groups(gantry_op_call_t *call) {
+    gantry__cudnn_call_t read;
+    conv_plain_read(call, &read);
+    return conv_plain_run(call, "conv_joined", &read.form, call->inputs[0], call->inputs[1], NULL);
+}
+
 static int32_t conv_plain_of_image(gantry_op_call_t *call) {
     gantry__cudnn_call_t read;
     gantry__cudnn_read_image_gradient(call, &read);
@@ -99,6 +121,8 @@ static const char *const conv_plain_image_hosts[] = {"input_sizes"};
 static const char *const conv_plain_filter_hosts[] = {"filter_sizes"};
 
 const gantry_kernel_def_t gantry__conv_plain_kernels[GANTRY__CONV_PLAIN_OPS] = {
+    GANTRY_K_DEFINITION("ConvolveImages", conv_plain_types, 1, NULL, 0,
+                        .supports = conv_plain_supports_groups, .compute = conv_plain_groups),
     GANTRY_K_DEFINITION("_FusedConvolveImages", conv_plain_types, 1, NULL, 0,
                         .supports = conv_plain_supports_joined, .compute = conv_plain_joined),
     GANTRY_K_DEFINITION("_ImagesGradient", conv_plain_types, 1, conv_plain_image_hosts, 1,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: On CUDA, convolutions of float32, float16 and bfloat16 are cuDNN's, channels last or
- * first, with every stride, dilation and padding, and without patches.
+ * first, with every stride, dilation, padding and number of groups, and without patches.
  * Promise: float32 convolutions by cuDNN are rounded to TF32 only if the precision of products lets
  * them, and never take an engine whose sums have another order in each run.
  * Promise: A function saved where cuDNN computes its gradients runs on a machine without a card.
@@ -42,7 +42,9 @@ static const convolve_case_t cases[] = {
                  .padding = GANTRY_PADDING_EXPLICIT,
                  .explicit_paddings = {1, 3, 0, 2}}},
     {.images = SIZES(3, 1, 12, 2), .filter = SIZES(1, 5, 2, 6), .options = {.strides = {1, 2}}},
+    {.images = SIZES(2, 7, 6, 6), .filter = SIZES(3, 2, 2, 9), .options = {.strides = {2, 1}}},
 };
+#define GROUPED (CASES - 1) /* of three groups */
 #define CASES (sizeof cases / sizeof cases[0])
 
 /* Quarters of few bits, so that each sum is exact in float32 in every order. */
@@ -194,6 +196,19 @@ TEST(halves_take_tensor_cores) {
     check_all(GANTRY_BFLOAT16, 0);
 }
 
+/* One channel in each of several groups is a depthwise convolution. */
+TEST(depthwise_convolutions_are_not_given_to_cudnn) {
+    gantry_runtime_t *runtime = fixture_open_runtime(GANTRY_OFF);
+    const convolve_case_t c = {.dtype = GANTRY_FLOAT32,
+                               .images = GANTRY_SHAPE(2, 6, 5, 4),
+                               .filter = GANTRY_SHAPE(3, 3, 1, 8)};
+    const uint64_t before = all_runs();
+    for (int what = CONVOLVES; what <= GIVES_FILTER; ++what) check(runtime, &c, what);
+    assert_int_equal(all_runs() - before, 0);
+    gantry_runtime_release(runtime);
+    fixture_expect_nothing_lives();
+}
+
 /* The table of plans is full after 256 forms; a form that was dropped is planned again. */
 TEST(forms_beyond_the_table_have_the_same_results) {
     gantry_runtime_t *runtime = fixture_open_runtime(GANTRY_OFF);
@@ -301,6 +316,7 @@ static void call_joined(gantry_runtime_t *runtime, gantry_function_t *function, 
         make_input(scope, c->dtype, c->images, 1), make_input(scope, c->dtype, c->filter, 2),
         make_input(scope, c->dtype, GANTRY_SHAPE(c->filter.dims[3]), 4)};
     const gantry_tensor_t *results[3];
+    memset(out, 0, 3 * sizeof out[0]);
     if (gantry_function_call(scope, function, inputs, 3, results, 3) != GANTRY_OK)
         fail_msg("%s", gantry_scope_message(scope));
     for (int i = 0; i < 3; ++i) {
@@ -336,16 +352,14 @@ static void expect_equal(float got[3][4096], float expected[3][4096]) {
 
 static float got[3][4096], expected[3][4096];
 
-TEST(function_joins_bias_and_relu_and_is_replayed) {
+static void join_and_replay(convolve_case_t c) {
     gantry_runtime_t *runtime = fixture_open_runtime(GANTRY_OFF);
-    convolve_case_t c = cases[1];
     c.dtype = GANTRY_FLOAT32;
     gantry_function_t *function = trace_joined(runtime, &c);
     char text[8192];
     call_joined(runtime, function, "CPU:0", &c, expected);
     for (int i = 0; i < 4; ++i) {
         const uint64_t before = all_runs();
-        memset(got, 0, sizeof got);
         call_joined(runtime, function, "GPU:0", &c, got);
         expect_equal(got, expected);
         if (i == 0) assert_int_equal(all_runs() - before, 3);
@@ -358,12 +372,16 @@ TEST(function_joins_bias_and_relu_and_is_replayed) {
     fixture_expect_nothing_lives();
 }
 
+TEST(function_joins_bias_and_relu_and_is_replayed) {
+    join_and_replay(cases[1]);
+    join_and_replay(cases[GROUPED]);
+}
+
 /* A function that was traced where cuDNN computes gradients runs where nothing has their parts. */
-static void save_and_load_on_cpu(gantry_dtype_t dtype) {
+static void save_and_load_on_cpu(convolve_case_t c, gantry_dtype_t dtype) {
     static const gantry_runtime_options_t options = {.struct_size = sizeof options,
                                                      .backends = "cpu"};
     gantry_runtime_t *runtime = fixture_open_runtime(GANTRY_OFF), *other;
-    convolve_case_t c = cases[1];
     saved_file_t file;
     c.dtype = dtype;
     saved_file_init(&file);
@@ -374,7 +392,6 @@ static void save_and_load_on_cpu(gantry_dtype_t dtype) {
     gantry_runtime_release(runtime);
     assert_int_equal(gantry_runtime_create(&options, &other), GANTRY_OK);
     function = saved_file_load(other, &file, NULL);
-    memset(got, 0, sizeof got);
     call_joined(other, function, "CPU:0", &c, got);
     expect_equal(got, expected);
     gantry_function_release(function);
@@ -383,8 +400,9 @@ static void save_and_load_on_cpu(gantry_dtype_t dtype) {
 }
 
 TEST(function_saved_with_cudnn_runs_without_it) {
-    save_and_load_on_cpu(GANTRY_FLOAT32);
-    save_and_load_on_cpu(GANTRY_FLOAT16);
+    save_and_load_on_cpu(cases[1], GANTRY_FLOAT32);
+    save_and_load_on_cpu(cases[1], GANTRY_FLOAT16);
+    save_and_load_on_cpu(cases[GROUPED], GANTRY_FLOAT32);
 }
 
 /* ---- failures ---- */
@@ -483,23 +501,31 @@ TEST(each_call_of_the_library_may_fail) {
 }
 
 /* A function has placed its nodes when a run fails: the next kernels of its device compute. */
-TEST(function_whose_runs_fail_has_the_same_results) {
+static void fail_runs_in_function(convolve_case_t c, gantry_dtype_t dtype, const char *line) {
     gantry_runtime_t *runtime = open_logged(NULL);
-    convolve_case_t c = cases[1];
-    c.dtype = GANTRY_FLOAT32;
+    c.dtype = dtype;
     gantry_function_t *function = trace_joined(runtime, &c);
     call_joined(runtime, function, "CPU:0", &c, expected);
     assert_int_equal(fixture_control()->set("fail=cudnnBackendExecute:*:5000"), 0);
     for (int i = 0; i < 3; ++i) {
-        memset(got, 0, sizeof got);
         call_joined(runtime, function, "GPU:0", &c, got);
         expect_equal(got, expected);
     }
-    expect_line("cuDNN does not compute the gradient of the filter of images [1, 8, 9, 3]");
+    expect_line(line);
     gantry_function_release(function);
     gantry_runtime_release(runtime);
     fixture_expect_nothing_lives();
     fixture_control()->reset();
+}
+
+TEST(function_whose_runs_fail_has_the_same_results) {
+    fail_runs_in_function(
+        cases[1], GANTRY_FLOAT32,
+        "cuDNN does not compute the gradient of the filter of images [1, 8, 9, 3]");
+    /* bias and Relu of halves are ops of their own */
+    fail_runs_in_function(
+        cases[GROUPED], GANTRY_FLOAT16,
+        "cuDNN does not compute the gradient of the filter of images [2, 7, 6, 6]");
 }
 
 /* ---- memory ---- */

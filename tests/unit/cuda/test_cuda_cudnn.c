@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: NVIDIA's own cuDNN 9 accepts the descriptors of each convolution and gradient, and plans
- * an engine for an H100 that keeps Gantry's promises, without a card.
+/* Promise: NVIDIA's own cuDNN 9 accepts the descriptors of each convolution and gradient, with
+ * and without groups, and plans an engine for an H100 that keeps Gantry's promises, without a card.
  *
  * Engines are the library's choice and differ between its versions, so no number of one is
  * expected. */
@@ -62,22 +62,16 @@ static void try_form(const gantry__cudnn_t *cudnn, const gantry__cudnn_form_t *f
     gantry__cudnn_parts_end(&of_device);
 }
 
-TEST(real_library_plans_each_form) {
+/* The forms of one convolution whose filter has so many channels for a group. */
+static void try_forms(const gantry__cudnn_t *cudnn, int64_t depth) {
     static const int32_t dtypes[] = {GANTRY_FLOAT32, GANTRY_FLOAT16, GANTRY_BFLOAT16};
-    fixture_t fixture;
-    const gantry__cudnn_t *cudnn = open_library(&fixture);
-    if (!cudnn) return;
-    if (cudnn->cudnnGetVersion() < 90900) {
-        print_message("skipped, versions before 9.9 plan for the machine's card only\n");
-        return;
-    }
     for (uint32_t i = 0; i < 3 * 3 * 2; ++i) {
         gantry__cudnn_form_t form = {.what = (int32_t)(i / 3 % 3),
                                      .dtype = dtypes[i % 3],
                                      .image_is_planar = i / 9 == 1,
                                      .result_is_planar = i / 9 == 1,
                                      .image = {8, 64, 56, 56},
-                                     .filter = {32, 64, 3, 3},
+                                     .filter = {32, depth, 3, 3},
                                      .result = {8, 32, 28, 28},
                                      .after = {1, 1},
                                      .steps = {2, 2},
@@ -95,6 +89,19 @@ TEST(real_library_plans_each_form) {
         form.most_workspace_bytes = 0;
         try_form(cudnn, &form);
     }
+}
+
+TEST(real_library_plans_each_form) {
+    fixture_t fixture;
+    const gantry__cudnn_t *cudnn = open_library(&fixture);
+    if (!cudnn) return;
+    if (cudnn->cudnnGetVersion() < 90900) {
+        print_message("skipped, versions before 9.9 plan for the machine's card only\n");
+        return;
+    }
+    try_forms(cudnn, 64);
+    print_message("  with 4 groups:\n");
+    try_forms(cudnn, 16);
 }
 
 /* The library checks what it is given: a result of another shape is no graph. */
