@@ -43,7 +43,7 @@ enum {
 /* Every operand must begin at a multiple of this. */
 #define GANTRY__CUDNN_ALIGNMENT 16
 
-#define GANTRY__CUDNN_MOST_PARTS 24
+#define GANTRY__CUDNN_MOST_PARTS 40
 /* Descriptors that belong together, in the order in which they were made. */
 typedef struct gantry__cudnn_parts_t {
     const gantry__cudnn_t *cudnn;

@@ -3,6 +3,8 @@
  * first, with every stride, dilation, padding and number of groups, and without patches.
  * Promise: float32 convolutions by cuDNN are rounded to TF32 only if the precision of products lets
  * them, and never take an engine whose sums have another order in each run.
+ * Promise: A record of the tuning file chooses the engine of its shape without a question to cuDNN;
+ * a damaged, foreign or old one is left with a line of the log, and results stay right.
  * Promise: A function saved where cuDNN computes its gradients runs on a machine without a card.
  * Promise: What cuDNN takes of a card for itself counts with the driver's context.
  * Promise: Without cuDNN 9, or where its plan, run or workspace fails, convolutions on CUDA are
@@ -574,6 +576,113 @@ TEST(plans_keep_to_a_workspace_that_fits) {
     check_engine("cudnn_workspace=64M", 2);
     check_engine("cudnn_workspace=65M", 3);            /* more than plans may have */
     check_engine("cudnn_workspace=60M;memory=40M", 3); /* more than the card has */
+}
+
+/* ---- records of the tuning file ---- */
+
+/* A runtime whose tuning file has one record of the first convolution of the case, or none. */
+static gantry_runtime_t *open_tuned(const saved_file_t *file, const char *name,
+                                    const char *values) {
+    const gantry_physical_device_t *device;
+    (void)setenv("GANTRY_TUNING_FILE", file->path, 1);
+    (void)setenv("GANTRY_LOG_LEVEL", "debug", 1);
+    (void)unlink(file->path);
+    gantry_runtime_t *runtime = open_logged(NULL);
+    if (!values) return runtime;
+    if (gantry_find_physical_device(runtime, "cuda:0", &device) != GANTRY_OK ||
+        gantry_put_tuning(runtime, device, name, values) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    return runtime;
+}
+
+/* The words of the log's line about the plan, up to the semicolon. */
+static void find_plan(char name[64], char values[512]) {
+    for (int i = 0; i < lines.count && i < LOG_LINES; ++i) {
+        const char *at = strstr(lines.lines[i], "cuDNN plan ");
+        if (at && sscanf(at, "cuDNN plan %63s %511[^;];", name, values) == 2) return;
+    }
+    fail_msg("no line of the log says which plan serves");
+}
+
+/* Convolves with a record. Returns how often the engine ran of two. */
+static uint64_t runs_with(const saved_file_t *file, const char *name, const char *values,
+                          int engine) {
+    convolve_case_t c = cases[0];
+    c.dtype = GANTRY_FLOAT32;
+    gantry_runtime_t *runtime = open_tuned(file, name, values);
+    const uint64_t before = runs(engine);
+    check(runtime, &c, CONVOLVES);
+    check(runtime, &c, CONVOLVES);
+    gantry_runtime_release(runtime);
+    fixture_expect_nothing_lives();
+    return runs(engine) - before;
+}
+
+/* The case's form, which the log says, and its records with one part that differs. */
+TEST(tuning_file_chooses_the_engine_of_a_shape) {
+    char name[64], values[512], form[256], other[640];
+    saved_file_t file;
+    saved_file_init(&file);
+    assert_int_equal(runs_with(&file, NULL, NULL, 2), 2);
+    find_plan(name, values);
+    assert_non_null(strstr(values, "engine=2 knobs=2:7 version=91900 capability=90"));
+    expect_line("the first that keeps precision and order");
+    assert_int_equal(sscanf(values, "form=%255s", form), 1);
+    assert_string_equal(form, "convolve:float32:nhwc:2x7x6x5:3x3x5x4:p1.1.1.1:s1x1:d1x1");
+    const uint64_t lists = fixture_control()->calls("cudnnBackendGetAttribute");
+    assert_int_equal(runs_with(&file, name, values, 2), 2); /* and no list is read */
+    expect_line("; line 2 of the tuning file");
+    assert_true(fixture_control()->calls("cudnnBackendGetAttribute") - lists <= 3);
+    (void)snprintf(other, sizeof other, "form=%s engine=3 version=91900 capability=90", form);
+    assert_int_equal(runs_with(&file, name, other, 3), 2);
+    (void)snprintf(other, sizeof other, "form=%s use=1", form);
+    assert_int_equal(runs_with(&file, name, other, 3), 2);
+    (void)snprintf(other, sizeof other, "form=%s use=2", form); /* there are two */
+    assert_int_equal(runs_with(&file, name, other, 2), 2);
+    saved_file_deinit(&file);
+}
+
+TEST(wrong_records_are_left_with_a_reason) {
+    static const struct {
+        const char *values, *reason;
+    } rows[] = {
+        {"engine=3 version=91800 capability=90", "measured with another version of cuDNN"},
+        {"engine=3 version=91900 capability=80", "card of another compute capability"},
+        {"engine=3 version=91900", "card of another compute capability"},
+        {"engine=0 version=91900 capability=90", "breaks a promise of precision or order"},
+        {"engine=1 version=91900 capability=90", "breaks a promise of precision or order"},
+        {"engine=9 version=91900 capability=90", "there is no engine 9"},
+        {"engine=2 knobs=2:8 version=91900 capability=90", "the engine has no such knob"},
+        {"engine=3 knobs=2:7 version=91900 capability=90", "the engine has no such knob"},
+        {"engine=2 knobs=2 version=91900 capability=90", "knobs= has no such numbers"},
+        {"engine=2 knobs=2:7, version=91900 capability=90", "knobs= has no such numbers"},
+        {"engine=99999999999 version=91900 capability=90", "a value is no such number"},
+        {"engine=-1 version=91900 capability=90", "a value is no such number"},
+        {"engine=3 use=1 version=91900 capability=90", "one of engine= and use= is needed"},
+        {"version=91900 capability=90", "one of engine= and use= is needed"},
+        {"use=64", "use= is 0 to 63"},
+        {"engine=3 speed=2", "are accepted"},
+        {"engine", "a word is not NAME=VALUE"},
+        {"form=convolve:float32 engine=3", "it is another form's"},
+    };
+    char name[64], values[512], form[256], other[1024];
+    saved_file_t file;
+    saved_file_init(&file);
+    (void)runs_with(&file, NULL, NULL, 2);
+    find_plan(name, values);
+    assert_int_equal(sscanf(values, "form=%255s", form), 1);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
+        (void)snprintf(other, sizeof other, "form=%s %s", form, rows[i].values);
+        assert_int_equal(runs_with(&file, name, other, 2), 2);
+        expect_line(rows[i].reason);
+        if (log_lines_with(&lines, "is not used", rows[i].reason) != 1)
+            fail_msg("%s", rows[i].values);
+    }
+    assert_int_equal(runs_with(&file, name, "engine=3 version=91900 capability=90", 2), 2);
+    expect_line("form= is missing");
+    saved_file_deinit(&file);
+    unsetenv("GANTRY_TUNING_FILE");
+    unsetenv("GANTRY_LOG_LEVEL");
 }
 
 int main(void) {

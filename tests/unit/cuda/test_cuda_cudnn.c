@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: NVIDIA's own cuDNN 9 accepts the descriptors of each convolution and gradient, with
  * and without groups, and plans an engine for an H100 that keeps Gantry's promises, without a card.
+ * Promise: NVIDIA's own cuDNN 9 makes a plan again from the numbers that the tuning file keeps.
  *
  * Engines are the library's choice and differ between its versions, so no number of one is
  * expected. */
@@ -40,7 +41,8 @@ static const gantry__cudnn_t *open_library(fixture_t *fixture) {
 
 static void try_form(const gantry__cudnn_t *cudnn, const gantry__cudnn_form_t *form) {
     gantry__cudnn_parts_t of_device, parts;
-    gantry__cudnn_choice_t choice;
+    gantry__cudnn_choice_t choice, again;
+    char reason[200];
     gantry__cudnn_parts_begin(cudnn, &of_device);
     gantry__cudnn_parts_begin(cudnn, &parts);
     gantry__cudnn_desc_t device = gantry__cudnn_make(&of_device, GANTRY__CUDNN_DEVICE);
@@ -49,7 +51,8 @@ static void try_form(const gantry__cudnn_t *cudnn, const gantry__cudnn_form_t *f
     gantry__cudnn_finalize(&of_device, device);
     gantry__cudnn_desc_t graph = gantry__cudnn_graph(&parts, NULL, form);
     if (!graph) fail_msg("no graph: %u %s", parts.status, parts.reason);
-    gantry__cudnn_choose(&parts, NULL, form, graph, device, &choice);
+    const gantry__cudnn_wanted_t wanted = {.form = form, .graph = graph, .device = device};
+    gantry__cudnn_choose(&parts, &wanted, &choice);
     print_message("  %s %d%s%s%s%s: engine %lld, %llu bytes, number %d of the list, %d allowed\n",
                   gantry_dtype_name((gantry_dtype_t)form->dtype), form->what,
                   form->image_is_planar ? " NCHW" : " NHWC", form->has_bias ? " bias" : "",
@@ -58,6 +61,11 @@ static void try_form(const gantry__cudnn_t *cudnn, const gantry__cudnn_form_t *f
                   choice.offered, choice.allowed);
     if (!choice.plan) fail_msg("no plan: %u %s", parts.status, parts.reason);
     assert_true(choice.workspace_bytes <= form->most_workspace_bytes);
+    assert_int_equal(choice.recipe.engine, choice.engine);
+    if (!gantry__cudnn_restore(&parts, &wanted, &choice.recipe, &again, reason))
+        fail_msg("engine %lld with %d knobs cannot be made again: %s", (long long)choice.engine,
+                 choice.recipe.knob_count, reason);
+    assert_int_equal(again.workspace_bytes, choice.workspace_bytes);
     gantry__cudnn_parts_end(&parts);
     gantry__cudnn_parts_end(&of_device);
 }
