@@ -7,9 +7,17 @@ function(gantry_target_flags target)
   if(CMAKE_SIZEOF_VOID_P EQUAL 4 AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86|i[3-6]86|AMD64")
     target_compile_options(${target} PRIVATE -msse2 -mfpmath=sse)
   endif()
+  # In the strict C of s390x GCC computes floats as doubles.
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "s390" AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE -fexcess-precision=fast)
+  endif()
   if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
     # The code truncates texts on purpose. GCC's warning about truncation depends on the length of the build path.
     target_compile_options(${target} PRIVATE -Wno-format-truncation)
+    # GCC judges formats of Windows by its old C library, which the texts are not made with, and warns of isfinite there.
+    if(WIN32)
+      target_compile_options(${target} PRIVATE -Wno-format -Wno-float-conversion)
+    endif()
   elseif(CMAKE_C_COMPILER_ID MATCHES "Clang")
     # Clang counts what GCC does not: enums of another sign, designated initializers, flags that only GCC heeds.
     target_compile_options(${target} PRIVATE -Wno-missing-field-initializers -Wno-sign-conversion -Wno-ignored-optimization-argument)
@@ -18,6 +26,13 @@ function(gantry_target_flags target)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
 endfunction()
+
+# Texts are written by the functions that know C's formats, not by those of the system's old library, and with the names of
+# Windows 10.
+if(WIN32)
+  add_compile_definitions(__USE_MINGW_ANSI_STDIO=1 _WIN32_WINNT=0x0A00 WIN32_LEAN_AND_MEAN)
+  add_link_options(-static-libgcc)
+endif()
 
 # This vectorizes without the loop copies of -O3: half the code size, and the same speed for nearly every file. Only loops
 # are aligned.

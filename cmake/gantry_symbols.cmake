@@ -13,6 +13,7 @@ function(gantry_shared_symbols target exports)
   string(TOUPPER ${target} node)
   set(script ${PROJECT_BINARY_DIR}/generated/${target}.map)
   file(CONFIGURE OUTPUT ${script} CONTENT "${node}_${GANTRY_SONAME_NUMBER} {\n  global: ${exports};\n  local: *;\n};\n" @ONLY)
-  target_link_options(${target} PRIVATE LINKER:--version-script=${script})
+  # The hidden base is compiled with a section for each function: a library has those that it calls.
+  target_link_options(${target} PRIVATE LINKER:--version-script=${script} LINKER:--gc-sections)
   set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${script})
 endfunction()

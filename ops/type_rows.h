@@ -13,6 +13,8 @@
 
 #include <gantry/abi_types.h>
 
+#include "host/bits.h"
+
 #include "ops/type_sets.inc"
 
 static inline bool gantry__type_is_among(int32_t dtype, uint64_t mask) {
@@ -40,6 +42,13 @@ GANTRY__TYPE_COLUMN(uint64_t, lowest, GANTRY_CASES_LOWEST, 0)
 GANTRY__TYPE_COLUMN(uint64_t, greatest, GANTRY_CASES_GREATEST, 0)
 GANTRY__TYPE_COLUMN(uint64_t, infinity, GANTRY_CASES_INFINITY, 0)
 GANTRY__TYPE_COLUMN(uint64_t, nan, GANTRY_CASES_NAN, 0)
+
+/* A uint64_t whose memory begins with a 1 of the type, whose imaginary part, if it has one, is 0. */
+static inline uint64_t gantry__type_placed_one(int32_t dtype) {
+    const uint32_t bytes = gantry__type_bytes(dtype);
+    return gantry__bits_placed(gantry__type_one(dtype),
+                               GANTRY__TYPE_IS(dtype, COMPLEXES) ? bytes / 2 : bytes);
+}
 
 /* The second operand of ReducePrecision, a number that each floating type represents: 16 times the
  * bits of the fraction that are kept, plus those of the exponent; 0 in their place keeps all, and 15

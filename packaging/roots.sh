@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Functions that release and its parts share: clean Debian roots, made by debootstrap as root. Sourced after
-# scripts/common.sh, not run. ROOTS is the folder of the roots; the base is made once for a suite and copied for each use.
+# scripts/common.sh, not run. ROOTS is the folder of the roots; the base of each suite is made once and copied for each use.
 # Environment: GANTRY_PACKAGES_SUITE (by default this system's) and GANTRY_PACKAGES_MIRROR (by default debootstrap's own).
-# With CCACHE_DIR, compilers in a root use that cache.
+# With CCACHE_DIR, compilers in a root use that cache. The script that sources this may set ROOT_BIND to a folder that a
+# root sees at the same place.
 ROOTS=$ROOT/build/packages
+ROOT_BIND=
 
 # can_make_roots: says what is missing.
 can_make_roots() {
@@ -26,13 +28,13 @@ suite_of_roots() {
 
 # clean_root NAME: makes $ROOTS/NAME anew, with nothing but Debian's smallest system.
 clean_root() {
-    suite=$(suite_of_roots) base=$ROOTS/base
+    suite=$(suite_of_roots) base=$ROOTS/base-$(suite_of_roots)
     mkdir -p "$ROOTS/packages" "$ROOTS/archives"
-    if [ "$(cat "$base.made" 2>/dev/null)" != "$suite" ]; then
-        rm -rf --one-file-system "$base" "$base.made"
+    if [ ! -e "$base.made" ]; then
+        rm -rf --one-file-system "$base"
         debootstrap --variant=minbase --cache-dir="$ROOTS/packages" "$suite" "$base" ${GANTRY_PACKAGES_MIRROR:+"$GANTRY_PACKAGES_MIRROR"} >"$ROOTS/debootstrap.log" 2>&1 ||
             { tail -20 "$ROOTS/debootstrap.log"; echo "debootstrap failed; its log is $ROOTS/debootstrap.log" >&2; return 1; }
-        echo "$suite" >"$base.made"
+        : >"$base.made"
     fi
     rm -rf --one-file-system "${ROOTS:?}/$1"
     cp -ax "$base" "$ROOTS/$1"
@@ -44,13 +46,15 @@ in_root() {
     in_root_name=$ROOTS/$1
     shift
     [ -z "${CCACHE_DIR:-}" ] || mkdir -p "$in_root_name/ccache"
+    [ -z "$ROOT_BIND" ] || mkdir -p "$in_root_name$ROOT_BIND"
     # shellcheck disable=SC2016
-    ROOT_OF_COMMAND=$in_root_name ARCHIVES=$ROOTS/archives unshare -m -p -f --kill-child sh -c '
+    ROOT_BIND=$ROOT_BIND ROOT_OF_COMMAND=$in_root_name ARCHIVES=$ROOTS/archives unshare -m -p -f --kill-child sh -c '
         root=$ROOT_OF_COMMAND
         mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev" && mount --rbind /sys "$root/sys" && mount --bind "$ARCHIVES" "$root/var/cache/apt/archives" || exit 1
         [ -z "${CCACHE_DIR:-}" ] || mount --bind "$CCACHE_DIR" "$root/ccache" || exit 1
+        [ -z "$ROOT_BIND" ] || mount --bind "$ROOT_BIND" "$root$ROOT_BIND" || exit 1
         exec chroot "$root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
-            DEBIAN_FRONTEND=noninteractive ${CCACHE_DIR:+CCACHE_DIR=/ccache CCACHE_NOHASHDIR=1} "$@"' sh "$@"
+            DEBIAN_FRONTEND=noninteractive ${CCACHE_DIR:+CCACHE_DIR=/ccache CCACHE_NOHASHDIR=1 CCACHE_BASEDIR=/root} "$@"' sh "$@"
 }
 
 # apt_in_root NAME ARGUMENT...: apt-get with a fresh list of packages.

@@ -61,6 +61,16 @@ install_packages() {
     $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing
 }
 
+# room_targets: the targets of the unit tests that need no OpenCL and no CUDA.
+room_targets() {
+    for folder in tests/unit/*/; do
+        case $folder in
+            */support/ | */opencl/ | */cuda/ | */two_drivers/ | */tensorflow/) ;;
+            *) echo "room_$(basename "$folder")" ;;
+        esac
+    done
+}
+
 # generator PRESET: the presets name Ninja; a configured folder keeps its generator, and a machine without Ninja uses
 # make.
 generator() {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The CPU backend's table: options of the process, the instance and its kernels, and the device's
  * info. */
-#define _GNU_SOURCE
 #include "cpu/cpu_backend.h"
 
 #include <math.h>
@@ -9,9 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
+#include "base/os/process.h"
 #include "kernels/common/cpu_kernels.h"
 #include "host/try.h"
 
@@ -20,9 +18,7 @@
 static uint64_t physical_bytes(void) {
     uint64_t free_bytes, total_bytes;
     gantry__cpu_machine_memory("", &free_bytes, &total_bytes);
-    if (total_bytes > 0) return total_bytes;
-    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
-    return pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : 0;
+    return total_bytes > 0 ? total_bytes : gantry__os_memory_bytes();
 }
 
 static const char *cpu_backend_option(const gantry_host_t *host, const char *name) {
@@ -107,9 +103,7 @@ typedef struct family_t {
 
 static const family_t families[] = {
 #define GANTRY_K_FAMILY(name) {gantry__cpu_##name##_kernels, &gantry__cpu_##name##_kernel_count},
-#define GANTRY_K_CPU_FAMILY GANTRY_K_FAMILY
 #include "kernels/common/families.def"
-#undef GANTRY_K_CPU_FAMILY
 #undef GANTRY_K_FAMILY
 };
 
@@ -132,11 +126,11 @@ static int32_t collect_kernels(gantry_backend_instance_t *instance) {
 }
 
 static void describe_platform(gantry_backend_instance_t *instance) {
-    struct utsname names;
-    if (uname(&names) == 0) {
-        snprintf(instance->platform_version, sizeof instance->platform_version, "%.40s %.40s",
-                 names.sysname, names.machine);
-    }
+    char system[41], machine[41];
+    gantry__os_system_name(system, machine, sizeof system);
+    if (*system)
+        snprintf(instance->platform_version, sizeof instance->platform_version, "%s %s", system,
+                 machine);
 }
 
 static uint32_t vector_width(int level) { return 4u << level; }

@@ -4,11 +4,9 @@
 #include <string.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
-#elif defined(__aarch64__) && defined(__linux__)
-#include <asm/hwcap.h>
-#include <sys/auxv.h>
 #endif
 
+#include "base/os/processor.h"
 #include "cpu/cpu_backend.h"
 
 static const char *const level_names[] = {"base", "avx2", "avx512"};
@@ -61,12 +59,9 @@ bool gantry__cpu_dots_detect(int level) {
     __builtin_cpu_init();
     if (level >= GANTRY_CPU_AVX512) return __builtin_cpu_supports("avx512vnni");
     return level == GANTRY_CPU_AVX2 && has_avx_vnni();
-#elif defined(__aarch64__) && defined(__linux__)
-    (void)level;
-    return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
 #else
     (void)level;
-    return false;
+    return gantry__os_processor_has_dots();
 #endif
 }
 

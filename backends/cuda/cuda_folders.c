@@ -8,16 +8,17 @@
  *
  * HOME, PYTHONUSERBASE and PATH are set in every process and were not set for Gantry. A place that
  * comes from them must therefore be absolute, and its visitor must check who may write it. */
-#define _GNU_SOURCE /* secure_getenv */
 #include "cuda/cuda_folders.h"
 
-#include <glob.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "base/os/environment.h"
+#include "base/os/files.h"
+#include "base/os/paths.h"
 
 #define PATTERN_BYTES 1024
+#define LIST_BYTES (1 << 15) /* of PATH */
 #define WHEELS "/lib/python3*/site-packages/nvidia/*/lib"
 #define SYSTEM_WHEELS "/lib/python3*/dist-packages/nvidia/*/lib" /* of Debian and Ubuntu */
 /* Of each Python that pyenv, or asdf and mise, installed: the python3 of PATH is then a script in
@@ -72,28 +73,42 @@ static bool write_pattern(const char *folder, const char *pattern, char *out) {
     return rest >= 0 && length + (size_t)rest < PATTERN_BYTES;
 }
 
+/* The visits of a place's folders. */
+typedef struct place_visit_t {
+    gantry__cuda_folder_visit_fn visit;
+    void *self;
+    bool is_checked, is_done;
+} place_visit_t;
+
+static bool visit_found_folder(void *user, const char *folder) {
+    place_visit_t *visits = user;
+    visits->is_done = visits->visit(visits->self, folder, visits->is_checked);
+    return !visits->is_done;
+}
+
 static bool visit_place(const place_t *place, const char *folder,
                         gantry__cuda_folder_visit_fn visit, void *self) {
     char text[PATTERN_BYTES];
-    glob_t found;
-    bool is_done = false;
-    if (!write_pattern(folder, place->pattern, text) || glob(text, 0, NULL, &found) != 0)
-        return false;
-    for (size_t i = found.gl_pathc; i-- > 0 && !is_done;)
-        is_done = visit(self, found.gl_pathv[i], place->is_checked);
-    globfree(&found);
-    return is_done;
+    place_visit_t visits = {.visit = visit, .self = self, .is_checked = place->is_checked};
+    if (write_pattern(folder, place->pattern, text))
+        gantry__os_match(text, visit_found_folder, &visits);
+    return visits.is_done;
 }
 
 /* The folder that has the bin of the first python3 of PATH. An environment's bin has a link, which
  * is not followed. */
 static const char *python_prefix(char out[PATTERN_BYTES]) {
-    const char *at = secure_getenv(PYTHON);
-    char file[PATTERN_BYTES];
-    for (size_t length; at && *at; at += length + (at[length] == ':')) {
-        length = strcspn(at, ":");
-        const int bytes = snprintf(file, sizeof file, "%.*s/python3", (int)length, at);
-        if (*at != '/' || bytes < 0 || (size_t)bytes >= sizeof file || access(file, X_OK) != 0)
+    const char separators[] = {gantry__os_list_separator, '\0'};
+    char list[LIST_BYTES], file[PATTERN_BYTES];
+    const size_t bytes_of_list = gantry__os_secure_variable(PYTHON, list, sizeof list);
+    const char *at = list;
+    if (bytes_of_list == 0 || bytes_of_list > sizeof list) return NULL;
+    for (size_t length; *at; at += length + (at[length] != '\0')) {
+        length = strcspn(at, separators);
+        const int bytes = snprintf(file, sizeof file, "%.*s/python3%s", (int)length, at,
+                                   gantry__os_program_ending);
+        if (!gantry__os_path_is_absolute(at) || bytes < 0 || (size_t)bytes >= sizeof file ||
+            gantry__os_may(file, GANTRY__OS_MAY_RUN) != 0)
             continue;
         while (length > 1 && at[length - 1] == '/') --length;
         (void)snprintf(out, PATTERN_BYTES, "%.*s", (int)length, at);
@@ -108,8 +123,9 @@ static const char *python_prefix(char out[PATTERN_BYTES]) {
 static const char *place_folder(const place_t *place, const char *root, char out[PATTERN_BYTES]) {
     if (!place->variable) return root;
     if (strcmp(place->variable, PYTHON) == 0) return python_prefix(out);
-    const char *folder = secure_getenv(place->variable);
-    return folder && *folder && (!place->is_checked || *folder == '/') ? folder : NULL;
+    const size_t bytes = gantry__os_secure_variable(place->variable, out, PATTERN_BYTES);
+    const bool is_set = bytes > 1 && bytes <= PATTERN_BYTES;
+    return is_set && (!place->is_checked || gantry__os_path_is_absolute(out)) ? out : NULL;
 }
 
 bool gantry__cuda_folders_visit(const char *root, gantry__cuda_folder_visit_fn visit, void *self) {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Searches for NVIDIA's libraries and opens them (cuda_library.h). */
-#define _POSIX_C_SOURCE 200809L
 #include "cuda/cuda_library.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/os/files.h"
 #include "cuda/cuda_folders.h"
 #include "driver/host_call.h"
 #include "driver/library_open.h"
@@ -48,7 +47,9 @@ static bool open_in(void *self, const char *folder, bool is_checked) {
     char path[GANTRY__CUDA_FILE_BYTES];
     const char *only = path;
     int length = snprintf(path, sizeof path, "%s/%s", folder, search->name);
-    if (length < 0 || (size_t)length >= sizeof path || access(path, R_OK) != 0) return false;
+    if (length < 0 || (size_t)length >= sizeof path ||
+        gantry__os_may(path, GANTRY__OS_MAY_READ) != 0)
+        return false;
     if (is_checked && !may_open(search, folder, path)) return false;
     char reason[400];
     search->library = gantry__library_open(search->host, search->option, &only, 1, search->out_file,

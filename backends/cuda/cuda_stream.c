@@ -2,7 +2,6 @@
 /* Streams that do not wait for the context's default stream. The driver gives work to the card by
  * itself, so no flush is needed. Events have no times unless a timeline needs them; an event that
  * was never recorded counts as past, for the driver as for the interface. */
-#define _POSIX_C_SOURCE 200809L
 #include "cuda/cuda_backend.h"
 
 #include "base/os/thread.h"

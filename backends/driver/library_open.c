@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opens libraries, and reports which files were tried (library_open.h). */
-#define _POSIX_C_SOURCE 200809L
 #include "driver/library_open.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/os/files.h"
 #include "base/os/library.h"
+#include "base/os/paths.h"
 #include "driver/host_call.h"
 
 FILE *gantry__library_text_open(const char *path) {
-    struct stat info;
-    int file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (file >= 0 && (fstat(file, &info) != 0 || !S_ISREG(info.st_mode))) {
-        (void)close(file);
+    gantry__os_info_t info;
+    const int file = gantry__os_open(path, GANTRY__OS_READ | GANTRY__OS_NO_WAIT, 0);
+    if (file >= 0 && (gantry__os_file_info(file, &info) != 0 || info.kind != GANTRY__OS_PLAIN)) {
+        (void)gantry__os_close(file);
         errno = EINVAL;
         return NULL;
     }
-    FILE *text = file >= 0 ? fdopen(file, "r") : NULL;
-    if (file >= 0 && !text) (void)close(file);
+    FILE *text = file >= 0 ? gantry__os_stream(file) : NULL;
+    if (file >= 0 && !text) (void)gantry__os_close(file);
     return text;
 }
 
 bool gantry__library_is_no_file(const char *path) {
-    struct stat info;
-    return strchr(path, '/') && stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+    gantry__os_info_t info;
+    return gantry__os_path_has_folder(path) && gantry__os_path_info(path, &info) == 0 &&
+           info.kind != GANTRY__OS_PLAIN;
 }
 
 /* Appends "name: reason", or only the reason if it begins with the name, as most do. */

@@ -1,25 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares the limits of the process with what /proc says is in use (process_limit.h). */
-#define _GNU_SOURCE
+/* Compares the limits of the process with what is in use (process_limit.h). */
 #include "driver/process_limit.h"
 
 #include <stdio.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
-/* Reads the bytes of address space and of writable private memory that RLIMIT_AS and RLIMIT_DATA
- * count. Returns false if the system does not say. */
-static bool in_use(uint64_t *out_space, uint64_t *out_data) {
-    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    FILE *file = fopen("/proc/self/statm", "r");
-    unsigned long long space = 0;
-    unsigned long long data = 0;
-    bool is_known = file && fscanf(file, "%llu %*u %*u %*u %*u %llu", &space, &data) == 2;
-    if (file) fclose(file);
-    *out_space = space * page;
-    *out_data = data * page;
-    return is_known;
-}
+#include "base/os/process.h"
 
 typedef struct {
     const char *name; /* NULL: none */
@@ -28,13 +13,10 @@ typedef struct {
     uint64_t left;
 } limit_t;
 
-static bool has_limit(int resource, struct rlimit *out_set) {
-    return getrlimit(resource, out_set) == 0 && out_set->rlim_cur != RLIM_INFINITY;
-}
-
 bool gantry__process_is_limited(void) {
-    struct rlimit set;
-    return has_limit(RLIMIT_AS, &set) || has_limit(RLIMIT_DATA, &set);
+    uint64_t bytes;
+    return gantry__os_limit(GANTRY__OS_LIMIT_SPACE, &bytes) ||
+           gantry__os_limit(GANTRY__OS_LIMIT_DATA, &bytes);
 }
 
 static void tighten(limit_t *limit, const char *name, uint64_t bytes, uint64_t used) {
@@ -47,11 +29,12 @@ static limit_t tightest(void) {
     limit_t limit = {NULL, 0, 0, UINT64_MAX};
     uint64_t space;
     uint64_t data;
-    struct rlimit set;
-    if (!gantry__process_is_limited() || !in_use(&space, &data)) return limit;
-    if (has_limit(RLIMIT_AS, &set))
-        tighten(&limit, "the address space (ulimit -v)", set.rlim_cur, space);
-    if (has_limit(RLIMIT_DATA, &set)) tighten(&limit, "the memory (ulimit -d)", set.rlim_cur, data);
+    uint64_t bytes;
+    if (!gantry__process_is_limited() || !gantry__os_limited_use(&space, &data)) return limit;
+    if (gantry__os_limit(GANTRY__OS_LIMIT_SPACE, &bytes))
+        tighten(&limit, "the address space (ulimit -v)", bytes, space);
+    if (gantry__os_limit(GANTRY__OS_LIMIT_DATA, &bytes))
+        tighten(&limit, "the memory (ulimit -d)", bytes, data);
     return limit;
 }
 
@@ -70,12 +53,12 @@ bool gantry__process_has_room(uint64_t bytes, char *reason, size_t reason_bytes)
 }
 
 bool gantry__process_may_write(uint64_t bytes, char *reason, size_t reason_bytes) {
-    struct rlimit set;
-    if (!has_limit(RLIMIT_FSIZE, &set) || set.rlim_cur >= bytes) return true;
+    uint64_t most;
+    if (!gantry__os_limit(GANTRY__OS_LIMIT_FILE, &most) || most >= bytes) return true;
     (void)snprintf(
         reason, reason_bytes,
         "a file of this process is limited to %llu KiB (ulimit -f) and may take %llu KiB",
-        (unsigned long long)(set.rlim_cur / 1024), (unsigned long long)(bytes / 1024));
+        (unsigned long long)(most / 1024), (unsigned long long)(bytes / 1024));
     return false;
 }
 

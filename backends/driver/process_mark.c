@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _POSIX_C_SOURCE 200809L
 #include "driver/process_mark.h"
 
-#include <unistd.h>
-
 #include "base/os/pages.h"
+#include "base/os/process.h"
 
 /* Makes a page that the kernel clears in a child of fork. Returns NULL if the kernel cannot do
  * that. */
@@ -33,7 +31,7 @@ void gantry__process_mark_set(gantry__process_mark_t *mark) {
     } else if (*page == 0) {
         *page = 1; /* an instance of the parent that found no driver left it */
     }
-    atomic_store(&mark->process, (long long)getpid());
+    atomic_store(&mark->process, (long long)gantry__os_process());
     atomic_fetch_add(&mark->uses, 1);
 }
 
@@ -44,7 +42,7 @@ void gantry__process_mark_unset(gantry__process_mark_t *mark) { atomic_fetch_sub
 bool gantry__process_mark_is_inherited(const gantry__process_mark_t *mark) {
     const volatile unsigned char *page = atomic_load(&mark->page);
     return atomic_load(&mark->uses) != 0 &&
-           (atomic_load(&mark->process) != (long long)getpid() || (page && *page == 0));
+           (atomic_load(&mark->process) != (long long)gantry__os_process() || (page && *page == 0));
 }
 
 int32_t gantry__process_mark_check(const gantry__process_mark_t *mark, const gantry_host_t *host,

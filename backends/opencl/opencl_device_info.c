@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One device's description. Vendor extensions must be queried only when the device lists them,
  * because a driver may answer an unknown query with an error or with nonsense. */
-#define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <string.h>
 

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the lists of drivers as ocl-icd does, and opens each driver (opencl_drivers.h). */
-#define _POSIX_C_SOURCE 200809L
 #include "opencl/opencl_drivers.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "opencl/pocl/opencl_foreign_llvm.h"
 #include "opencl/opencl_status.h"
+#include "base/os/files.h"
 #include "base/os/library.h"
+#include "base/os/paths.h"
 #include "driver/library_open.h"
 
 #define DEFAULT_FOLDER "/etc/OpenCL/vendors"
@@ -138,14 +137,16 @@ static bool ends_with_icd(const char *name) {
 static int32_t open_icd(const drivers_t *drivers, const char *path) {
     FILE *file = gantry__library_text_open(path);
     char line[PATH_BYTES] = "";
-    struct stat info;
-    if (!file && stat(path, &info) == 0 && S_ISFIFO(info.st_mode) && !drivers->files)
+    const int error = file ? 0 : errno;
+    gantry__os_info_t info;
+    if (!file && gantry__os_path_info(path, &info) == 0 && info.kind == GANTRY__OS_PIPE &&
+        !drivers->files)
         return fail_no_file(drivers, NULL, path);
     if (!file || !fgets(line, sizeof line, file)) {
         gantry__opencl_note(
             drivers->host, drivers->notes, GANTRY_LEVEL_INFO, "%.300s %s%s", path,
             !file ? "cannot be read: " : "is empty: its first line names a driver's library",
-            !file ? strerror(errno) : "");
+            !file ? strerror(error) : "");
     }
     if (file) fclose(file);
     if (line[0] == '\0') return GANTRY_OK;
@@ -159,41 +160,46 @@ static int32_t open_icd(const drivers_t *drivers, const char *path) {
     return opencl_drivers_open_driver(drivers, path, line);
 }
 
+/* Notes that the place cannot be read. */
+static int32_t note_error(const drivers_t *drivers, int error) {
+    note_place(drivers, error == ENOENT ? "does not exist" : "cannot be read: ",
+               error == ENOENT ? "" : strerror(error));
+    return GANTRY_OK;
+}
+
+typedef struct icd_visit_t {
+    const drivers_t *drivers;
+    int32_t status;
+    int count;
+} icd_visit_t;
+
+static bool visit_icd(void *user, const char *name) {
+    icd_visit_t *visit = user;
+    char path[PATH_BYTES];
+    if (!ends_with_icd(name)) return true;
+    (void)snprintf(path, sizeof path, "%.3800s/%.255s", visit->drivers->value, name);
+    visit->status = open_icd(visit->drivers, path);
+    ++visit->count;
+    return visit->status == GANTRY_OK;
+}
+
 static int32_t open_folder(const drivers_t *drivers) {
-    DIR *folder = opendir(drivers->value);
-    int count = 0;
-    if (!folder) {
-        note_place(drivers, errno == ENOENT ? "does not exist" : "cannot be read: ",
-                   errno == ENOENT ? "" : strerror(errno));
-        return GANTRY_OK;
-    }
-    int32_t status = GANTRY_OK;
-    const struct dirent *entry;
-    while (status == GANTRY_OK && (entry = readdir(folder)) != NULL) {
-        char path[PATH_BYTES];
-        if (ends_with_icd(entry->d_name)) {
-            (void)snprintf(path, sizeof path, "%.3800s/%.255s", drivers->value, entry->d_name);
-            status = open_icd(drivers, path);
-            ++count;
-        }
-    }
-    closedir(folder);
-    if (count == 0) note_place(drivers, "holds no .icd file", "");
-    return status;
+    icd_visit_t visit = {.drivers = drivers, .status = GANTRY_OK};
+    const int error = gantry__os_list(drivers->value, visit_icd, &visit);
+    if (error && visit.count == 0) return note_error(drivers, error);
+    if (visit.count == 0) note_place(drivers, "holds no .icd file", "");
+    return visit.status;
 }
 
 /* Opens a file. A .icd file without a folder is searched for among the others first. */
 static int32_t open_file(const drivers_t *drivers, const char *folder) {
     char path[PATH_BYTES];
     (void)snprintf(path, sizeof path, "%.3800s/%.255s", folder, drivers->value);
-    struct stat info;
-    if (!strchr(drivers->value, '/') && stat(path, &info) == 0) return open_icd(drivers, path);
-    if (stat(drivers->value, &info) != 0) {
-        note_place(drivers, errno == ENOENT ? "does not exist" : "cannot be read: ",
-                   errno == ENOENT ? "" : strerror(errno));
-        return GANTRY_OK;
-    }
-    return open_icd(drivers, drivers->value);
+    gantry__os_info_t info;
+    if (!gantry__os_path_has_folder(drivers->value) && gantry__os_path_info(path, &info) == 0)
+        return open_icd(drivers, path);
+    const int error = gantry__os_path_info(drivers->value, &info);
+    return error ? note_error(drivers, error) : open_icd(drivers, drivers->value);
 }
 
 static int32_t open_listed(drivers_t drivers) {
@@ -207,12 +213,12 @@ static int32_t open_listed(drivers_t drivers) {
         drivers.value = drivers.variable ? folder : DEFAULT_FOLDER;
         return open_folder(&drivers);
     }
-    struct stat info;
-    bool is_folder = stat(asked, &info) == 0 && S_ISDIR(info.st_mode);
-    if (is_folder) return open_folder(&drivers);
+    gantry__os_info_t info;
+    const int error = gantry__os_path_info(asked, &info);
+    if (!error && info.kind == GANTRY__OS_FOLDER) return open_folder(&drivers);
     if (ends_with_icd(asked))
         return open_file(&drivers, folder && folder[0] != '\0' ? folder : DEFAULT_FOLDER);
-    if (strchr(asked, '/') && stat(asked, &info) != 0 && errno == ENOENT) {
+    if (gantry__os_path_has_folder(asked) && error == ENOENT) {
         note_place(&drivers, "does not exist", "");
         return GANTRY_OK;
     }
@@ -224,8 +230,7 @@ static int32_t open_listed(drivers_t drivers) {
 /* Whether the path is a loader's, by its file's name, because a loader would open its drivers if it
  * were called. */
 static bool is_called_loader(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return strncmp(slash ? slash + 1 : path, "libOpenCL", strlen("libOpenCL")) == 0;
+    return strncmp(gantry__os_path_name(path), "libOpenCL", strlen("libOpenCL")) == 0;
 }
 
 int32_t gantry__opencl_library_bind(const gantry_host_t *host) {

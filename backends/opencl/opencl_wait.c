@@ -13,7 +13,6 @@
  *
  * A callback with a condition variable would need memory that outlives the wait, and a driver that
  * calls back; a nap needs neither. */
-#define _POSIX_C_SOURCE 200809L
 #include "opencl/opencl_wait.h"
 
 #include <stdbool.h>

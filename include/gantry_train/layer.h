@@ -360,6 +360,10 @@ typedef struct gantry_attention_options_t {
  * get the masks of these. */
 GANTRY_API gantry_layer_t *gantry_multi_head_attention(int64_t heads, int64_t key_dim,
                                                        const gantry_attention_options_t *options);
+/** Why the newest call of a MultiHeadAttention had all scores in memory, a constant text such as
+ * "dropout takes weights away from keys". NULL: ScaledDotProductAttention computed it, whose memory
+ * grows with the lengths, or there was none; or the layer is another one, or NULL. */
+GANTRY_API const char *gantry_attention_why_scores(const gantry_layer_t *layer);
 
 /** Add: the sum of two or more inputs, of one shape or shapes that broadcast; dimensions of 1
  * after the batch raise a rank that is smaller, as in Keras. Its mask is true where that of an

@@ -19,9 +19,7 @@
 #define GANTRY_K_FAMILY(name)                                               \
     extern const gantry_kernel_def_t *const gantry__cpu_##name##_kernels[]; \
     extern const uint32_t gantry__cpu_##name##_kernel_count;
-#define GANTRY_K_CPU_FAMILY GANTRY_K_FAMILY
 #include "kernels/common/families.def"
-#undef GANTRY_K_CPU_FAMILY
 #undef GANTRY_K_FAMILY
 
 #endif

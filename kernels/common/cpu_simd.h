@@ -22,7 +22,7 @@ enum { GANTRY_CPU_BASE = 0, GANTRY_CPU_AVX2 = 1, GANTRY_CPU_AVX512 = 2 };
 #define GANTRY_CPU_NAME(name) GANTRY_CPU_PASTE(name, GANTRY_CPU_VARIANT)
 /* The speed of a short loop depends on its place in a cache line. The code of each file begins at a
  * line, so that the sizes of other files do not move its loops. */
-#if defined(__ELF__)
+#if defined(__GNUC__)
 __asm__(".text\n.p2align 6");
 #endif
 #endif

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "host/bits.h"
 #include "host/try.h"
 
 /* Short names of element types, by which the preprocessor makes code per type (types.cl); their
@@ -129,23 +130,21 @@ static inline uint64_t gantry__k_wide_bits(int32_t dtype, double value) {
     if (dtype == GANTRY_FLOAT64)
         memcpy(&bits, &value, sizeof value);
     else
-        memcpy(&bits, &single, sizeof single);
+        bits = gantry__bits_read(&single, sizeof single);
     return bits;
 }
 
 /* The bits of a scalar of 8 bytes at most in host memory. */
 static inline uint64_t gantry__k_host_bits(const gantry_arg_t *arg) {
-    uint64_t bits = 0;
-
-    /* little-endian, as every machine that Gantry runs on */
-    memcpy(&bits, arg->data, gantry__k_size(arg->dtype));
-    return bits;
+    return gantry__bits_read(arg->data, gantry__k_size(arg->dtype));
 }
 
 /* The bits of a scalar of any type in host memory. */
 static inline void gantry__k_host_two(const gantry_arg_t *arg, uint64_t out[2]) {
-    memset(out, 0, 2 * sizeof out[0]);
-    memcpy(out, arg->data, gantry__k_size(arg->dtype));
+    const uint32_t size = gantry__k_size(arg->dtype);
+
+    out[0] = gantry__bits_read(arg->data, size < 8 ? size : 8);
+    out[1] = size > 8 ? gantry__bits_read((const char *)arg->data + 8, size - 8) : 0;
 }
 
 /* Element `index` of a tensor of integers of 8, 32 or 64 bits in host memory; a uint64 gives the

@@ -155,11 +155,10 @@ static int32_t cpu_compute_binary_choice(gantry_op_call_t *call) {
 
 /* Computes an op whose y is made from attributes. */
 static int32_t cpu_compute_value(gantry_op_call_t *call) {
-    uint64_t bits = gantry__k_value_bits(call);
-    const gantry_arg_t y = {.struct_size = sizeof y,
-                            .dtype = call->inputs[0]->dtype,
-                            .element_count = 1,
-                            .data = &bits};
+    const int32_t dtype = call->inputs[0]->dtype;
+    uint64_t bits = gantry__bits_placed(gantry__k_value_bits(call), gantry__k_size(dtype));
+    const gantry_arg_t y = {
+        .struct_size = sizeof y, .dtype = dtype, .element_count = 1, .data = &bits};
 
     return run_binary(call, call->kernel->data, call->inputs[0], &y);
 }

@@ -180,7 +180,7 @@ static int32_t cpu_compute_zeros_like(gantry_op_call_t *call) {
 }
 
 static int32_t cpu_compute_ones_like(gantry_op_call_t *call) {
-    const uint64_t one[2] = {gantry__type_one(call->outputs[0]->dtype)};
+    const uint64_t one[2] = {gantry__type_placed_one(call->outputs[0]->dtype)};
 
     return fill_output(call, one);
 }

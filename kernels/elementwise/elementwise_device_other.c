@@ -136,7 +136,8 @@ static int32_t elementwise_device_other_fill_with(gantry_op_call_t *call, uint64
 
     if (bytes <= sizeof bits &&
         (!gantry__k_is_serial(call) || out->element_count < FILL_BYTES / bytes)) {
-        return call->services->fill(call, &out->span, &bits, bytes);
+        const uint64_t pattern = gantry__bits_placed(bits, bytes);
+        return call->services->fill(call, &out->span, &pattern, bytes);
     }
     return elementwise_device_other_launch(call, &fill_source, gantry__k_twin(out->dtype),
                                            "fill_bits", &scalars.work, args, 2);

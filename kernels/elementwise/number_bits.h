@@ -14,8 +14,8 @@
 
 #include "ops/type_rows.h"
 
-/* The bits of `value` in dtype, which must be a floating type, lowest byte first. As in TensorFlow,
- * the value is rounded to a float32 first. */
+/* The bits of `value` in dtype, which must be a floating type. As in TensorFlow, the value is
+ * rounded to a float32 first. */
 static inline uint64_t gantry__k_number_bits(int32_t dtype, double value) {
     const float single = (float)value;
     const double wide = (double)single;
@@ -25,7 +25,7 @@ static inline uint64_t gantry__k_number_bits(int32_t dtype, double value) {
         case GANTRY_FLOAT64: memcpy(&bits, &wide, sizeof wide); return bits;
         case GANTRY_FLOAT16: return gantry__f32_to_f16(single);
         case GANTRY_BFLOAT16: return gantry__f32_to_bf16(single);
-        default: memcpy(&bits, &single, sizeof single); return bits;
+        default: return gantry__bits_read(&single, sizeof single);
     }
 }
 

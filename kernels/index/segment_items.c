@@ -76,17 +76,14 @@ static int32_t segment_fill(gantry_op_call_t *call, const way_t *way) {
     const gantry_arg_t *out = call->outputs[0];
     const uint32_t bytes = gantry__k_size(out->dtype);
     uint64_t bits = 0;
-    unsigned char pattern[8];
 
     if (way->start != FROM_ZERO) {
         bits = way->start == FROM_ONE      ? gantry__type_one(out->dtype)
                : way->start == FROM_LOWEST ? gantry__type_lowest(out->dtype)
                                            : gantry__type_greatest(out->dtype);
     }
-    for (uint32_t k = 0; k < sizeof pattern; ++k) {
-        pattern[k] = (unsigned char)(bits >> 8 * k);
-    }
-    return call->services->fill(call, &out->span, pattern, bytes);
+    bits = gantry__bits_placed(bits, bytes);
+    return call->services->fill(call, &out->span, &bits, bytes);
 }
 
 /* Whether updates are combined directly: on processors, for types whose sums have the type itself.

@@ -19,8 +19,10 @@
  *
  * With planes the rows are places of images, c_column of each, and C is [images, columns, places].
  *
+ * Programs with GANTRY_PATCHES have the kernels of matmul_patches.cl, which must follow, instead.
+ *
  * Options: GANTRY_T; GANTRY_MATMUL_EACH 1, 4 or 8; GANTRY_EPILOGUE 1 for a bias, 2 for a Relu, 3
- * for both; GANTRY_PLANES for planes; GANTRY_SERIAL 1 for the form of CPUs, 0 for those of GPUs. */
+ * for both, and 4 more for planes; GANTRY_SERIAL 1 for the form of CPUs, 0 for those of GPUs. */
 
 #if GANTRY_T_IS_HALF
 #define LOAD(x) GANTRY_WIDEN(x)
@@ -40,7 +42,7 @@
 #define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
 #endif
 
-#ifdef GANTRY_PLANES
+#if GANTRY_EPILOGUE & 4
 GANTRY_FN GANTRY_LONG plane_offset(const matmul_t *plan, GANTRY_LONG row, GANTRY_LONG column) {
     const GANTRY_LONG image = gantry__divide_position(row, plan->c_column);
 
@@ -53,7 +55,7 @@ GANTRY_FN GANTRY_LONG plane_offset(const matmul_t *plan, GANTRY_LONG row, GANTRY
 
 #if GANTRY_EPILOGUE & 1
 #define BIAS_SPAN GANTRY_SPAN_IN(bias),
-#ifdef GANTRY_PLANES
+#if GANTRY_EPILOGUE & 4
 #define BIAS(batch, column) GANTRY_IN(T, bias)[column]
 #else
 /* With a bias, a batch is the groups of a row. */
@@ -84,6 +86,20 @@ GANTRY_FN T finished(const U sum, const T bias) {
 #define A_SIDE (SIDE + 1)
 #define DEPTH 16
 
+/* Adds the products of a tile of A and a tile of B to the sums of the work-item. */
+#define ADD_TILES()                                                                     \
+    for (int deep = 0; deep < DEPTH; ++deep) {                                          \
+        GANTRY_UNROLLED for (int i = 0; i < GANTRY_MATMUL_EACH; ++i) {                  \
+            U left = a_tile[deep * A_SIDE + down + 16 * i];                             \
+            GANTRY_UNROLLED for (int j = 0; j < GANTRY_MATMUL_EACH; ++j) {              \
+                U *sum = &sums[i * GANTRY_MATMUL_EACH + j];                             \
+                *sum = MULTIPLY_ADD(left, b_tile[deep * SIDE + across + 16 * j], *sum); \
+            }                                                                           \
+        }                                                                               \
+    }
+
+#if !defined(GANTRY_PATCHES)
+
 GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(c),
                           BIAS_SPAN GANTRY_VALUE(matmul_t, plan)) {
     GANTRY_TAKE(matmul_t, plan)
@@ -97,7 +113,7 @@ GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
     GANTRY_GLOBAL const T *y = GANTRY_IN(T, b) + batch_offset(&plan, plan.b_batch, batch);
     GANTRY_GLOBAL T *z = GANTRY_OUT(T, c) + batch * plan.c_batch;
     const int item = (int)GANTRY_LOCAL_ID(0);
-#ifdef GANTRY_PLANES /* neighbouring work-items write neighbouring elements */
+#if GANTRY_EPILOGUE & 4 /* neighbouring work-items write neighbouring elements */
     const int down = item % 16, across = item / 16;
 #else
     const int down = item / 16;
@@ -122,15 +138,7 @@ GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
             b_tile[b_deep * SIDE + b_at] = b_inside ? LOAD(y[b_place]) : (U)0;
         }
         GANTRY_BARRIER();
-        for (int deep = 0; deep < DEPTH; ++deep) {
-            GANTRY_UNROLLED for (int i = 0; i < GANTRY_MATMUL_EACH; ++i) {
-                U left = a_tile[deep * A_SIDE + down + 16 * i];
-                GANTRY_UNROLLED for (int j = 0; j < GANTRY_MATMUL_EACH; ++j) {
-                    U *sum = &sums[i * GANTRY_MATMUL_EACH + j];
-                    *sum = MULTIPLY_ADD(left, b_tile[deep * SIDE + across + 16 * j], *sum);
-                }
-            }
-        }
+        ADD_TILES()
         GANTRY_BARRIER();
     }
     GANTRY_UNROLLED for (int i = 0; i < GANTRY_MATMUL_EACH; ++i) {
@@ -165,6 +173,8 @@ GANTRY_KERNEL matmul_item(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
     GANTRY_OUT(T, c)
     [batch * plan.c_batch + OFFSET(row, column)] = finished(sum, BIAS(batch, column));
 }
+
+#endif
 
 #else
 

@@ -71,6 +71,14 @@ static void mi_correct(int32_t *c, int64_t count, int32_t x, const int32_t *a, i
 #define MI_WIDE_int16_t MI_WIDE_uint8_t
 #endif
 
+/* Words from memory, whose first element must be in the low bits. */
+#if GANTRY__IS_BIG_ENDIAN
+typedef uint32_t mi_bits_t __attribute__((vector_size(MI_BYTES)));
+#define MI_WORDS(words) ((mi_vec_t)((mi_bits_t)(words) << 16 | (mi_bits_t)(words) >> 16))
+#else
+#define MI_WORDS(words) (words)
+#endif
+
 /* MI_LANES words of contiguous elements. */
 #define MI_WIDENED(type, p) MI_WIDENED_##type(p)
 #if defined(__AVX512BW__)
@@ -85,11 +93,11 @@ typedef uint8_t mi_uint8_t __attribute__((vector_size(MI_BYTES / 2), aligned(1),
 typedef int8_t mi_int8_t __attribute__((vector_size(MI_BYTES / 2), aligned(1), may_alias));
 typedef int16_t mi_halves_t __attribute__((vector_size(MI_BYTES)));
 #define MI_WIDENED_OF(type, p) \
-    ((mi_vec_t) __builtin_convertvector(*(const type *)(const void *)(p), mi_halves_t))
+    MI_WORDS((mi_vec_t) __builtin_convertvector(*(const type *)(const void *)(p), mi_halves_t))
 #define MI_WIDENED_uint8_t(p) MI_WIDENED_OF(mi_uint8_t, p)
 #define MI_WIDENED_int8_t(p) MI_WIDENED_OF(mi_int8_t, p)
 #endif
-#define MI_COPIED(type, p) (*(const mi_loose_t *)(const void *)(p))
+#define MI_COPIED(type, p) MI_WORDS(*(const mi_loose_t *)(const void *)(p))
 
 #define MI_PAIR(p, along) ((uint32_t)(uint16_t)(p)[0] | (uint32_t)(uint16_t)(p)[along] << 16)
 #define MI_PAIRS(type, p, along) ((MI_WIDE(type, p) & 0xffff) | MI_WIDE(type, (p) + (along)) << 16)

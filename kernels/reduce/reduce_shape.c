@@ -123,9 +123,7 @@ size_t gantry__reduce_empty(int32_t operation, int32_t dtype, unsigned char valu
     const uint64_t bits = empty_bits(operation, dtype);
     const size_t size = gantry__k_size(dtype);
 
-    for (size_t k = 0; k < size; ++k) { /* lowest byte first, as all devices have it */
-        value[k] = (unsigned char)(bits >> (8 * k));
-    }
+    gantry__bits_write(bits, value, size);
     return size;
 }
 

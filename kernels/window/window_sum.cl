@@ -6,8 +6,7 @@
  *   depthwise   each channel of the image has `depth` filters of its own: filter [rows, columns,
  *               channels, depth]
  *   convolve    each output has a filter over all channels: filter [rows, columns, channels,
- *               outputs]. Processors have faster kernels, and on GPUs Conv2D uses patches and a
- *               matrix product
+ *               outputs]. What no product takes: those of processors and of GPUs are faster
  *   fold        the inverse of patches.cl (col2im): adds patches [batch, out_height, out_width,
  *               rows * columns * channels] to the pixels that they came from; the second half of
  *               a transposed convolution */

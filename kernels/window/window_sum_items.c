@@ -40,9 +40,10 @@ static const char *const fold_hosts[] = {"sizes"};
 
 GANTRY_K_ITEM_KERNEL(depthwise, window_sum, "DepthwiseConv2dNative", gantry__k_floating_type,
                      compute_depthwise);
-#define CONVOLVE(items)                                                                   \
-    GANTRY_K_DEFINITION("ConvolveImages", gantry__k_floating_type, 1, NULL, 0,            \
-                        .supports = gantry__window_is_whole, .compute = compute_convolve, \
+/* A convolution by itself is the slowest one: products come first, also those of patches. */
+#define CONVOLVE(items)                                                                        \
+    GANTRY_K_DEFINITION("ConvolveImages", gantry__k_floating_type, 1, NULL, 0, .priority = -1, \
+                        .supports = gantry__window_is_whole, .compute = compute_convolve,      \
                         .data = (items))
 static const gantry_kernel_def_t convolve_on_devices = CONVOLVE(&window_sum_items),
                                  convolve_on_cpu = CONVOLVE(&gantry__cpu_window_sum_items);

@@ -1,24 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _XOPEN_SOURCE 700
-
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/os/files.h"
 #include "base/os/pages.h"
 #include "shared/memory.h"
 #include "onnx/file/model_file.h"
-
-/* The most bytes that one call reads. */
-#define MOST_READ_BYTES ((size_t)1 << 30)
 
 gantry_status_t gantry__onnx_read_at(int file, const char *path, uint64_t offset, void *bytes,
                                      size_t size) {
     size_t done = 0;
     while (done < size) {
-        const size_t left = size - done < MOST_READ_BYTES ? size - done : MOST_READ_BYTES;
-        const ssize_t count = pread(file, (char *)bytes + done, left, (off_t)(offset + done));
-        if (count < 0 && errno == EINTR) continue;
+        const int64_t count =
+            gantry__os_read_at(file, (char *)bytes + done, size - done, offset + done);
         if (count < 0)
             return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: it cannot be read: %s", path,
                                 strerror(errno));

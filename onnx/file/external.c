@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _XOPEN_SOURCE 700
-
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/os/files.h"
 #include "shared/memory.h"
 #include "onnx/file/folder.h"
 #include "onnx/file/model_file.h"
@@ -25,7 +23,7 @@ static gantry_status_t add_external(gantry__onnx_file_t *file,
     if (!file->reads_file)
         status = gantry__onnx_take_content(opened, external.size, false, tensor->location,
                                            &external.content);
-    (void)close(opened);
+    (void)gantry__os_close(opened);
     if (status == GANTRY_OK) file->externals[file->external_count++] = external;
     return status;
 }

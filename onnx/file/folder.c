@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _XOPEN_SOURCE 700
-
 #include "onnx/file/folder.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/os/files.h"
+#include "base/os/paths.h"
 #include "onnx/base/limits.h"
 #include "shared/memory.h"
 #include "shared/fail.h"
@@ -20,7 +17,7 @@ typedef struct external_name_t {
 } external_name_t;
 
 gantry_status_t gantry__onnx_open_folder(const char *path, int *out_folder) {
-    *out_folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    *out_folder = gantry__os_open(path, GANTRY__OS_READ | GANTRY__OS_IS_FOLDER, 0);
     if (*out_folder >= 0) return GANTRY_OK;
     return gantry__fail(errno == ENOENT ? GANTRY_NOT_FOUND : GANTRY_INVALID_ARGUMENT,
                         "the folder of external data, '%s', cannot be opened: %s", path,
@@ -28,12 +25,12 @@ gantry_status_t gantry__onnx_open_folder(const char *path, int *out_folder) {
 }
 
 gantry_status_t gantry__onnx_open_folder_of(const char *path, int *out_folder) {
-    const char *slash = strrchr(path, '/');
+    const size_t length = (size_t)(gantry__os_path_name(path) - path);
     char *folder;
-    if (!slash) return gantry__onnx_open_folder(".", out_folder);
+    if (length == 0) return gantry__onnx_open_folder(".", out_folder);
     folder = gantry__strdup(path);
     if (!folder) return GANTRY_RESOURCE_EXHAUSTED;
-    folder[slash == path ? 1 : slash - path] = 0;
+    folder[length] = 0;
     const gantry_status_t status = gantry__onnx_open_folder(folder, out_folder);
     gantry__free(folder);
     return status;
@@ -48,9 +45,9 @@ static gantry_status_t refuse_external(const external_name_t *name, gantry_statu
 /* Says why a part of the path was not opened. */
 static gantry_status_t fail_to_open(const external_name_t *name, int folder, const char *part,
                                     int error) {
-    struct stat info;
-    if (!name->follows_links && fstatat(folder, part, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-        S_ISLNK(info.st_mode))
+    gantry__os_info_t info;
+    if (!name->follows_links && gantry__os_info_in(folder, part, &info) == 0 &&
+        info.kind == GANTRY__OS_LINK)
         return refuse_external(name, GANTRY_INVALID_ARGUMENT,
                                "are a symbolic link; a file is accepted, and a link with the "
                                "option follows_links");
@@ -65,12 +62,12 @@ static gantry_status_t fail_to_open(const external_name_t *name, int folder, con
 /* Opens one part; takes and closes the folder. A pipe does not make it wait. */
 static gantry_status_t folder_open_part(const external_name_t *name, int folder, bool closes,
                                         const char *part, bool is_last, int *out_file) {
-    const int links = name->follows_links ? 0 : O_NOFOLLOW;
-    const int kind = is_last ? O_NONBLOCK | O_NOCTTY : O_DIRECTORY;
-    const int file = openat(folder, part, O_RDONLY | O_CLOEXEC | links | kind);
+    const unsigned links = name->follows_links ? 0 : GANTRY__OS_NO_LINK;
+    const unsigned kind = is_last ? GANTRY__OS_NO_WAIT : GANTRY__OS_IS_FOLDER;
+    const int file = gantry__os_open_in(folder, part, GANTRY__OS_READ | links | kind, 0);
     const int error = errno;
     const gantry_status_t status = file < 0 ? fail_to_open(name, folder, part, error) : GANTRY_OK;
-    if (closes) (void)close(folder);
+    if (closes) (void)gantry__os_close(folder);
     *out_file = file;
     return status;
 }
@@ -94,15 +91,15 @@ static gantry_status_t folder_walk(const external_name_t *name, int folder, int 
 }
 
 static gantry_status_t check_external(const external_name_t *name, int file, uint64_t *out_size) {
-    struct stat info;
-    if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode))
+    gantry__os_info_t info;
+    if (gantry__os_file_info(file, &info) != 0 || info.kind != GANTRY__OS_PLAIN)
         return refuse_external(name, GANTRY_INVALID_ARGUMENT,
                                "are no regular file; a file is accepted");
-    if (!name->follows_links && info.st_nlink > 1)
+    if (!name->follows_links && info.names > 1)
         return refuse_external(name, GANTRY_INVALID_ARGUMENT,
                                "are a file with more than one name (hard links); one is accepted, "
                                "and more with the option follows_links");
-    *out_size = (uint64_t)info.st_size;
+    *out_size = info.size;
     return GANTRY_OK;
 }
 
@@ -113,7 +110,7 @@ gantry_status_t gantry__onnx_open_external(int folder, const char *location, boo
     int file;
     GANTRY__TRY(folder_walk(&name, folder, &file));
     const gantry_status_t status = check_external(&name, file, out_size);
-    if (status != GANTRY_OK) (void)close(file);
+    if (status != GANTRY_OK) (void)gantry__os_close(file);
     *out_file = status == GANTRY_OK ? file : -1;
     return status;
 }

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _XOPEN_SOURCE 700
-
 #include "onnx/file/model_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/os/files.h"
 #include "shared/memory.h"
 #include "onnx/file/folder.h"
 #include "onnx/graph/build.h"
@@ -24,19 +20,19 @@ static gantry_status_t new_file(bool reads_file, bool follows_links, gantry__onn
 
 /* Takes the file's bytes. A pipe does not make it wait. */
 static gantry_status_t open_content(gantry__onnx_file_t *file, const char *path) {
-    struct stat info;
+    gantry__os_info_t info;
     gantry_status_t status;
-    const int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    const int opened = gantry__os_open(path, GANTRY__OS_READ | GANTRY__OS_NO_WAIT, 0);
     if (opened < 0)
         return gantry__fail(errno == ENOENT ? GANTRY_NOT_FOUND : GANTRY_INVALID_ARGUMENT,
                             "%s: it cannot be opened: %s", path, strerror(errno));
-    if (fstat(opened, &info) != 0 || !S_ISREG(info.st_mode))
+    if (gantry__os_file_info(opened, &info) != 0 || info.kind != GANTRY__OS_PLAIN)
         status = gantry__fail(GANTRY_INVALID_ARGUMENT,
                               "%s: it is no regular file; an ONNX file is accepted", path);
     else
-        status = gantry__onnx_take_content(opened, (uint64_t)info.st_size, file->reads_file, path,
-                                           &file->content);
-    (void)close(opened);
+        status =
+            gantry__onnx_take_content(opened, info.size, file->reads_file, path, &file->content);
+    (void)gantry__os_close(opened);
     return status;
 }
 
@@ -98,6 +94,6 @@ void gantry__onnx_file_release(gantry__onnx_file_t *file) {
     gantry__free(file->externals);
     gantry__onnx_arena_deinit(&file->arena);
     gantry__onnx_content_deinit(&file->content);
-    if (file->folder >= 0) (void)close(file->folder);
+    if (file->folder >= 0) (void)gantry__os_close(file->folder);
     gantry__free(file);
 }

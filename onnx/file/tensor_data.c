@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Elements of tensors as Gantry has them. */
-#define _XOPEN_SOURCE 700
-
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/os/files.h"
+#include "host/bits.h"
 #include "shared/memory.h"
 #include "onnx/file/folder.h"
 #include "onnx/file/model_file.h"
@@ -33,6 +32,15 @@ static void widen_small_floats(const gantry__onnx_small_float_t *type, uint32_t 
     }
 }
 
+/* Elements as Gantry has them, but for the order of their bytes. */
+static void take_plain_elements(gantry_dtype_t dtype, const uint8_t *packed, size_t bytes,
+                                uint8_t *out) {
+    const size_t size = gantry_dtype_size(dtype);
+    const bool is_complex = GANTRY_DTYPE_BIT(dtype) & GANTRY_DTYPES_COMPLEXES;
+    if (out != packed) memcpy(out, packed, bytes);
+    gantry__bits_turn(out, bytes, is_complex ? size / 2 : size);
+}
+
 /* Makes packed elements Gantry's; out has room for them, and may be packed. */
 static void make_elements(int32_t type, const uint8_t *packed, size_t packed_bytes, uint8_t *out,
                           size_t count) {
@@ -44,8 +52,8 @@ static void make_elements(int32_t type, const uint8_t *packed, size_t packed_byt
         widen_packed_elements(element, packed, out, count);
     else if (element->stored == GANTRY_BOOL)
         for (size_t i = 0; i < count; ++i) out[i] = packed[i] != 0;
-    else if (out != packed)
-        memcpy(out, packed, packed_bytes);
+    else
+        take_plain_elements(element->stored, packed, packed_bytes, out);
 }
 
 /* Reads external data that are not mapped. */
@@ -57,7 +65,7 @@ static gantry_status_t read_external(const gantry__onnx_file_t *file,
                                            file->model->path, tensor->name, &opened, &size));
     const gantry_status_t status = gantry__onnx_read_at(opened, tensor->location, tensor->offset,
                                                         bytes, (size_t)tensor->bytes);
-    (void)close(opened);
+    (void)gantry__os_close(opened);
     return status;
 }
 
@@ -125,6 +133,7 @@ const void *gantry__onnx_tensor_span(const gantry__onnx_file_t *file,
         gantry__onnx_is_packed(element))
         return NULL;
     if ((uintptr_t)tensor->raw.data % (element->bits / 8) != 0) return NULL;
+    if (GANTRY__IS_BIG_ENDIAN && element->bits > 8) return NULL;
     if (element->stored == GANTRY_BOOL && !bools_are_plain(tensor->raw.data, (size_t)tensor->count))
         return NULL;
     return tensor->raw.data;

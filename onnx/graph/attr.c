@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "host/bits.h"
 #include "onnx/base/limits.h"
 #include "onnx/graph/build.h"
 
@@ -75,6 +76,14 @@ static gantry_status_t attr_copy_list(gantry__onnx_build_t *build, const void *i
     if (count > 0) memcpy(copy, items, count * item_bytes);
     memcpy((void *)(uintptr_t)out_items_ptr, &copy, sizeof copy);
     return gantry__onnx_work(build->reader, count);
+}
+
+/* The items are in the order of bytes of files. */
+static gantry_status_t attr_copy_floats(gantry__onnx_build_t *build, const void *items,
+                                        size_t count, gantry__onnx_attr_t *attr) {
+    GANTRY__TRY(attr_copy_list(build, items, count, sizeof(float), &attr->floats));
+    gantry__bits_turn((void *)(uintptr_t)attr->floats, count * sizeof(float), sizeof(float));
+    return GANTRY_OK;
 }
 
 /* Texts end with a zero. */
@@ -149,13 +158,12 @@ static gantry_status_t make_value(gantry__onnx_build_t *build, const gantry__onn
                                   attr_message_t *m, gantry__onnx_attr_t *attr) {
     attr->count = 1;
     switch (m->type) {
-        case GANTRY__ONNX_FLOAT: return attr_copy_list(build, &m->f, 1, sizeof m->f, &attr->floats);
+        case GANTRY__ONNX_FLOAT: return attr_copy_floats(build, &m->f, 1, attr);
         case GANTRY__ONNX_INT: return attr_copy_list(build, &m->i, 1, sizeof m->i, &attr->ints);
         case GANTRY__ONNX_STRING: return attr_copy_texts(build, &m->s, 1, attr);
         case GANTRY__ONNX_FLOATS:
             attr->count = m->floats.count;
-            return attr_copy_list(build, m->floats.items, attr->count, sizeof(float),
-                                  &attr->floats);
+            return attr_copy_floats(build, m->floats.items, attr->count, attr);
         case GANTRY__ONNX_INTS:
             attr->count = m->ints.count;
             return attr_copy_list(build, m->ints.items, attr->count, sizeof(int64_t), &attr->ints);

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "host/bits.h"
+
 #include "onnx/graph/build.h"
 #include "onnx/graph/sparse.h"
 
@@ -12,8 +14,9 @@ int64_t gantry__onnx_sparse_index(const gantry__onnx_tensor_t *tensor, int64_t i
     const int64_t each = indices->rank == 1 ? 1 : indices->dims[1];
     int64_t linear = 0;
     for (int64_t k = 0; k < each; ++k) {
-        int64_t index;
-        memcpy(&index, indices->raw.data + (size_t)(i * each + k) * sizeof index, sizeof index);
+        uint64_t bits;
+        memcpy(&bits, indices->raw.data + (size_t)(i * each + k) * sizeof bits, sizeof bits);
+        const int64_t index = (int64_t)gantry__bits_little(bits);
         if (indices->rank == 1) return index >= 0 && index < tensor->count ? index : -1;
         if (index < 0 || index >= tensor->dims[k]) return -1;
         linear = linear * tensor->dims[k] + index;

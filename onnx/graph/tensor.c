@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "host/bits.h"
 #include "onnx/base/limits.h"
 #include "shared/memory.h"
 #include "onnx/graph/element.h"
@@ -143,7 +144,8 @@ static gantry_status_t take_ints(gantry__onnx_build_t *build, const int64_t *ite
                                     " at element %zu; type %s is %" PRId64 " to %" PRId64,
                                     tensor->name, items[i], i, element->name, element->least,
                                     element->most);
-        memcpy(packed + i * bytes, &items[i], bytes);
+        const uint64_t little = gantry__bits_little((uint64_t)items[i]);
+        memcpy(packed + i * bytes, &little, bytes);
     }
     tensor->data = GANTRY__ONNX_NUMBERS;
     tensor->raw = (gantry__onnx_bytes_t){packed, count * bytes};

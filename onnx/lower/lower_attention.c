@@ -60,8 +60,9 @@ static const gantry_tensor_t *both_seen(gantry_scope_t *scope, const gantry_tens
     return x ? gantry_logical_and(scope, x, y) : y;
 }
 
-/* A bool that says which keys a query sees by the order and the lengths; NULL with OK: all. */
-static gantry_status_t keys_seen(const gantry__onnx_attention_t *attention,
+/* A bool that says which keys a query sees by the lengths, the windows and, if it is causal, the
+ * order; NULL with OK: all. */
+static gantry_status_t keys_seen(const gantry__onnx_attention_t *attention, bool is_causal,
                                  const gantry_tensor_t **out) {
     gantry__onnx_call_t *call = attention->call;
     const int64_t queries = gantry_tensor_shape(attention->query)->dims[2];
@@ -75,11 +76,14 @@ static gantry_status_t keys_seen(const gantry__onnx_attention_t *attention,
         lengths = gantry_reshape(scope, gantry_cast(scope, lengths, GANTRY_INT64), shape);
         seen = gantry_less(scope, keys, lengths);
     }
+    *out = seen;
+    if (!is_causal && attention->left < 0 && attention->right < 0)
+        return gantry_scope_status(scope);
     const gantry_tensor_t *begin = gantry_scalar_i64(call->host, past_count(attention));
     if (lengths && attention->counts_from_lengths)
         begin = gantry_sub(scope, lengths, gantry_scalar_i64(call->host, queries));
     place = gantry_add(scope, place, begin);
-    if (attention->is_causal) seen = both_seen(scope, seen, gantry_less_equal(scope, keys, place));
+    if (is_causal) seen = both_seen(scope, seen, gantry_less_equal(scope, keys, place));
     if (attention->left >= 0) {
         const gantry_tensor_t *first =
             gantry_sub(scope, place, gantry_scalar_i64(call->host, attention->left));
@@ -125,12 +129,12 @@ static gantry_status_t whole_mask(const gantry__onnx_attention_t *attention,
     return gantry_scope_status(scope);
 }
 
-/* The mask together with what the order and the lengths say. */
-static gantry_status_t attention_masks(gantry__onnx_attention_t *attention) {
+/* The mask together with what the lengths, the windows and, if it is causal, the order say. */
+static gantry_status_t attention_masks(gantry__onnx_attention_t *attention, bool is_causal) {
     gantry__onnx_call_t *call = attention->call;
     const gantry_tensor_t *mask = NULL, *seen = NULL;
     GANTRY__TRY(whole_mask(attention, &mask));
-    GANTRY__TRY(keys_seen(attention, &seen));
+    GANTRY__TRY(keys_seen(attention, is_causal, &seen));
     if (mask && seen && gantry_tensor_dtype(mask) == GANTRY_BOOL) {
         mask = gantry_logical_and(call->scope, mask, seen);
     } else if (mask && seen) {
@@ -144,9 +148,11 @@ static gantry_status_t attention_masks(gantry__onnx_attention_t *attention) {
     return gantry_scope_status(call->scope);
 }
 
-/* Whether the op's own causal order is that of the node. */
+/* Whether the op's own causal order is that of the node, so that no mask has a number for each
+ * query and key. */
 static bool is_plain_causal(const gantry__onnx_attention_t *attention) {
-    if (!attention->is_causal || attention->lengths) return false;
+    if (!attention->is_causal) return false;
+    if (attention->lengths && attention->counts_from_lengths) return false;
     if (attention->left >= 0 || attention->right >= 0) return false;
     const int64_t queries = gantry_tensor_shape(attention->query)->dims[2];
     return !attention->past_key || gantry_tensor_shape(attention->key)->dims[2] == queries;
@@ -180,10 +186,7 @@ gantry_status_t gantry__onnx_attend(gantry__onnx_attention_t *attention) {
     gantry__onnx_call_t *call = attention->call;
     GANTRY__TRY(gantry__onnx_check_attention(attention));
     const bool is_plain = is_plain_causal(attention);
-    if (is_plain)
-        GANTRY__TRY(whole_mask(attention, &attention->whole_mask));
-    else
-        GANTRY__TRY(attention_masks(attention));
+    GANTRY__TRY(attention_masks(attention, attention->is_causal && !is_plain));
     gantry_scaled_attention_options_t options = {.struct_size = sizeof options,
                                                  .mask = attention->whole_mask,
                                                  .past_key = attention->past_key,
@@ -254,7 +257,7 @@ gantry_status_t gantry__onnx_attention_scores(gantry__onnx_attention_t *attentio
     if (mode < 0 || mode > 3)
         return gantry__onnx_invalid(call, "qk_matmul_output_mode is %lld", (long long)mode);
     /* The op took the causal order; the mask has it now. */
-    if (mode >= 2 && is_plain_causal(attention)) GANTRY__TRY(attention_masks(attention));
+    if (mode >= 2 && is_plain_causal(attention)) GANTRY__TRY(attention_masks(attention, true));
     const gantry_tensor_t *scores = multiply_heads(attention);
     if (mode >= 1 && attention->softcap > 0) {
         const gantry_tensor_t *cap =

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host/bits.h"
 #include "shared/memory.h"
 #include "onnx/lower/lower.h"
 #include "shared/fail.h"
@@ -249,9 +250,9 @@ static bool fills_much(const gantry__onnx_plan_t *plan, const gantry__onnx_node_
         shape->raw.size / sizeof(int64_t) < (uint64_t)shape->count)
         return true;
     for (int64_t i = 0; i < shape->count; ++i) {
-        int64_t size;
+        uint64_t size;
         memcpy(&size, shape->raw.data + (size_t)i * sizeof size, sizeof size);
-        product *= (double)size;
+        product *= (double)(int64_t)gantry__bits_little(size);
     }
     return product > MOST_FILLED;
 }

@@ -20,12 +20,12 @@
 /* The forms of a field, and what a struct has for it. */
 typedef enum gantry__onnx_form_t {
     GANTRY__ONNX_WIRE_INT,     /* int64_t */
-    GANTRY__ONNX_WIRE_FLOAT,   /* float */
+    GANTRY__ONNX_WIRE_FLOAT,   /* float, in the order of bytes of the file */
     GANTRY__ONNX_WIRE_BYTES,   /* gantry__onnx_bytes_t */
     GANTRY__ONNX_WIRE_ONE,     /* the address of a struct; NULL: it did not come */
     GANTRY__ONNX_WIRE_INTS,    /* lists: items and count; int64_t */
-    GANTRY__ONNX_WIRE_FLOATS,  /* 4 bytes each, not aligned */
-    GANTRY__ONNX_WIRE_DOUBLES, /* 8 bytes each, not aligned */
+    GANTRY__ONNX_WIRE_FLOATS,  /* 4 bytes each, not aligned, as in the file */
+    GANTRY__ONNX_WIRE_DOUBLES, /* 8 bytes each, not aligned, as in the file */
     GANTRY__ONNX_WIRE_TEXTS,   /* gantry__onnx_bytes_t */
     GANTRY__ONNX_WIRE_MANY     /* structs */
 } gantry__onnx_form_t;

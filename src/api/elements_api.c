@@ -3,7 +3,6 @@
 #include <gantry/io.h>
 
 #include <inttypes.h>
-#include <sys/stat.h>
 
 #include "api/interop.h"
 #include "base/file_map.h"
@@ -52,16 +51,16 @@ static gantry_status_t check_shape(elements_t *self) {
 
 /* Checks what can be checked before memory is taken. */
 static gantry_status_t check_file(const elements_t *self, int64_t offset) {
-    struct stat info;
+    gantry__os_info_t info;
     if (!self->path)
         return gantry__refuse("%s: the path is NULL; the file's name is accepted", self->call);
-    if (fstat(self->file, &info) != 0 || !S_ISREG(info.st_mode))
+    if (gantry__os_file_info(self->file, &info) != 0 || info.kind != GANTRY__OS_PLAIN)
         return gantry__refuse("%s: the descriptor %d of '%s' is no open plain file", self->call,
                               self->file, self->path);
     if (offset < 0)
         return gantry__refuse("%s: the offset is %" PRId64 "; 0 and more are accepted", self->call,
                               offset);
-    const uint64_t size = (uint64_t)info.st_size;
+    const uint64_t size = info.size;
     if (self->at <= size && self->bytes <= size - self->at) return GANTRY_OK;
     return gantry__fail(GANTRY_DATA_LOSS,
                         "cannot read '%s': it ends at byte %" PRIu64 ", %" PRIu64

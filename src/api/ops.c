@@ -103,8 +103,7 @@ const gantry_tensor_t *gantry_zeros(gantry_scope_t *scope, gantry_dtype_t dtype,
 
 const gantry_tensor_t *gantry_ones(gantry_scope_t *scope, gantry_dtype_t dtype,
                                    gantry_shape_t shape) {
-    /* little-endian; a complex one has the imaginary part 0 */
-    const uint64_t one[2] = {gantry__type_one((int32_t)dtype)};
+    const uint64_t one[2] = {gantry__type_placed_one((int32_t)dtype)};
     return ops_fill_with(scope, dtype, &shape, one);
 }
 

@@ -2,17 +2,16 @@
 /* Backend modules, in this order: candidate files of folders and paths; the library's own
  * folder; opening a file and querying its table.
  */
-#define _POSIX_C_SOURCE 200809L
 #include "backend/module.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "backend/backend_check.h"
 #include "base/files.h"
 #include "base/os/library.h"
+#include "base/os/paths.h"
 #include "base/text.h"
 #include "base/trust.h"
 
@@ -30,7 +29,7 @@ static bool is_module_name(const char *name) {
 }
 
 bool gantry__module_is_of(const char *file, const char *backend) {
-    const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+    const char *name = gantry__os_path_name(file);
     const size_t prefix = strlen(MODULE_PREFIX), length = strlen(backend);
     return is_module_name(name) && strncmp(name + prefix, backend, length) == 0 &&
            strchr(name + prefix, '.') == name + prefix + length;
@@ -58,8 +57,8 @@ gantry_status_t gantry__module_search_folder(const gantry__heap_t *heap, const c
 
 static gantry_status_t visit_entry(const gantry__heap_t *heap, const char *entry,
                                    gantry__module_visit_fn visit, void *user) {
-    struct stat info;
-    if (stat(entry, &info) == 0 && S_ISDIR(info.st_mode))
+    gantry__os_info_t info;
+    if (gantry__os_path_info(entry, &info) == 0 && info.kind == GANTRY__OS_FOLDER)
         return gantry__module_search_folder(heap, entry, visit, user);
     return visit(user, entry);
 }
@@ -72,10 +71,10 @@ gantry_status_t gantry__module_search(const gantry__heap_t *heap, const char *pa
     if (!copy) return GANTRY_RESOURCE_EXHAUSTED;
     gantry_status_t status = GANTRY_OK;
     for (char *entry = copy; entry && status == GANTRY_OK;) {
-        char *colon = strchr(entry, ':');
-        if (colon) *colon = '\0';
+        char *end = strchr(entry, gantry__os_list_separator);
+        if (end) *end = '\0';
         if (*entry) status = visit_entry(heap, entry, visit, user);
-        entry = colon ? colon + 1 : NULL;
+        entry = end ? end + 1 : NULL;
     }
     gantry__heap_free(heap, copy, bytes);
     return status;
@@ -88,15 +87,15 @@ gantry_status_t gantry__module_own_folder(const gantry__heap_t *heap, char **out
     static const char anchor = 0;
     const char *file = gantry__os_library_file_of(&anchor);
     if (!file) return GANTRY_OK;
-    const char *slash = strrchr(file, '/');
+    const char *name = gantry__os_path_name(file);
     gantry__text_t folder;
     gantry__text_init(&folder, heap);
-    if (slash) {
-        gantry__text_append_bytes(&folder, file, (size_t)(slash - file));
+    if (name > file) {
+        gantry__text_append_bytes(&folder, file, (size_t)(name - file));
     } else {
-        gantry__text_append(&folder, ".");
+        gantry__text_append(&folder, "./");
     }
-    gantry__text_append(&folder, "/gantry");
+    gantry__text_append(&folder, "gantry");
     gantry_status_t status = gantry__text_status(&folder);
     if (status == GANTRY_OK) {
         *out_folder = gantry__heap_strdup(heap, gantry__text_get(&folder));
@@ -107,8 +106,8 @@ gantry_status_t gantry__module_own_folder(const gantry__heap_t *heap, char **out
 }
 
 gantry_status_t gantry__module_check_own_folder(const char *folder) {
-    gantry__trust_t writers;
-    char library[GANTRY__TRUST_PATH_BYTES], why[GANTRY__MESSAGE_BYTES];
+    gantry__os_writers_t writers;
+    char library[GANTRY__OS_PATH_BYTES], why[GANTRY__MESSAGE_BYTES];
     int file;
     const uint32_t before = gantry__failures();
     if (!gantry__trust_of_library(&writers, library)) return GANTRY_OK;

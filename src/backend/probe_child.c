@@ -5,38 +5,30 @@
  *     begun, ended well   the device works, or its driver reported the error
  *     begun, unknown      there is no such device
  *     begun               the driver ended the process */
-#define _GNU_SOURCE /* environ, pipe2 */
 #include "backend/probe_child.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/files.h"
+#include "base/os/paths.h"
+#include "base/os/process.h"
 #include "base/trust.h"
-#include "base/os/thread.h"
 
 #define MOST_SECONDS 65 /* the command ends itself by an alarm after 60 */
-#define POLL_NS 2000000L
-#define REPORT_FILE 3 /* the child's */
-#define REPORT_TEXT "3"
+#define POLL_NS UINT64_C(2000000)
+#define REPORT_TEXT "3" /* GANTRY__OS_CHILD_REPORT */
 #define WHY_BYTES 640
 
+_Static_assert(GANTRY__OS_CHILD_REPORT == 3, "the text is the number");
+
 /* The command's path, relative to the library or to the program that it is linked into. */
-static const char *const places[] = {"/../bin/gantry", "/../../bin/gantry", "/gantry",
-                                     "/../gantry"};
+static const char *const places[] = {"../bin/gantry", "../../bin/gantry", "gantry", "../gantry"};
 
 /* ---- the command ---- */
 
 typedef struct child_command_t {
-    char library[GANTRY__TRUST_PATH_BYTES], path[GANTRY__TRUST_PATH_BYTES];
+    char library[GANTRY__OS_PATH_BYTES], path[GANTRY__OS_PATH_BYTES];
     bool is_unsafe; /* others may write the one that was found */
     char why[WHY_BYTES];
 } child_command_t;
@@ -44,8 +36,8 @@ typedef struct child_command_t {
 /* The first of the places that has a program. One that others may write is not started: the
  * library's own writers may, because they can write the library, too. */
 static bool find_command(child_command_t *command) {
-    gantry__trust_t writers;
-    char place[GANTRY__TRUST_PATH_BYTES + 32];
+    gantry__os_writers_t writers;
+    char place[GANTRY__OS_PATH_BYTES + 32];
     if (!gantry__trust_of_library(&writers, command->library)) {
         (void)snprintf(command->why, sizeof command->why, "the library's own folder is unknown");
         return false;
@@ -54,12 +46,13 @@ static bool find_command(child_command_t *command) {
         command->why, sizeof command->why,
         "the gantry command is not next to '%.300s' (../bin, ../../bin, the same folder, or the one above)",
         command->library);
-    *strrchr(command->library, '/') = '\0';
+    const size_t folder = (size_t)(gantry__os_path_name(command->library) - command->library);
     for (size_t i = 0; i < sizeof places / sizeof places[0]; ++i) {
         const uint32_t before = gantry__failures();
         int program;
-        (void)snprintf(place, sizeof place, "%s%s", command->library, places[i]);
-        if (access(place, X_OK) != 0) continue;
+        (void)snprintf(place, sizeof place, "%.*s%s%s", (int)folder, command->library, places[i],
+                       gantry__os_program_ending);
+        if (gantry__os_may(place, GANTRY__OS_MAY_RUN) != 0) continue;
         const gantry_status_t status =
             gantry__trust_open_file(place, &writers, command->path, &program);
         gantry__file_close(program);
@@ -88,149 +81,98 @@ bool gantry__probe_child_is_there(const gantry__heap_t *heap, char *why, size_t 
 
 #define OWN_VARIABLES 5
 
-/* The child's environment, on the heap because it is too large for a caller's stack. */
-typedef struct child_environment_t {
+/* What the child has, on the heap because it is too large for a caller's stack. */
+typedef struct child_setup_t {
     child_command_t command;
-    char texts[OWN_VARIABLES][PATH_MAX + 32];
+    char texts[OWN_VARIABLES][GANTRY__OS_PATH_BYTES + 32];
+    const char *variables[OWN_VARIABLES + 1];
     size_t own;
-    char **all; /* count + 1 entries, heap memory */
-    size_t count;
-} child_environment_t;
+} child_setup_t;
 
-static void set_for_child(child_environment_t *environment, const char *name, const char *value) {
-    if (value)
-        (void)snprintf(environment->texts[environment->own++], sizeof environment->texts[0],
-                       "%s=%s", name, value);
+static void set_for_child(child_setup_t *setup, const char *name, const char *value) {
+    char *text = setup->texts[setup->own];
+    (void)snprintf(text, sizeof setup->texts[0], "%s=%s", name, value);
+    setup->variables[setup->own++] = text;
 }
 
-static bool is_replaced(const child_environment_t *environment, const char *entry) {
-    for (size_t i = 0; i < environment->own; ++i) {
-        size_t length = strcspn(environment->texts[i], "=") + 1;
-        if (strncmp(environment->texts[i], entry, length) == 0) return true;
-    }
-    return false;
-}
-
-static bool make_environment(const gantry__child_call_t *call, child_environment_t *environment) {
+static void choose_variables(const gantry__child_call_t *call, child_setup_t *setup) {
     char backend[32];
     (void)snprintf(backend, sizeof backend, "cpu,%.*s", (int)strcspn(call->alias, ":"),
                    call->alias);
-    environment->own = 0;
-    set_for_child(environment, "GANTRY_DEVICE_PROBE", "inside");
-    set_for_child(environment, "GANTRY_DRIVER_QUARANTINE", "0");
-    set_for_child(environment, "GANTRY_KERNEL_CACHE", call->cache);
-    set_for_child(environment, "GANTRY_BACKENDS", backend);
-    if (strchr(call->module, '/')) set_for_child(environment, "GANTRY_BACKEND_PATH", call->module);
-    size_t given = 0;
-    while (environ && environ[given]) ++given;
-    environment->count = given + OWN_VARIABLES;
-    environment->all = gantry__heap_zalloc(call->heap, (environment->count + 1) * sizeof(char *));
-    if (!environment->all) return false;
-    size_t used = 0;
-    for (size_t i = 0; i < given && environ[i]; ++i) {
-        if (!is_replaced(environment, environ[i])) environment->all[used++] = environ[i];
-    }
-    for (size_t i = 0; i < environment->own; ++i) environment->all[used++] = environment->texts[i];
-    return true;
+    set_for_child(setup, "GANTRY_DEVICE_PROBE", "inside");
+    set_for_child(setup, "GANTRY_DRIVER_QUARANTINE", "0");
+    if (call->cache) set_for_child(setup, "GANTRY_KERNEL_CACHE", call->cache);
+    set_for_child(setup, "GANTRY_BACKENDS", backend);
+    if (gantry__os_path_has_folder(call->module))
+        set_for_child(setup, "GANTRY_BACKEND_PATH", call->module);
 }
 
 /* ---- the process ---- */
 
 /* Starts the child without output: a compiler that dies prints much. */
-static bool start_child(const gantry__child_call_t *call, child_environment_t *environment,
-                        int report, pid_t *out_child) {
-    child_command_t *command = &environment->command;
-    char name[64];
-    if (!find_command(command)) {
+static bool start_child(const gantry__child_call_t *call, child_setup_t *setup, int report,
+                        gantry__os_child_t *out_child) {
+    const child_command_t *command = &setup->command;
+    if (!find_command(&setup->command)) {
         if (command->is_unsafe)
             gantry__log(call->log, GANTRY_LEVEL_WARNING,
                         "Drivers are not tried in a process of their own: %s", command->why);
         return false;
     }
+    char name[64];
     (void)snprintf(name, sizeof name, "%s", call->alias);
-    char word[] = "probe", file[] = REPORT_TEXT;
-    char *arguments[] = {command->path, word, name, file, NULL};
-    posix_spawn_file_actions_t actions;
-    if (posix_spawn_file_actions_init(&actions) != 0) return false;
-    posix_spawnattr_t attributes;
-    if (posix_spawnattr_init(&attributes) != 0) {
-        (void)posix_spawn_file_actions_destroy(&actions);
-        return false;
-    }
-    /* a process group of its own: Ctrl-C and Ctrl-Z concern the program, not the trial */
-    bool is_started = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP) == 0 &&
-                      posix_spawn_file_actions_adddup2(&actions, report, REPORT_FILE) == 0 &&
-                      posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", 0, 0) == 0 &&
-                      posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", 1, 0) == 0 &&
-                      posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", 1, 0) == 0 &&
-                      posix_spawn(out_child, command->path, &actions, &attributes, arguments,
-                                  environment->all) == 0;
-    (void)posix_spawnattr_destroy(&attributes);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    return is_started;
-}
-
-typedef enum child_wait_t { CHILD_ENDED, CHILD_LATE, CHILD_COLLECTED } child_wait_t;
-
-/* COLLECTED: other code, such as a program's handler of SIGCHLD, took the child's end. */
-static child_wait_t wait_for_child(pid_t child, int *out_state) {
-    const uint64_t until_ns = gantry__now_ns() + MOST_SECONDS * UINT64_C(1000000000);
-    do {
-        pid_t ended = waitpid(child, out_state, WNOHANG);
-        if (ended == child) return CHILD_ENDED;
-        if (ended < 0 && errno != EINTR) return CHILD_COLLECTED;
-        gantry__os_sleep_ns(POLL_NS);
-    } while (gantry__now_ns() < until_ns);
-    return CHILD_LATE;
-}
-
-/* Signals that the process caused itself. All others are sent: by a terminal, a user, a service
- * manager, or a kernel that lacks memory. */
-static bool is_own_signal(int number) {
-    return number == SIGSEGV || number == SIGABRT || number == SIGBUS || number == SIGILL ||
-           number == SIGFPE || number == SIGSYS || number == SIGTRAP;
+    const char *const arguments[] = {command->path, "probe", name, REPORT_TEXT, NULL};
+    choose_variables(call, setup);
+    const gantry__os_start_t start = {.program = command->path,
+                                      .arguments = arguments,
+                                      .variables = setup->variables,
+                                      .report = report};
+    return gantry__os_child_start(&start, out_child) == 0;
 }
 
 /* The last byte of the report; 0: there is none. */
 static char read_report(int file) {
     char bytes[8];
-    const ssize_t got = read(file, bytes, sizeof bytes); /* does not wait */
+    const int64_t got = gantry__os_read(file, bytes, sizeof bytes); /* does not wait */
     return got > 0 ? bytes[got - 1] : '\0';
 }
 
-static gantry__child_end_t probe_child_judge(bool is_late, int state, char report, char *why,
+/* A process that others ended says nothing. */
+static gantry__child_end_t probe_child_judge(gantry__os_end_t end, int code, char report, char *why,
                                              size_t why_bytes) {
-    if (is_late || (WIFSIGNALED(state) && WTERMSIG(state) == SIGALRM)) {
-        (void)snprintf(why, why_bytes, "it did not answer for a minute");
-    } else if (WIFSIGNALED(state)) {
-        if (!is_own_signal(WTERMSIG(state))) return GANTRY__CHILD_NONE;
-        (void)snprintf(why, why_bytes, "it ended by signal %d", WTERMSIG(state));
-    } else if (report != 'b') {
-        return report == 'w' ? GANTRY__CHILD_WELL : GANTRY__CHILD_NONE;
-    } else {
-        (void)snprintf(why, why_bytes, "a driver ended it with exit code %d", WEXITSTATUS(state));
+    switch (end) {
+        case GANTRY__OS_RUNS:
+        case GANTRY__OS_ALARMED:
+            (void)snprintf(why, why_bytes, "it did not answer for a minute");
+            return GANTRY__CHILD_CRASHED;
+        case GANTRY__OS_CRASHED:
+            (void)snprintf(why, why_bytes, "it ended by signal %d", code);
+            return GANTRY__CHILD_CRASHED;
+        case GANTRY__OS_EXITED: break;
+        default: return GANTRY__CHILD_NONE;
     }
+    if (report != 'b') return report == 'w' ? GANTRY__CHILD_WELL : GANTRY__CHILD_NONE;
+    (void)snprintf(why, why_bytes, "a driver ended it with exit code %d", code);
     return GANTRY__CHILD_CRASHED;
 }
 
 gantry__child_end_t gantry__probe_child_run(const gantry__child_call_t *call, char *why,
                                             size_t why_bytes) {
-    child_environment_t *environment = gantry__heap_zalloc(call->heap, sizeof *environment);
-    pid_t child;
-    int state = 0, ends[2] = {-1, -1};
+    child_setup_t *setup = gantry__heap_zalloc(call->heap, sizeof *setup);
+    gantry__os_child_t child;
+    int code = 0, reading = -1, writing = -1;
     why[0] = '\0';
-    if (!environment) return GANTRY__CHILD_NONE;
-    const bool is_started = make_environment(call, environment) &&
-                            pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0 &&
-                            start_child(call, environment, ends[1], &child);
-    if (environment->all)
-        gantry__heap_free(call->heap, environment->all, (environment->count + 1) * sizeof(char *));
-    gantry__heap_free(call->heap, environment, sizeof *environment);
-    gantry__file_close(ends[1]);
-    const child_wait_t end = is_started ? wait_for_child(child, &state) : CHILD_COLLECTED;
-    const char report = end == CHILD_COLLECTED ? '\0' : read_report(ends[0]);
-    gantry__file_close(ends[0]);
-    return end == CHILD_COLLECTED
-               ? GANTRY__CHILD_NONE
-               : probe_child_judge(end == CHILD_LATE, state, report, why, why_bytes);
+    if (!setup) return GANTRY__CHILD_NONE;
+    const bool is_started =
+        gantry__os_pipe(&reading, &writing) == 0 && start_child(call, setup, writing, &child);
+    gantry__heap_free(call->heap, setup, sizeof *setup);
+    gantry__file_close(writing);
+    const gantry__os_end_t end =
+        is_started
+            ? gantry__os_child_wait(&child, MOST_SECONDS * UINT64_C(1000000000), POLL_NS, &code)
+            : GANTRY__OS_LOST;
+    if (end == GANTRY__OS_RUNS) gantry__os_child_leave(&child);
+    const char report = end == GANTRY__OS_LOST ? '\0' : read_report(reading);
+    gantry__file_close(reading);
+    return probe_child_judge(end, code, report, why, why_bytes);
 }

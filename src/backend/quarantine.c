@@ -8,19 +8,13 @@
  *                             and how it ended: a line each
  *
  * A version is a hash of the names, sizes and times of the drivers' files and of the module. */
-#define _XOPEN_SOURCE 700
-
 #include "backend/quarantine.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "backend/probe_child.h"
 #include "base/entropy.h"
@@ -28,6 +22,8 @@
 #include "base/hash.h"
 #include "base/new_file.h"
 #include "base/os/clock.h"
+#include "base/os/locks.h"
+#include "base/os/paths.h"
 #include "base/trust.h"
 #include "base/user_folder.h"
 #include "shared/printable.h"
@@ -85,7 +81,7 @@ void gantry__quarantine_deinit(gantry__quarantine_t *quarantine) {
 
 /* Finds a file in the places where a loader finds a name without a folder, unless it is given
  * another place. */
-static bool find_file(const char *name, struct stat *out_info) {
+static bool find_file(const char *name, gantry__os_info_t *out_info) {
     static const char *const folders[] = {"/usr/lib/x86_64-linux-gnu",
                                           "/usr/lib/aarch64-linux-gnu",
                                           "/usr/lib64",
@@ -93,10 +89,10 @@ static bool find_file(const char *name, struct stat *out_info) {
                                           "/usr/local/lib",
                                           "/usr/lib/wsl/lib"};
     char path[512];
-    if (strchr(name, '/')) return stat(name, out_info) == 0;
+    if (gantry__os_path_has_folder(name)) return gantry__os_path_info(name, out_info) == 0;
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; ++i) {
         (void)snprintf(path, sizeof path, "%s/%.400s", folders[i], name);
-        if (stat(path, out_info) == 0) return true;
+        if (gantry__os_path_info(path, out_info) == 0) return true;
     }
     return false;
 }
@@ -104,12 +100,12 @@ static bool find_file(const char *name, struct stat *out_info) {
 /* Files may be listed in any order. */
 static void add_file(gantry__hash128_t *version, const char *name) {
     gantry__hasher_t hasher;
-    struct stat info;
+    gantry__os_info_t info;
     int64_t facts[3] = {0};
     if (find_file(name, &info)) {
-        facts[0] = (int64_t)info.st_size;
-        facts[1] = (int64_t)info.st_mtim.tv_sec;
-        facts[2] = (int64_t)info.st_mtim.tv_nsec;
+        facts[0] = (int64_t)info.size;
+        facts[1] = info.modified_s;
+        facts[2] = info.modified_ns;
     }
     gantry__hasher_init(&hasher);
     gantry__hasher_add_text(&hasher, name);
@@ -192,12 +188,13 @@ static bool ends_with(const char *name, const char *end) {
 /* Removes a note that no process holds. True if it is of this version; then with the driver. */
 static bool take_note(const char *path, const char *version, char driver[DRIVER_BYTES]) {
     char text[VERSION_DIGITS + DRIVER_BYTES];
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    const int file =
+        gantry__os_open(path, GANTRY__OS_READ | GANTRY__OS_NO_LINK | GANTRY__OS_NO_WAIT, 0);
     if (file < 0) return false;
     /* another process that finds the same note removes it first, or does not */
-    bool is_taken = flock(file, LOCK_EX | LOCK_NB) == 0 && unlink(path) == 0;
-    ssize_t size = is_taken ? read(file, text, sizeof text - 1) : 0;
-    (void)close(file);
+    const bool is_taken = gantry__os_lock(file, false) == 0 && gantry__os_remove(path) == 0;
+    const int64_t size = is_taken ? gantry__os_read(file, text, sizeof text - 1) : 0;
+    gantry__file_close(file);
     if (size < VERSION_DIGITS || memcmp(text, version, VERSION_DIGITS) != 0) return false;
     text[size] = '\0';
     quarantine_copy_line(driver, DRIVER_BYTES, text + VERSION_DIGITS);
@@ -207,15 +204,16 @@ static bool take_note(const char *path, const char *version, char driver[DRIVER_
 /* Removes the note of a process that ended before it locked it. Younger ones may still be
  * locked. */
 static void remove_old(const char *path) {
-    struct stat info;
-    if (stat(path, &info) == 0 && time(NULL) - info.st_mtime > OLD_SECONDS) (void)unlink(path);
+    gantry__os_info_t info;
+    if (gantry__os_path_info(path, &info) == 0 && time(NULL) - info.modified_s > OLD_SECONDS)
+        (void)gantry__os_remove(path);
 }
 
 void gantry__quarantine_enter(const gantry__driver_trial_t *trial, const char *driver) {
     char text[DRIVER_BYTES];
     if (trial->lock < 0) return;
     (void)snprintf(text, sizeof text, "%s\n", driver);
-    (void)gantry__file_put(trial->lock, text, strlen(text), VERSION_DIGITS);
+    (void)gantry__os_write(trial->lock, text, strlen(text), VERSION_DIGITS);
 }
 
 static gantry_status_t count_notes(const gantry__quarantine_t *quarantine, const char *backend,
@@ -254,24 +252,24 @@ static void write_note(const gantry__quarantine_t *quarantine, const char *backe
                           quarantine->folder, backend, number);
     if (length < 0 || (size_t)length >= sizeof trial->note) return;
     (void)snprintf(path, sizeof path, "%s" NEW_END, trial->note);
-    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    const int file = gantry__os_open(path, GANTRY__OS_WRITE | GANTRY__OS_NEW, 0600);
     if (file < 0) return;
-    if (flock(file, LOCK_EX | LOCK_NB) == 0 &&
-        gantry__file_put(file, version, VERSION_DIGITS, GANTRY__FILE_NEXT) == VERSION_DIGITS &&
-        rename(path, trial->note) == 0) {
+    if (gantry__os_lock(file, false) == 0 &&
+        gantry__os_write(file, version, VERSION_DIGITS, GANTRY__OS_NEXT) == VERSION_DIGITS &&
+        gantry__os_rename(path, trial->note) == 0) {
         trial->lock = file;
         return;
     }
-    (void)unlink(path);
-    (void)close(file);
+    (void)gantry__os_remove(path);
+    gantry__file_close(file);
 }
 
 /* ---- one opening ---- */
 
 static void remove_note(const gantry__driver_trial_t *trial) {
     if (trial->lock < 0) return;
-    (void)unlink(trial->note);
-    (void)close(trial->lock);
+    (void)gantry__os_remove(trial->note);
+    gantry__file_close(trial->lock);
 }
 
 /* The child opens no quarantine of its own. Whether it crashed; the record then says how. */
@@ -377,6 +375,6 @@ void gantry__quarantine_end(const gantry__quarantine_t *quarantine,
                             const gantry__driver_trial_t *trial) {
     if (!quarantine->folder) return;
     remove_note(trial);
-    if (trial->record[0]) (void)unlink(trial->record);
-    (void)rmdir(quarantine->folder); /* unless it has another note */
+    if (trial->record[0]) (void)gantry__os_remove(trial->record);
+    (void)gantry__os_remove_folder(quarantine->folder); /* unless it has another note */
 }

@@ -22,6 +22,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "host/bits.h"
 #include "ops/type_rows.h"
 
 /* ---- natural numbers of bounded size ---- */
@@ -112,9 +113,8 @@ static int natural_take_digit(natural_t *v, const natural_t *unit) {
 
 int64_t gantry__integer_read(gantry_dtype_t dtype, const void *element) {
     const size_t bytes = gantry_dtype_size(dtype);
-    uint64_t bits = 0;
-    if (bytes == 0 || bytes > sizeof bits) return 0;
-    memcpy(&bits, element, bytes); /* little-endian */
+    if (bytes == 0 || bytes > sizeof(uint64_t)) return 0;
+    const uint64_t bits = gantry__bits_read(element, bytes);
     const uint64_t sign = GANTRY__TYPE_IS(dtype, SIGNED) ? UINT64_C(1) << (8 * bytes - 1) : 0;
     return (int64_t)((bits ^ sign) - sign);
 }
@@ -122,9 +122,8 @@ int64_t gantry__integer_read(gantry_dtype_t dtype, const void *element) {
 gantry__real_t gantry__real_read(gantry_dtype_t dtype, const void *element) {
     const int32_t exponent_bits = gantry__type_exponent_bits((int32_t)dtype);
     const int32_t bytes = (int32_t)gantry_dtype_size(dtype);
-    uint64_t bits = 0;
     if (exponent_bits == 0) return (gantry__real_t){.kind = GANTRY__REAL_FINITE};
-    memcpy(&bits, element, (size_t)bytes); /* little-endian */
+    const uint64_t bits = gantry__bits_read(element, (size_t)bytes);
     const int32_t fraction_bits = 8 * bytes - 1 - exponent_bits;
     const int32_t bias = ((1 << exponent_bits) - 1) / 2 + fraction_bits;
     const uint64_t sign = UINT64_C(1) << (8 * bytes - 1), magnitude = bits & (sign - 1);

@@ -11,16 +11,12 @@
  * So the reading follows a clock that is adjusted. The ticks of a pair are read after its ns, and
  * the rate is rounded down: a reading is late, by some 50 ns at most, and does not go backwards
  * when the next pair is read. */
-#define _GNU_SOURCE
 #include "base/event_clock.h"
-#include "base/os/thread.h"
+#include "base/os/clock.h"
 
-#if defined(__x86_64__) && defined(__linux__)
+#if defined(__x86_64__)
 
-#include <fcntl.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <unistd.h>
+#include <stdbool.h>
 #include <x86intrin.h>
 
 enum {
@@ -37,18 +33,6 @@ typedef struct clock_pairs_t {
     uint64_t pair_ticks; /* the ticks that the reading of a pair takes; 0: unknown */
     bool is_asked, is_counter;
 } clock_pairs_t;
-
-static bool clock_is_counter(void) {
-    char name[8] = "";
-    int mode = 0;
-    const int file = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
-                          O_RDONLY | O_CLOEXEC);
-    if (file < 0) return false;
-    const ssize_t bytes = read(file, name, sizeof name - 1);
-    (void)close(file);
-    return bytes == 4 && strcmp(name, "tsc\n") == 0 && prctl(PR_GET_TSC, &mode) == 0 &&
-           mode == PR_TSC_ENABLE;
-}
 
 /* The pair whose reading took the fewest ticks. False: the thread was interrupted each time, and
  * the rate would not be exact. */
@@ -91,7 +75,7 @@ static void add_pair(clock_pairs_t *pairs, uint64_t ticks, uint64_t ns) {
 static __attribute__((noinline)) uint64_t event_ns_slowly(clock_pairs_t *pairs) {
     if (!pairs->is_asked) {
         pairs->is_asked = true;
-        pairs->is_counter = clock_is_counter();
+        pairs->is_counter = gantry__os_clock_is_counter();
     }
     uint64_t ticks = 0, ns = gantry__now_ns();
     if (pairs->is_counter && ns - pairs->ns >= PAIR_NS && read_pair(pairs, &ticks, &ns))

@@ -1,68 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files by POSIX calls, in this order: failures with path and reason; reading a whole plain file,
- * even one that grows; writing; locks; directories.
- *
- * A call that a signal interrupts is repeated. A lock is a file locked by flock: it ends with its
- * process. */
-#define _XOPEN_SOURCE 700
-#define _DEFAULT_SOURCE /* preadv */
-
+/* Files, in this order: failures with path and reason; reading a whole plain file, even one that
+ * grows; locks; directories. */
 #include "base/files.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <sys/uio.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/failure.h"
-#include "base/os/thread.h"
+#include "base/os/clock.h"
+#include "base/os/error.h"
+#include "base/os/locks.h"
+#include "shared/errno_status.h"
 
 #define FIRST_READ_BYTES ((size_t)1 << 16)
 #define LOCK_PAUSE_NS 2000000
-/* one read call; Linux ends it at 2 GiB anyway */
-#define LONGEST_TRANSFER ((size_t)1 << 30)
 
 /* ---- failures ---- */
 
-static gantry_status_t status_of_errno(int error) {
-    switch (error) {
-        case ENOENT: return GANTRY_NOT_FOUND;
-        case EEXIST: return GANTRY_ALREADY_EXISTS;
-        case EACCES:
-        case EPERM:
-        case EROFS: return GANTRY_PERMISSION_DENIED;
-        case ENOMEM:
-        case ENOSPC:
-        case EDQUOT:
-        case EFBIG:
-        case EMFILE:
-        case ENFILE: return GANTRY_RESOURCE_EXHAUSTED;
-        case ENOTDIR:
-        case EISDIR:
-        case ENAMETOOLONG:
-        case ELOOP:
-        case EINVAL: return GANTRY_INVALID_ARGUMENT;
-        case EIO: return GANTRY_DATA_LOSS;
-        default: return GANTRY_UNKNOWN;
-    }
-}
-
 gantry_status_t gantry__file_fail(const char *doing, const char *path, int error) {
     char reason[128];
-    if (strerror_r(error, reason, sizeof reason) != 0)
-        (void)snprintf(reason, sizeof reason, "errno %d", error);
-    return gantry__fail(status_of_errno(error), "cannot %s '%s': %s", doing, path, reason);
+    gantry__os_error_text(error, reason, sizeof reason);
+    return gantry__fail(gantry__status_of_errno(error), "cannot %s '%s': %s", doing, path, reason);
 }
 
 gantry_status_t gantry__file_check_path(const char *doing, const char *path) {
@@ -70,56 +32,54 @@ gantry_status_t gantry__file_check_path(const char *doing, const char *path) {
     return gantry__refuse("cannot %s: the path is %s", doing, path ? "empty" : "NULL");
 }
 
-int gantry__file_open_retrying(const char *path, int flags, mode_t mode) {
-    int fd;
-    do {
-        fd = open(path, flags | O_CLOEXEC, mode);
-    } while (fd < 0 && errno == EINTR);
-    return fd;
-}
-
 /* ---- reading ---- */
 
 /* Reads up to size bytes; fewer only at the end. Returns -1 with errno on failure. */
-static ssize_t read_fully(int fd, char *bytes, size_t size) {
+static int64_t read_fully(int fd, char *bytes, size_t size) {
     size_t used = 0;
     while (used < size) {
-        size_t want = size - used < LONGEST_TRANSFER ? size - used : LONGEST_TRANSFER;
-        ssize_t got = read(fd, bytes + used, want);
+        const int64_t got = gantry__os_read(fd, bytes + used, size - used);
         if (got == 0) break;
-        if (got < 0 && errno == EINTR) continue;
         if (got < 0) return -1;
         used += (size_t)got;
     }
-    return (ssize_t)used;
+    return (int64_t)used;
 }
 
 /* The kind of a file that is not a plain one. */
-static const char *kind_of(mode_t mode) {
-    switch (mode & S_IFMT) {
-        case S_IFDIR: return "a directory";
-        case S_IFCHR:
-        case S_IFBLK: return "a device";
-        case S_IFIFO: return "a pipe";
-        case S_IFSOCK: return "a socket";
-        case S_IFLNK: return "a symbolic link";
+static const char *kind_of(gantry__os_kind_t kind) {
+    switch (kind) {
+        case GANTRY__OS_FOLDER: return "a directory";
+        case GANTRY__OS_CHARACTERS:
+        case GANTRY__OS_DEVICE: return "a device";
+        case GANTRY__OS_PIPE: return "a pipe";
+        case GANTRY__OS_SOCKET: return "a socket";
+        case GANTRY__OS_LINK: return "a symbolic link";
         default: return "no plain file";
     }
 }
 
-static gantry_status_t check_plain(const char *doing, const char *path, const struct stat *info) {
-    if (S_ISREG(info->st_mode)) return GANTRY_OK;
+static gantry_status_t check_plain(const char *doing, const char *path,
+                                   const gantry__os_info_t *info) {
+    if (info->kind == GANTRY__OS_PLAIN) return GANTRY_OK;
     return gantry__refuse("cannot %s '%s': it is %s; a plain file is accepted", doing, path,
-                          kind_of(info->st_mode));
+                          kind_of(info->kind));
 }
 
-gantry_status_t gantry__file_check_kind(const char *path, const struct stat *info) {
-    return check_plain("open", path, info);
+/* Examines an open file, which must be a plain one. */
+static gantry_status_t examine_plain(const char *doing, const char *failing, const char *path,
+                                     int file, gantry__os_info_t *out_info) {
+    const int error = gantry__os_file_info(file, out_info);
+    return error ? gantry__file_fail(failing, path, error) : check_plain(doing, path, out_info);
+}
+
+gantry_status_t gantry__file_check_kind(const char *path, gantry__os_kind_t kind) {
+    return check_plain("open", path, &(const gantry__os_info_t){.kind = kind});
 }
 
 gantry_status_t gantry__file_check_plain(const char *path) {
-    struct stat info;
-    if (stat(path, &info) != 0) return GANTRY_OK; /* opening it gives the reason */
+    gantry__os_info_t info;
+    if (gantry__os_path_info(path, &info) != 0) return GANTRY_OK; /* opening it gives the reason */
     return check_plain("open", path, &info);
 }
 
@@ -127,54 +87,51 @@ gantry_status_t gantry__file_check_plain(const char *path) {
  * pipe would wait for its writer. */
 gantry_status_t gantry__file_open(const char *path, size_t max_bytes, int *out_file,
                                   uint64_t *out_size) {
-    struct stat info;
+    gantry__os_info_t info;
     *out_file = -1;
     *out_size = 0;
     GANTRY__TRY(gantry__file_check_path("read a file", path));
     GANTRY__TRY(gantry__file_check_plain(path));
-    int fd = gantry__file_open_retrying(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+    int fd = gantry__os_open(path, GANTRY__OS_READ | GANTRY__OS_NO_WAIT, 0);
     if (fd < 0) return gantry__file_fail("open", path, errno);
-    gantry_status_t status = fstat(fd, &info) == 0 ? check_plain("open", path, &info)
-                                                   : gantry__file_fail("read", path, errno);
-    if (status == GANTRY_OK && (uintmax_t)info.st_size > max_bytes) {
+    gantry_status_t status = examine_plain("open", "read", path, fd, &info);
+    if (status == GANTRY_OK && info.size > max_bytes) {
         status = gantry__fail(GANTRY_OUT_OF_RANGE, "'%s' has more than the %zu bytes accepted",
                               path, max_bytes);
     }
     if (status != GANTRY_OK) {
-        (void)close(fd);
+        gantry__file_close(fd);
         return status;
     }
     *out_file = fd;
-    *out_size = (uint64_t)info.st_size;
+    *out_size = info.size;
     return GANTRY_OK;
 }
 
 gantry_status_t gantry__file_read_next(int file, const char *path, void *bytes, size_t size,
                                        size_t *out_read) {
-    ssize_t got = read_fully(file, bytes, size);
+    const int64_t got = read_fully(file, bytes, size);
     *out_read = got < 0 ? 0 : (size_t)got;
     return got < 0 ? gantry__file_fail("read", path, errno) : GANTRY_OK;
 }
 
 /* Leaves out what a read has filled. */
-static void skip_parts(struct iovec **parts, size_t *count, size_t filled) {
-    for (; *count > 0 && filled >= (*parts)->iov_len; ++*parts, --*count)
-        filled -= (*parts)->iov_len;
+static void skip_parts(gantry__os_part_t **parts, size_t *count, size_t filled) {
+    for (; *count > 0 && filled >= (*parts)->size; ++*parts, --*count) filled -= (*parts)->size;
     if (*count == 0) return;
-    (*parts)->iov_base = (char *)(*parts)->iov_base + filled;
-    (*parts)->iov_len -= filled;
+    (*parts)->data = (char *)(*parts)->data + filled;
+    (*parts)->size -= filled;
 }
 
 gantry_status_t gantry__file_read_parts(int file, const char *path, uint64_t offset,
-                                        struct iovec *parts, size_t count) {
+                                        gantry__os_part_t *parts, size_t count) {
     skip_parts(&parts, &count, 0);
     while (count > 0) {
-        const ssize_t got = preadv(file, parts, (int)count, (off_t)offset);
-        if (got < 0 && errno == EINTR) continue;
+        const int64_t got = gantry__os_read_parts(file, parts, count, offset);
         if (got < 0) return gantry__file_fail("read", path, errno);
         if (got == 0) {
             size_t left = 0;
-            for (size_t i = 0; i < count; ++i) left += parts[i].iov_len;
+            for (size_t i = 0; i < count; ++i) left += parts[i].size;
             return gantry__fail(GANTRY_DATA_LOSS,
                                 "cannot read '%s': it ends at byte %" PRIu64
                                 ", %zu bytes too early",
@@ -188,11 +145,11 @@ gantry_status_t gantry__file_read_parts(int file, const char *path, uint64_t off
 
 gantry_status_t gantry__file_read_at(int file, const char *path, uint64_t offset, void *bytes,
                                      size_t size) {
-    return gantry__file_read_parts(file, path, offset, &(struct iovec){bytes, size}, 1);
+    return gantry__file_read_parts(file, path, offset, &(gantry__os_part_t){bytes, size}, 1);
 }
 
 void gantry__file_close(int file) {
-    if (file >= 0) (void)close(file);
+    if (file >= 0) (void)gantry__os_close(file);
 }
 
 typedef struct growing_read_t {
@@ -217,7 +174,8 @@ static gantry_status_t read_to_end(int fd, uint64_t told, growing_read_t *state)
     if (!state->bytes)
         return gantry__fail_prefix(GANTRY_RESOURCE_EXHAUSTED, "cannot read '%s': ", state->path);
     for (;;) {
-        ssize_t got = read_fully(fd, state->bytes + state->size, state->capacity - state->size);
+        const int64_t got =
+            read_fully(fd, state->bytes + state->size, state->capacity - state->size);
         if (got < 0) return gantry__file_fail("read", state->path, errno);
         state->size += (size_t)got;
         if (state->size > state->max_bytes) return too_large(state);
@@ -237,12 +195,11 @@ gantry_status_t gantry__file_read_open(const gantry__heap_t *heap, int file, con
     *out_bytes = NULL;
     *out_size = 0;
     growing_read_t state = {.heap = heap, .path = path, .max_bytes = max_bytes};
-    struct stat info;
-    gantry_status_t status;
-    if (fstat(file, &info) != 0) return gantry__file_fail("read", path, errno);
-    status = (uintmax_t)info.st_size > max_bytes
-                 ? too_large(&state)
-                 : read_to_end(file, (uint64_t)info.st_size, &state);
+    gantry__os_info_t info;
+    const int error = gantry__os_file_info(file, &info);
+    if (error) return gantry__file_fail("read", path, error);
+    gantry_status_t status =
+        info.size > max_bytes ? too_large(&state) : read_to_end(file, info.size, &state);
     if (status != GANTRY_OK) goto fail;
     char *exact = gantry__heap_resize(heap, state.bytes, state.capacity, state.size, 1);
     if (!exact) {
@@ -257,40 +214,12 @@ fail:
     return status;
 }
 
-/* ---- writing ---- */
-
-static bool is_pending(int number) {
-    sigset_t pending;
-    return sigpending(&pending) == 0 && sigismember(&pending, number) == 1;
-}
-
-ssize_t gantry__file_put(int file, const void *bytes, size_t size, int64_t place) {
-    const struct timespec now = {0, 0};
-    sigset_t beyond, before;
-    (void)sigemptyset(&beyond);
-    (void)sigaddset(&beyond, SIGXFSZ);
-    (void)sigaddset(&beyond, SIGPIPE);
-    bool is_blocked = pthread_sigmask(SIG_BLOCK, &beyond, &before) == 0;
-    bool was_pending = is_pending(SIGXFSZ) || is_pending(SIGPIPE);
-    ssize_t done = place == GANTRY__FILE_NEXT ? write(file, bytes, size)
-                                              : pwrite(file, bytes, size, (off_t)place);
-    const int error = errno;
-    /* the system sends the signal to the thread that writes */
-    if (done < 0 && (error == EFBIG || error == EPIPE) && is_blocked && !was_pending)
-        (void)sigtimedwait(&beyond, NULL, &now);
-    if (is_blocked) (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    errno = error;
-    return done;
-}
-
 /* ---- locks ---- */
 
-/* Locks by flock, which belongs to the open file: two threads exclude each other as two processes
- * do. */
 static gantry_status_t take_lock(int fd, const char *path, uint64_t timeout_ns) {
     const uint64_t start = gantry__now_ns();
-    while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        if (errno != EWOULDBLOCK && errno != EINTR) return gantry__file_fail("lock", path, errno);
+    for (int error; (error = gantry__os_lock(fd, false)) != 0;) {
+        if (error != EAGAIN) return gantry__file_fail("lock", path, error);
         if (gantry__now_ns() - start >= timeout_ns) {
             return gantry__fail(GANTRY_DEADLINE_EXCEEDED,
                                 "cannot lock '%s': another holder has kept it for more than %g s",
@@ -303,27 +232,28 @@ static gantry_status_t take_lock(int fd, const char *path, uint64_t timeout_ns) 
 
 gantry_status_t gantry__file_lock(const char *path, uint64_t timeout_ns, int *out_lock) {
     *out_lock = -1;
-    struct stat info;
+    gantry__os_info_t info;
     GANTRY__TRY(gantry__file_check_path("lock a file", path));
-    int fd = gantry__file_open_retrying(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
-                                        0666);
+    int fd = gantry__os_open(path,
+                             GANTRY__OS_READ | GANTRY__OS_WRITE | GANTRY__OS_CREATE |
+                                 GANTRY__OS_NO_LINK | GANTRY__OS_NO_WAIT,
+                             0666);
     if (fd < 0) return gantry__file_fail("lock", path, errno);
-    gantry_status_t status = fstat(fd, &info) == 0 ? check_plain("lock", path, &info)
-                                                   : gantry__file_fail("lock", path, errno);
+    gantry_status_t status = examine_plain("lock", "lock", path, fd, &info);
     if (status == GANTRY_OK) status = take_lock(fd, path, timeout_ns);
     if (status == GANTRY_OK) {
         *out_lock = fd;
     } else {
-        (void)close(fd);
+        gantry__file_close(fd);
     }
     return status;
 }
 
-/* A child of fork has the descriptor, too: closing would leave it the lock. */
+/* Another process that has the descriptor would keep the lock if the file were only closed. */
 void gantry__file_unlock(int lock) {
     if (lock < 0) return;
-    (void)flock(lock, LOCK_UN);
-    (void)close(lock);
+    gantry__os_unlock(lock);
+    gantry__file_close(lock);
 }
 
 /* ---- directories ---- */
@@ -332,32 +262,31 @@ static int compare_names(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static gantry_status_t collect_names(DIR *directory, const char *path,
-                                     gantry__directory_names_t *names) {
-    for (;;) {
-        errno = 0;
-        const struct dirent *entry = readdir(directory);
-        if (!entry && errno) return gantry__file_fail("list directory", path, errno);
-        if (!entry) return GANTRY_OK;
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-        if (!gantry__heap_grow(names->heap, &names->names, names->count, &names->capacity,
-                               sizeof names->names[0])) {
-            return GANTRY_RESOURCE_EXHAUSTED;
-        }
-        char *name = gantry__heap_strdup(names->heap, entry->d_name);
-        if (!name) return GANTRY_RESOURCE_EXHAUSTED;
-        names->names[names->count++] = name;
-    }
+typedef struct collected_names_t {
+    gantry__directory_names_t *names;
+    bool is_short; /* of memory */
+} collected_names_t;
+
+static bool collect_name(void *user, const char *name) {
+    collected_names_t *collected = user;
+    gantry__directory_names_t *names = collected->names;
+    const bool has_room = gantry__heap_grow(names->heap, &names->names, names->count,
+                                            &names->capacity, sizeof names->names[0]);
+    char *copy = has_room ? gantry__heap_strdup(names->heap, name) : NULL;
+    if (copy) names->names[names->count++] = copy;
+    collected->is_short = !copy;
+    return copy != NULL;
 }
 
 gantry_status_t gantry__directory_list(const gantry__heap_t *heap, const char *path,
                                        gantry__directory_names_t *out_names) {
+    collected_names_t collected = {.names = out_names};
     *out_names = (gantry__directory_names_t){.heap = heap};
     GANTRY__TRY(gantry__file_check_path("list a directory", path));
-    DIR *directory = opendir(path);
-    if (!directory) return gantry__file_fail("list directory", path, errno);
-    gantry_status_t status = collect_names(directory, path, out_names);
-    (void)closedir(directory);
+    const int error = gantry__os_list(path, collect_name, &collected);
+    gantry_status_t status = error                ? gantry__file_fail("list directory", path, error)
+                             : collected.is_short ? GANTRY_RESOURCE_EXHAUSTED
+                                                  : GANTRY_OK;
     if (status != GANTRY_OK) {
         gantry__directory_names_deinit(out_names);
     } else if (out_names->count > 1) {

@@ -10,19 +10,14 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include <gantry/status.h>
 
 #include "base/heap.h"
+#include "base/os/files.h"
 
-struct iovec;
-struct stat;
 /* InvalidArgument for a path that is NULL or empty: "cannot <doing>: the path is ...". */
 gantry_status_t gantry__file_check_path(const char *doing, const char *path);
-/* Does what open does, with O_CLOEXEC, and again after a signal. */
-int gantry__file_open_retrying(const char *path, int flags, mode_t mode);
-
 /* The failure of an errno value: "cannot <doing> '<path>': reason". */
 gantry_status_t gantry__file_fail(const char *doing, const char *path, int error);
 
@@ -40,25 +35,18 @@ gantry_status_t gantry__file_read_at(int file, const char *path, uint64_t offset
 /* The same into several parts, one after another, which it uses up: at most 1024, and 2^62 bytes
  * together. */
 gantry_status_t gantry__file_read_parts(int file, const char *path, uint64_t offset,
-                                        struct iovec *parts, size_t count);
+                                        gantry__os_part_t *parts, size_t count);
 void gantry__file_close(int file);
 /* Checks a path that another library will open: InvalidArgument if path exists and is no plain
  * file. */
 gantry_status_t gantry__file_check_plain(const char *path);
 /* Checks in the same way a file that was examined. */
-gantry_status_t gantry__file_check_kind(const char *path, const struct stat *info);
+gantry_status_t gantry__file_check_kind(const char *path, gantry__os_kind_t kind);
 
 /* Reads all of an open file, also one that grows, into heap memory of exactly *out_size bytes; free
  * with gantry__heap_free. OutOfRange when it has more than max_bytes. The caller closes it. */
 gantry_status_t gantry__file_read_open(const gantry__heap_t *heap, int file, const char *path,
                                        size_t max_bytes, void **out_bytes, size_t *out_size);
-
-#define GANTRY__FILE_NEXT (-1)
-
-/* One write at this place, or at the file's position for GANTRY__FILE_NEXT; as pwrite and write
- * return it. A file beyond the limit of sizes (ulimit -f) is EFBIG, and a pipe without a reader is
- * EPIPE: the signals SIGXFSZ and SIGPIPE, which would end the process, are taken away. */
-ssize_t gantry__file_put(int file, const void *bytes, size_t size, int64_t place);
 
 /* Waits until no other holder, in this process or another, has the lock of that name, and takes it.
  * Creates the file, which stays. A holder that dies releases its lock. DeadlineExceeded after

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _POSIX_C_SOURCE 200809L
 #include "base/fork_guard.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "base/os/pages.h"
+#include "base/os/process.h"
 
 #define MARK 1
 
 gantry_status_t gantry__fork_guard_init(gantry__fork_guard_t *guard, const char *what) {
-    *guard =
-        (gantry__fork_guard_t){.page_bytes = gantry__os_page_bytes(), .process = (int64_t)getpid()};
+    *guard = (gantry__fork_guard_t){.page_bytes = gantry__os_page_bytes(),
+                                    .process = gantry__os_process()};
     void *page = gantry__os_pages_new(guard->page_bytes, 0);
     if (!page) {
         return gantry__fail(GANTRY_RESOURCE_EXHAUSTED,
@@ -36,7 +35,7 @@ void gantry__fork_guard_deinit(gantry__fork_guard_t *guard) {
 
 bool gantry__fork_guard_ask(const gantry__fork_guard_t *guard) {
     if (guard->wipes || !gantry__fork_guard_holds(guard)) return gantry__fork_guard_holds(guard);
-    if ((int64_t)getpid() == guard->process) return true;
+    if (gantry__os_process() == guard->process) return true;
     *guard->mark = 0; /* the child's own copy: the next check is a load */
     return false;
 }

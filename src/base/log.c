@@ -7,16 +7,15 @@
  * A control character would make a second line, or reach a terminal as a command; a "?" takes its
  * place. A line that the system refuses (a full disk, a pipe without a reader) is lost, because the
  * program must not stop for its log; the callback gets one warning. */
-#define _XOPEN_SOURCE 700
 #include "base/log.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/amount.h"
 #include "base/fp_mode.h"
+#include "base/os/process.h"
 #include "shared/c_locale.h"
 #include "shared/printable.h"
 
@@ -87,7 +86,8 @@ static void write_line(const gantry__log_t *log, gantry_log_level_t level, const
     const int place = level < GANTRY_LEVEL_DEBUG   ? 0
                       : level > GANTRY_LEVEL_ERROR ? 3
                                                    : (int)level - GANTRY_LEVEL_DEBUG;
-    if (snprintf(line, sizeof line, "gantry[%ld] %s: %s", (long)getpid(), levels[place], text) < 0)
+    if (snprintf(line, sizeof line, "gantry[%ld] %s: %s", (long)gantry__os_process(), levels[place],
+                 text) < 0)
         return;
     gantry__make_printable(line, '\0');
     const size_t length = strlen(line);

@@ -7,26 +7,24 @@
  *
  * The lock keeps the file's position between a write and the look at it. A child of fork has a copy
  * of it, which another thread may have held, and has one thread; it does not take it. */
-#define _GNU_SOURCE /* F_DUPFD_CLOEXEC */
 #include "base/log_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/files.h"
+#include "base/os/process.h"
 #include "base/os/thread.h"
 
 #define NOTE_BYTES 256
+#define STANDARD_ERROR 2
 
 struct gantry__log_file_t {
     const gantry__heap_t *heap;
     gantry__mutex_t lock;
-    pid_t process; /* whose threads share the lock */
+    int64_t process; /* whose threads share the lock */
     int descriptor;
     bool is_own;   /* a plain file that this runtime opened */
     bool is_cut;   /* it ends in a part of a line */
@@ -39,19 +37,18 @@ struct gantry__log_file_t {
 
 /* Returns -1 with errno. A pipe is refused: without a reader it would stop the program. */
 static int open_path(const char *path, bool *out_is_plain) {
-    int file = open(
-        path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0644);
-    struct stat about;
+    const int file = gantry__os_open(
+        path, GANTRY__OS_APPEND | GANTRY__OS_CREATE | GANTRY__OS_NO_LINK | GANTRY__OS_NO_WAIT,
+        0644);
+    gantry__os_info_t about;
     if (file < 0) return -1;
-    const bool is_known = fstat(file, &about) == 0;
-    *out_is_plain = is_known && S_ISREG(about.st_mode);
-    const bool has_names = *out_is_plain && about.st_nlink > 1;
-    if (is_known && !has_names && (*out_is_plain || S_ISCHR(about.st_mode))) {
-        const int flags = fcntl(file, F_GETFL);
-        if (flags >= 0 && fcntl(file, F_SETFL, flags & ~O_NONBLOCK) == 0) return file;
-    }
-    const int error = has_names ? EMLINK : is_known ? EINVAL : errno;
-    (void)close(file);
+    int error = gantry__os_file_info(file, &about);
+    *out_is_plain = error == 0 && about.kind == GANTRY__OS_PLAIN;
+    if (*out_is_plain && about.names > 1) error = EMLINK;
+    if (error == 0 && !*out_is_plain && about.kind != GANTRY__OS_CHARACTERS) error = EINVAL;
+    if (error == 0) error = gantry__os_wait_again(file);
+    if (error == 0) return file;
+    gantry__file_close(file);
     errno = error;
     return -1;
 }
@@ -70,10 +67,11 @@ gantry_status_t gantry__log_file_open(const gantry__heap_t *heap, const char *na
     gantry__log_file_t *file = gantry__heap_zalloc(heap, sizeof *file);
     if (!file) return GANTRY_RESOURCE_EXHAUSTED;
     file->heap = heap;
-    file->process = getpid();
+    file->process = gantry__os_process();
     /* a copy: the program may close its standard error and open a file of its own in its place */
-    file->descriptor = strcmp(name, "stderr") == 0 ? fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)
-                                                   : open_path(name, &file->is_own);
+    file->descriptor = strcmp(name, "stderr") == 0
+                           ? gantry__os_copy(STANDARD_ERROR, STANDARD_ERROR + 1)
+                           : open_path(name, &file->is_own);
     if (file->descriptor >= 0) errno = gantry__mutex_init(&file->lock);
     if (file->descriptor >= 0 && errno == 0) {
         *out_file = file;
@@ -92,8 +90,8 @@ static int log_put_all(const gantry__log_file_t *file, const char *text, size_t 
                        size_t *out_done) {
     *out_done = 0;
     while (*out_done < size) {
-        const ssize_t done = gantry__file_put(file->descriptor, text + *out_done, size - *out_done,
-                                              GANTRY__FILE_NEXT);
+        const int64_t done =
+            gantry__os_write(file->descriptor, text + *out_done, size - *out_done, GANTRY__OS_NEXT);
         if (done < 0 && errno == EINTR) continue;
         if (done <= 0) return done < 0 ? errno : EIO;
         *out_done += (size_t)done;
@@ -103,10 +101,11 @@ static int log_put_all(const gantry__log_file_t *file, const char *text, size_t 
 
 /* Removes the first bytes of a line, unless another process has written after them. */
 static bool take_back(const gantry__log_file_t *file, size_t part) {
-    struct stat about;
-    const off_t end = file->is_own ? lseek(file->descriptor, 0, SEEK_CUR) : -1;
-    return end >= (off_t)part && fstat(file->descriptor, &about) == 0 && about.st_size == end &&
-           ftruncate(file->descriptor, end - (off_t)part) == 0;
+    gantry__os_info_t about;
+    const int64_t end = file->is_own ? gantry__os_position(file->descriptor) : -1;
+    return end >= (int64_t)part && gantry__os_file_info(file->descriptor, &about) == 0 &&
+           about.size == (uint64_t)end &&
+           gantry__os_truncate(file->descriptor, (uint64_t)end - part) == 0;
 }
 
 static int put_line(gantry__log_file_t *file, const char *line, size_t size) {
@@ -121,16 +120,17 @@ static int put_line(gantry__log_file_t *file, const char *line, size_t size) {
 static int put_note(gantry__log_file_t *file) {
     char note[NOTE_BYTES];
     if (file->lost == 0) return 0;
-    const int length = snprintf(
-        note, sizeof note, "gantry[%ld] warning: %lu line%s missing here: %.128s\n", (long)getpid(),
-        file->lost, file->lost == 1 ? " is" : "s are", strerror(file->error));
+    const int length =
+        snprintf(note, sizeof note, "gantry[%ld] warning: %lu line%s missing here: %.128s\n",
+                 (long)gantry__os_process(), file->lost, file->lost == 1 ? " is" : "s are",
+                 strerror(file->error));
     const int error = length > 0 ? put_line(file, note, (size_t)length) : 0;
     if (!error) file->lost = 0;
     return error;
 }
 
 int gantry__log_file_put(gantry__log_file_t *file, const char *line, size_t size) {
-    const bool has_lock = file->process == getpid();
+    const bool has_lock = file->process == gantry__os_process();
     if (has_lock) gantry__mutex_lock(&file->lock);
     int error = put_note(file);
     if (!error) error = put_line(file, line, size);
@@ -146,7 +146,7 @@ int gantry__log_file_put(gantry__log_file_t *file, const char *line, size_t size
 
 void gantry__log_file_close(gantry__log_file_t *file) {
     if (!file) return;
-    if (file->process == getpid()) (void)put_note(file);
+    if (file->process == gantry__os_process()) (void)put_note(file);
     gantry__file_close(file->descriptor);
     gantry__mutex_deinit(&file->lock);
     gantry__heap_free(file->heap, file, sizeof *file);

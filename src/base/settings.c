@@ -11,7 +11,6 @@
  *
  * At the end, typed readers: a bad text is InvalidArgument with setting, text and what is accepted.
  * base/setting_rows.h lists the settings. */
-#define _GNU_SOURCE /* secure_getenv */
 #include "base/settings.h"
 
 #include <inttypes.h>
@@ -20,8 +19,7 @@
 #include <string.h>
 
 #include "base/amount.h"
-
-extern char **environ; /* no header of POSIX declares it */
+#include "base/os/environment.h"
 
 gantry_status_t gantry__settings_init(gantry__settings_t *settings, const gantry__heap_t *heap) {
     *settings = (gantry__settings_t){.heap = heap};
@@ -64,6 +62,16 @@ static bool settings_copy(const gantry__heap_t *heap, const char *text, char **o
     return *out || !text;
 }
 
+/* Copies a variable's value; *out is NULL if it is not set. False when memory is out. */
+static bool settings_copy_variable(const gantry__heap_t *heap, const char *name, char **out) {
+    size_t bytes = gantry__os_secure_variable(name, NULL, 0);
+    *out = bytes > 0 ? gantry__heap_alloc(heap, bytes) : NULL;
+    if (!*out) return bytes == 0;
+    (*out)[0] = '\0';
+    (void)gantry__os_secure_variable(name, *out, bytes);
+    return true;
+}
+
 /* Adds a setting; option and by are NULL for a name that no option sets. */
 static gantry__setting_t *settings_add(gantry__settings_t *settings, const char *name,
                                        const char *option, const char *by) {
@@ -73,17 +81,16 @@ static gantry__setting_t *settings_add(gantry__settings_t *settings, const char 
         return NULL;
     gantry__setting_t *entry = gantry__heap_zalloc(heap, sizeof *entry);
     if (!entry) return NULL;
-    const char *environment = secure_getenv(name);
-    entry->source = option        ? GANTRY__SOURCE_OPTION
-                    : environment ? GANTRY__SOURCE_ENVIRONMENT
-                                  : GANTRY__SOURCE_DEFAULT;
-    if (!settings_copy(heap, name, &entry->name) ||
-        !settings_copy(heap, option ? option : environment, &entry->value) ||
-        !settings_copy(heap, by, &entry->by) ||
-        !settings_copy(heap, option ? environment : NULL, &entry->environment)) {
+    char **variable = option ? &entry->environment : &entry->value;
+    if (!settings_copy(heap, name, &entry->name) || !settings_copy_variable(heap, name, variable) ||
+        (option && !settings_copy(heap, option, &entry->value)) ||
+        !settings_copy(heap, by, &entry->by)) {
         release_entry(heap, entry);
         return NULL;
     }
+    entry->source = option         ? GANTRY__SOURCE_OPTION
+                    : entry->value ? GANTRY__SOURCE_ENVIRONMENT
+                                   : GANTRY__SOURCE_DEFAULT;
     settings->entries[settings->count++] = entry;
     return entry;
 }
@@ -173,20 +180,34 @@ static bool is_entry(gantry__settings_t *settings, const char *name) {
     return is;
 }
 
+/* The variables that begin with a prefix and that no entry has. */
+typedef struct unread_visit_t {
+    gantry__settings_t *settings;
+    const char *prefix;
+    gantry__setting_visit_fn visit;
+    void *user;
+} unread_visit_t;
+
+static bool visit_variable(void *user, const char *assignment) {
+    const unread_visit_t *unread = user;
+    char name[256];
+    const size_t length = strcspn(assignment, "=");
+    if (length >= sizeof name || strncmp(assignment, unread->prefix, strlen(unread->prefix)) != 0)
+        return true;
+    memcpy(name, assignment, length);
+    name[length] = '\0';
+    if (!is_entry(unread->settings, name)) unread->visit(unread->user, name, name);
+    return true;
+}
+
 void gantry__settings_visit_unread(gantry__settings_t *settings, const char *prefix,
                                    gantry__setting_visit_fn visit, void *user) {
+    unread_visit_t unread = {settings, prefix, visit, user};
     const gantry__setting_t *entry;
-    char name[256];
     for (size_t i = 0; (entry = entry_at(settings, i)) != NULL; ++i) {
         if (!entry->is_read) visit(user, entry->name, gantry__setting_by(entry));
     }
-    for (char **variable = environ; variable && *variable; ++variable) {
-        size_t length = strcspn(*variable, "=");
-        if (length >= sizeof name || strncmp(*variable, prefix, strlen(prefix)) != 0) continue;
-        memcpy(name, *variable, length);
-        name[length] = '\0';
-        if (!is_entry(settings, name)) visit(user, name, name);
-    }
+    gantry__os_variables_visit(visit_variable, &unread);
 }
 
 void gantry__settings_note_call(gantry__settings_t *settings, const char *name, const char *call) {

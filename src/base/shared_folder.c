@@ -1,31 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _XOPEN_SOURCE 700
 #include "base/shared_folder.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 #include "base/files.h"
 
-#define EVERYONE (S_IRWXU | S_IRWXG | S_IRWXO)
+#define STICKY 01000u
+#define FOR_ALL (STICKY | 0777u)
+#define OTHERS_WRITE 0002u
 
 static int shared_folder_look(const char *path) {
-    return gantry__file_open_retrying(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    return gantry__os_open(path, GANTRY__OS_READ | GANTRY__OS_IS_FOLDER | GANTRY__OS_NO_LINK, 0);
 }
 
 /* Mends the mode of a folder if it is this user's. */
 static void mend_mode(int folder) {
-    struct stat info;
-    if (fstat(folder, &info) == 0 && info.st_uid == geteuid() &&
-        (info.st_mode & 07777) != (S_ISVTX | EVERYONE))
-        (void)fchmod(folder, S_ISVTX | EVERYONE);
+    gantry__os_info_t info;
+    if (gantry__os_file_info(folder, &info) == 0 && gantry__os_is_mine(&info) &&
+        info.mode != FOR_ALL)
+        (void)gantry__os_set_mode(folder, FOR_ALL);
 }
 
 int gantry__shared_folder_open(const char *path, bool makes, bool mends) {
     int folder = shared_folder_look(path);
     if (folder < 0 && errno == ENOENT && makes) {
-        if (mkdir(path, 0700) != 0 && errno != EEXIST) return -1;
+        const int error = gantry__os_make_folder(path, 0700);
+        if (error != 0 && error != EEXIST) {
+            errno = error;
+            return -1;
+        }
         folder = shared_folder_look(path);
         mends = true;
     }
@@ -33,6 +36,6 @@ int gantry__shared_folder_open(const char *path, bool makes, bool mends) {
     return folder;
 }
 
-bool gantry__shared_folder_is_open_to_all(const struct stat *info) {
-    return (info->st_mode & S_IWOTH) && !(info->st_mode & S_ISVTX);
+bool gantry__shared_folder_is_open_to_all(const gantry__os_info_t *info) {
+    return (info->mode & OTHERS_WRITE) && !(info->mode & STICKY);
 }

@@ -23,24 +23,17 @@
  *
  * The lock of a slot is taken before those of the queue and of the file. The log gets its lines
  * without any of them, because its function may run ops. */
-#define _GNU_SOURCE /* syscall, the program's name */
-
 #include "base/timeline.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#if defined(__linux__)
-#include <sys/syscall.h>
-#endif
 
 #include <gantry/version.h>
 
 #include "base/files.h"
+#include "base/os/locks.h"
+#include "base/os/process.h"
 #include "base/timeline_line.h"
 
 enum { EVENTS_BYTES = GANTRY__TIMELINE_SLOT_BYTES / 2 };
@@ -99,7 +92,7 @@ struct gantry__timeline_t {
 
 static bool write_at(int file, const char *bytes, size_t size, uint64_t at) {
     while (size > 0) {
-        const ssize_t done = gantry__file_put(file, bytes, size, (int64_t)at);
+        const int64_t done = gantry__os_write(file, bytes, size, (int64_t)at);
         if (done < 0 && errno == EINTR) continue;
         if (done < 0) return false;
         bytes += done;
@@ -127,40 +120,33 @@ static gantry_status_t write_block(gantry__timeline_t *timeline, char *bytes, si
         return GANTRY_OK;
     }
     const gantry_status_t status = gantry__file_fail("write", timeline->path, errno);
-    if (ftruncate(timeline->file, (off_t)timeline->end) == 0 && timeline->end > 0)
+    if (gantry__os_truncate(timeline->file, timeline->end) == 0 && timeline->end > 0)
         (void)write_at(timeline->file, closing, CLOSING_BYTES, timeline->end);
     return keep_timeline_failure(timeline, status);
 }
 
 /* Empties the file, which no other runtime writes. */
 static gantry_status_t take_file(const gantry__timeline_t *timeline, int file) {
-    if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    if (gantry__os_lock(file, false) == EAGAIN)
         return gantry__fail(
             GANTRY_FAILED_PRECONDITION,
             "cannot write a timeline to '%s': another runtime writes it; in a name with %%p each process has its own file",
             timeline->path);
     /* ext4 writes a file to the disk at its close if it was ever truncated, even when empty */
-    struct stat info;
-    if (fstat(file, &info) == 0 && info.st_size == 0) return GANTRY_OK;
-    return ftruncate(file, 0) == 0 ? GANTRY_OK : gantry__file_fail("empty", timeline->path, errno);
-}
-
-static const char *program_name(void) {
-#if defined(__GLIBC__)
-    return program_invocation_short_name;
-#else
-    return "";
-#endif
+    gantry__os_info_t info;
+    if (gantry__os_file_info(file, &info) == 0 && info.size == 0) return GANTRY_OK;
+    const int error = gantry__os_truncate(file, 0);
+    return error == 0 ? GANTRY_OK : gantry__file_fail("empty", timeline->path, error);
 }
 
 static gantry_status_t write_head(gantry__timeline_t *timeline) {
     char bytes[4 * GANTRY__TIMELINE_TEXT_BYTES];
     char name[2 * GANTRY__TIMELINE_TEXT_BYTES];
-    *gantry__timeline_put_text(name, program_name()) = '\0';
+    *gantry__timeline_put_text(name, gantry__os_program_name()) = '\0';
     const int size = snprintf(
         bytes, sizeof bytes,
         "[\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,\"args\":{\"name\":%s,\"version\":\"%s\",\"clock\":\"CLOCK_MONOTONIC\",\"process\":%ld}}",
-        name, GANTRY_VERSION, (long)getpid());
+        name, GANTRY_VERSION, (long)gantry__os_process());
     return write_block(timeline, bytes, (size_t)size);
 }
 
@@ -169,12 +155,12 @@ static gantry_status_t open_timeline(gantry__timeline_t *timeline) {
     if (timeline->file >= 0 || timeline->status != GANTRY_OK) return timeline->status;
     if (gantry__file_check_plain(timeline->path) != GANTRY_OK)
         return keep_timeline_failure(timeline, GANTRY_INVALID_ARGUMENT);
-    const int file =
-        open(timeline->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+    const int file = gantry__os_open(
+        timeline->path, GANTRY__OS_WRITE | GANTRY__OS_CREATE | GANTRY__OS_NO_WAIT, 0666);
     gantry_status_t status =
         file >= 0 ? take_file(timeline, file) : gantry__file_fail("open", timeline->path, errno);
     if (status != GANTRY_OK) {
-        if (file >= 0) (void)close(file);
+        gantry__file_close(file);
         return keep_timeline_failure(timeline, status);
     }
     timeline->file = file;
@@ -182,7 +168,7 @@ static gantry_status_t open_timeline(gantry__timeline_t *timeline) {
     status = write_head(timeline);
     if (status == GANTRY_OK) return GANTRY_OK;
     timeline->file = -1;
-    (void)close(file);
+    gantry__file_close(file);
     return status;
 }
 
@@ -297,7 +283,8 @@ static bool open_slot(const gantry__timeline_t *timeline, timeline_slot_t *slot)
 /* Copies a text to `at`, cut, and moves `at` to after it. */
 static const char *copy_text(char **at, const char *text) {
     char *const copy = *at;
-    const size_t bytes = strnlen(text, COPY_BYTES - 1);
+    const char *end = memchr(text, '\0', COPY_BYTES - 1);
+    const size_t bytes = end ? (size_t)(end - text) : COPY_BYTES - 1;
     memcpy(copy, text, bytes);
     copy[bytes] = '\0';
     *at += bytes + 1;
@@ -334,11 +321,7 @@ static inline void keep_event(gantry__timeline_t *timeline, timeline_slot_t *slo
 /* A number of the calling thread that other living threads do not have. */
 static uint64_t this_thread(void) {
     static _Thread_local uint64_t number;
-#if defined(__linux__)
-    if (number == 0) number = (uint64_t)syscall(SYS_gettid);
-#else
-    if (number == 0) number = ((uint64_t)(uintptr_t)&number >> 4) & UINT32_MAX;
-#endif
+    if (number == 0) number = gantry__os_thread();
     return number;
 }
 
@@ -415,7 +398,8 @@ static gantry_status_t set_path(gantry__timeline_t *timeline, const char *path) 
     size_t length = 0;
     for (const char *at = path; *at && length < most; ++at) {
         if (at[0] == '%' && at[1] == 'p') {
-            (void)snprintf(timeline->path + length, most - length + 1, "%ld", (long)getpid());
+            (void)snprintf(timeline->path + length, most - length + 1, "%ld",
+                           (long)gantry__os_process());
             length += strlen(timeline->path + length);
             ++at;
         } else {
@@ -471,8 +455,9 @@ gantry_status_t gantry__timeline_stop(gantry__timeline_t *timeline) {
     atomic_store(&timeline->is_on, false);
     write_all(timeline);
     gantry__mutex_lock(&timeline->lock);
-    if (timeline->file >= 0 && close(timeline->file) != 0 && errno != EINTR)
-        (void)keep_timeline_failure(timeline, gantry__file_fail("close", timeline->path, errno));
+    const int error = timeline->file >= 0 ? gantry__os_close(timeline->file) : 0;
+    if (error != 0)
+        (void)keep_timeline_failure(timeline, gantry__file_fail("close", timeline->path, error));
     gantry_status_t status = timeline->status;
     if (status != GANTRY_OK) (void)gantry__fail(status, "%s", timeline->failure);
     if (!timeline->is_started) status = fail_unstarted();

@@ -10,27 +10,18 @@
 #define GANTRY_BASE_TRUST_H
 
 #include <stdbool.h>
-#include <sys/types.h>
 
 #include <gantry/status.h>
 
-#define GANTRY__TRUST_PATH_BYTES 4096
-
-/* Users that are trusted, too, with root and the process's user: those who may write a file that
- * runs already. */
-typedef struct gantry__trust_t {
-    bool has_user, has_group;
-    uid_t user;
-    gid_t group;
-} gantry__trust_t;
+#include "base/os/trust.h"
 
 /* Opens a folder (for gantry__trust_open_entry), or a plain file for reading. others may be NULL.
  * out_path (may be NULL): the path without symbolic links. FailedPrecondition names what others may
  * write; InvalidArgument for another kind of file; else the failures of gantry__file_fail. */
-gantry_status_t gantry__trust_open_folder(const char *path, const gantry__trust_t *others,
+gantry_status_t gantry__trust_open_folder(const char *path, const gantry__os_writers_t *others,
                                           int *out_folder);
-gantry_status_t gantry__trust_open_file(const char *path, const gantry__trust_t *others,
-                                        char out_path[GANTRY__TRUST_PATH_BYTES], int *out_file);
+gantry_status_t gantry__trust_open_file(const char *path, const gantry__os_writers_t *others,
+                                        char out_path[GANTRY__OS_PATH_BYTES], int *out_file);
 /* Opens a folder, and makes it and its missing parents with mode 0700, each only in a folder that
  * passed. out_folder may be NULL: then the folder may have the sticky bit, as /tmp has it. */
 gantry_status_t gantry__trust_make_folder(const char *path, int *out_folder);
@@ -44,6 +35,7 @@ gantry_status_t gantry__trust_check(const char *path);
 
 /* Finds those who may write this library's file, or the program that it is linked into, as others
  * to be trusted; its path without symbolic links. False if it is unknown. */
-bool gantry__trust_of_library(gantry__trust_t *out_others, char out_path[GANTRY__TRUST_PATH_BYTES]);
+bool gantry__trust_of_library(gantry__os_writers_t *out_others,
+                              char out_path[GANTRY__OS_PATH_BYTES]);
 
 #endif

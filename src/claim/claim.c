@@ -14,18 +14,18 @@
  * locked. A device is exclusive by its own lock, whatever the queue says. Nothing is stored:
  * counting queries the locks of the kernel. Any user may lock any bytes of a file here, so a range
  * counts once, and the number of queries is bounded. */
-#define _GNU_SOURCE
 #include "claim/claim.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/failure.h"
+#include "base/files.h"
+#include "base/os/clock.h"
+#include "base/os/locks.h"
+#include "base/os/process.h"
 #include "claim/claim_record.h"
-#include "base/os/thread.h"
 
 enum { TURN = 0, FIRST_PLACE = 1 };
 
@@ -57,7 +57,7 @@ gantry_status_t gantry__claim_open(const char *folder, const char *command,
 void gantry__claim_close(gantry__claim_t *claim) {
     if (claim->queue >= 0) {
         (void)gantry__claim_end_turn(claim, false);
-        (void)close(claim->queue);
+        gantry__file_close(claim->queue);
     }
     claim->queue = -1;
     gantry__claim_give_back(claim);
@@ -69,9 +69,9 @@ void gantry__claim_close(gantry__claim_t *claim) {
 /* The lowest range in [from, end) that another open file locks. The kernel reports any one of
  * them, and anybody may lock what he likes: each question takes one of *left. */
 static bool lowest_lock(int file, int64_t from, int64_t end, unsigned *left,
-                        gantry__claim_range_t *out_range) {
+                        gantry__os_range_t *out_range) {
     bool is_found = false;
-    while (*left > 0 && gantry__claim_locked(file, from, end, out_range)) {
+    while (*left > 0 && gantry__os_locked_range(file, from, end, out_range)) {
         --*left;
         is_found = true;
         end = out_range->begin;
@@ -83,7 +83,7 @@ static bool lowest_lock(int file, int64_t from, int64_t end, unsigned *left,
 static size_t count_locks(int file, int64_t from, int64_t end) {
     unsigned left = MOST_QUESTIONS;
     size_t count = 0;
-    for (gantry__claim_range_t range; lowest_lock(file, from, end, &left, &range); ++count)
+    for (gantry__os_range_t range; lowest_lock(file, from, end, &left, &range); ++count)
         from = range.end;
     return count;
 }
@@ -91,8 +91,8 @@ static size_t count_locks(int file, int64_t from, int64_t end) {
 /* The next place; PLACES_END if the last place is taken, or nothing is known. */
 static int64_t next_place(int file) {
     int64_t place = FIRST_PLACE;
-    gantry__claim_range_t range;
-    for (unsigned asked = 0; gantry__claim_locked(file, place, PLACES_END, &range); ++asked) {
+    gantry__os_range_t range;
+    for (unsigned asked = 0; gantry__os_locked_range(file, place, PLACES_END, &range); ++asked) {
         if (asked == MOST_QUESTIONS) return PLACES_END;
         place = range.end;
     }
@@ -103,7 +103,7 @@ static gantry_status_t wait_for_turn(gantry__claim_t *claim) {
     const uint64_t start = gantry__now_ns();
     uint64_t pause_ns = 100000;
     for (;;) {
-        int error = gantry__claim_lock(claim->queue, TURN);
+        int error = gantry__os_lock_byte(claim->queue, TURN);
         claim->has_turn = error == 0;
         if (!error) return GANTRY_OK;
         if (error != EAGAIN) return gantry__claim_fail(&claim->folder, QUEUE, "lock", error);
@@ -124,14 +124,14 @@ static gantry_status_t take_place(gantry__claim_t *claim) {
             GANTRY_RESOURCE_EXHAUSTED,
             "'%s/%s' has no place left: a process locks its last one; fuser -v names it",
             claim->folder.path, QUEUE);
-    int error = gantry__claim_lock(claim->queue, place);
+    int error = gantry__os_lock_byte(claim->queue, place);
     if (error) return gantry__claim_fail(&claim->folder, QUEUE, "lock", error);
     claim->place = place;
     return GANTRY_OK;
 }
 
 static void drop_turn(gantry__claim_t *claim) {
-    if (claim->has_turn) gantry__claim_unlock(claim->queue, TURN);
+    if (claim->has_turn) gantry__os_unlock_byte(claim->queue, TURN);
     claim->has_turn = false;
 }
 
@@ -157,7 +157,7 @@ gantry_status_t gantry__claim_end_turn(gantry__claim_t *claim, bool keep_place) 
     gantry_status_t status = GANTRY_OK;
     if (keep_place && !claim->place && claim->has_turn) status = take_place(claim);
     if (!keep_place && claim->place) {
-        gantry__claim_unlock(claim->queue, claim->place);
+        gantry__os_unlock_byte(claim->queue, claim->place);
         claim->place = 0;
     }
     drop_turn(claim);
@@ -177,7 +177,7 @@ static gantry_status_t refuse_held(const char *name, int file) {
 static gantry_status_t lock_device(const gantry__claim_t *claim, const char *name,
                                    const char *file_name, int *out_file, bool *out_done) {
     GANTRY__TRY(gantry__claim_file_open(&claim->folder, file_name, out_file));
-    int error = gantry__claim_lock(*out_file, 0);
+    int error = gantry__os_lock_byte(*out_file, 0);
     if (!error) {
         *out_done = gantry__claim_file_is_current(&claim->folder, file_name, *out_file);
         if (*out_done) return GANTRY_OK;
@@ -185,7 +185,7 @@ static gantry_status_t lock_device(const gantry__claim_t *claim, const char *nam
     gantry_status_t status = error == EAGAIN ? refuse_held(name, *out_file)
                              : error ? gantry__claim_fail(&claim->folder, file_name, "lock", error)
                                      : GANTRY_OK;
-    (void)close(*out_file);
+    gantry__file_close(*out_file);
     return status;
 }
 
@@ -208,7 +208,7 @@ gantry_status_t gantry__claim_take(gantry__claim_t *claim, const char *name) {
         return gantry__fail(GANTRY_UNAVAILABLE, "'%s/%s' is removed again and again",
                             claim->folder.path, file_name);
     gantry__claim_record_write(file, claim->command);
-    claim->process = (int64_t)getpid();
+    claim->process = gantry__os_process();
     claim->files[claim->count++] = file;
     return GANTRY_OK;
 }
@@ -217,26 +217,24 @@ gantry_status_t gantry__claim_take(gantry__claim_t *claim, const char *name) {
  * has the descriptors, too, so closing them would not be enough; but programs that inherited the
  * claim keep it. */
 void gantry__claim_give_back(gantry__claim_t *claim) {
-    const bool unlocks = !claim->is_inherited && claim->process == (int64_t)getpid();
+    const bool unlocks = !claim->is_inherited && claim->process == gantry__os_process();
     for (size_t i = 0; i < claim->count; ++i) {
-        if (unlocks) gantry__claim_unlock(claim->files[i], 0);
-        (void)close(claim->files[i]);
+        if (unlocks) gantry__os_unlock_byte(claim->files[i], 0);
+        gantry__file_close(claim->files[i]);
     }
     claim->count = 0;
     claim->is_inherited = false;
 }
 
-static bool keep_over_exec(int file) {
-    int flags = fcntl(file, F_GETFD);
-    return flags >= 0 && fcntl(file, F_SETFD, flags & ~FD_CLOEXEC) == 0;
-}
-
 gantry_status_t gantry__claim_inherit(gantry__claim_t *claim) {
-    bool is_kept = keep_over_exec(claim->folder.directory);
+    int error = gantry__os_hand_on(claim->folder.directory);
     claim->is_inherited = true;
-    for (size_t i = 0; i < claim->count; ++i) is_kept = keep_over_exec(claim->files[i]) && is_kept;
-    if (is_kept) return GANTRY_OK;
-    return gantry__claim_fail(&claim->folder, "", "hand on the claims in", errno);
+    for (size_t i = 0; i < claim->count; ++i) {
+        const int failed = gantry__os_hand_on(claim->files[i]);
+        if (failed) error = failed;
+    }
+    if (!error) return GANTRY_OK;
+    return gantry__claim_fail(&claim->folder, "", "hand on the claims in", error);
 }
 
 /* ---- looking ---- */
@@ -245,20 +243,20 @@ void gantry__claim_look(const gantry__claim_folder_t *folder, const char *name,
                         gantry_claim_info_t *out_info) {
     char file_name[GANTRY__CLAIM_NAME_BYTES + 8];
     int file;
-    gantry__claim_range_t range;
+    gantry__os_range_t range;
     *out_info = (gantry_claim_info_t){.struct_size = sizeof *out_info, .user = -1};
     (void)snprintf(out_info->device, sizeof out_info->device, "%s", name);
     claim_file_name(name, file_name);
     if (!gantry__claim_file_look(folder, file_name, &file)) return;
-    out_info->held = gantry__claim_locked(file, 0, 1, &range);
+    out_info->held = gantry__os_locked_range(file, 0, 1, &range);
     if (out_info->held) gantry__claim_record_read(file, out_info);
-    (void)close(file);
+    gantry__file_close(file);
 }
 
 size_t gantry__claim_count_waiting(const gantry__claim_folder_t *folder) {
     int file;
     if (!gantry__claim_file_look(folder, QUEUE, &file)) return 0;
     size_t count = count_locks(file, FIRST_PLACE, PLACES_END);
-    (void)close(file);
+    gantry__file_close(file);
     return count;
 }

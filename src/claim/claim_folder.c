@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The folder of claims. In this order: failures, the folder, its files, locks.
+/* The folder of claims. In this order: failures, the folder, its files.
  *
  * Kernels refuse open(O_CREAT) of another user's file in a folder with the sticky bit
  * (fs.protected_regular), so an existing file is opened without O_CREAT, and a new one is made with
  * O_EXCL. systemd-tmpfiles removes old files of /tmp, but keeps a folder while someone holds a lock
  * of it (flock). */
-#define _GNU_SOURCE
 #include "claim/claim_folder.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/failure.h"
+#include "base/files.h"
 #include "base/os/clock.h"
+#include "base/os/locks.h"
 #include "base/shared_folder.h"
 
-#define OPEN_ATTEMPTS 50     /* until another user's new file has its mode */
+#define OPEN_ATTEMPTS 50 /* until another user's new file has its mode */
+#define STANDARD_ERROR 2
+#define FOR_ALL 0666u        /* the mode of a claim's file */
 #define FIRST_DESCRIPTOR 100 /* scripts number their own files from 3 */
 
 /* ---- failures ---- */
@@ -30,8 +29,10 @@ static gantry_status_t claim_status_of(int error) {
         case EACCES:
         case EPERM:
         case EROFS: return GANTRY_PERMISSION_DENIED;
-        case ENOSPC:
+#if defined(EDQUOT)
         case EDQUOT:
+#endif
+        case ENOSPC:
         case EMFILE:
         case ENFILE:
         case ENOLCK:
@@ -52,32 +53,32 @@ gantry_status_t gantry__claim_fail(const gantry__claim_folder_t *folder, const c
 
 /* Moves the descriptor out of the way of a program that inherits it. */
 static int move_up(int file) {
-    int high = fcntl(file, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
-    if (high < 0 && file <= STDERR_FILENO) high = fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    int high = gantry__os_copy(file, FIRST_DESCRIPTOR);
+    if (high < 0 && file <= STANDARD_ERROR) high = gantry__os_copy(file, STANDARD_ERROR + 1);
     if (high < 0) return file;
-    (void)close(file);
+    gantry__file_close(file);
     return high;
 }
 
 /* ---- the folder ---- */
 
 static const char *default_folder(void) {
-    struct stat info;
-    bool is_shared = lstat("/run/lock", &info) == 0 && S_ISDIR(info.st_mode) &&
-                     (info.st_mode & (S_ISVTX | S_IWOTH)) == (S_ISVTX | S_IWOTH);
+    gantry__os_info_t info;
+    const bool is_shared = gantry__os_link_info("/run/lock", &info) == 0 &&
+                           info.kind == GANTRY__OS_FOLDER && (info.mode & 01002) == 01002;
     return is_shared ? "/run/lock/gantry" : "/tmp/gantry-claims";
 }
 
 /* A folder where everyone may replace a file by another cannot keep claims. */
 static gantry_status_t claim_check_folder(const gantry__claim_folder_t *folder) {
-    struct stat info;
-    if (fstat(folder->directory, &info) != 0)
-        return gantry__claim_fail(folder, "", "examine", errno);
+    gantry__os_info_t info;
+    const int error = gantry__os_file_info(folder->directory, &info);
+    if (error) return gantry__claim_fail(folder, "", "examine", error);
     if (gantry__shared_folder_is_open_to_all(&info))
         return gantry__fail(
             GANTRY_FAILED_PRECONDITION,
             "the folder of claims '%s' has mode %04o: every user may remove another's claim; mode 1777 is accepted (chmod 1777)",
-            folder->path, (unsigned)(info.st_mode & 07777));
+            folder->path, info.mode);
     return GANTRY_OK;
 }
 
@@ -97,44 +98,28 @@ gantry_status_t gantry__claim_folder_open(const char *path, bool is_made,
     gantry_status_t status = claim_check_folder(out_folder);
     if (status != GANTRY_OK) gantry__claim_folder_close(out_folder);
     /* refused while a cleaner works there: its next visit finds the lock */
-    if (status == GANTRY_OK && is_made) (void)flock(out_folder->directory, LOCK_SH | LOCK_NB);
+    if (status == GANTRY_OK && is_made) (void)gantry__os_lock(out_folder->directory, true);
     return status;
 }
 
 void gantry__claim_folder_close(gantry__claim_folder_t *folder) {
-    if (folder->directory >= 0) (void)close(folder->directory);
+    gantry__file_close(folder->directory);
     folder->directory = -1;
 }
 
 /* ---- files ---- */
 
-/* Makes a file with its mode, then gives it its name: who is killed between leaves nothing. Does
- * nothing if the file system cannot do that. */
-static void make_whole(int directory, const char *name) {
-#if defined(O_TMPFILE)
-    char own[64];
-    int file = openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (file < 0) return;
-    (void)snprintf(own, sizeof own, "/proc/self/fd/%d", file);
-    const bool is_made =
-        fchmod(file, 0666) == 0 && linkat(AT_FDCWD, own, directory, name, AT_SYMLINK_FOLLOW) == 0;
-    (void)is_made; /* the caller looks */
-    (void)close(file);
-#else
-    (void)directory;
-    (void)name;
-#endif
-}
-
 static int open_or_make(int directory, const char *name) {
-    const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-    int file = openat(directory, name, flags);
+    const unsigned flags =
+        GANTRY__OS_READ | GANTRY__OS_WRITE | GANTRY__OS_NO_LINK | GANTRY__OS_NO_WAIT;
+    int file = gantry__os_open_in(directory, name, flags, 0);
     if (file >= 0 || errno != ENOENT) return file;
-    make_whole(directory, name);
-    file = openat(directory, name, flags); /* opened by name, so that /proc shows the name */
+    /* who is killed meanwhile leaves nothing, where the file system can do that */
+    gantry__os_make_whole(directory, name, FOR_ALL);
+    file = gantry__os_open_in(directory, name, flags, 0); /* so that /proc shows the name */
     if (file >= 0 || errno != ENOENT) return file;
-    file = openat(directory, name, flags | O_CREAT | O_EXCL, 0600);
-    if (file >= 0) (void)fchmod(file, 0666); /* whatever the mask of the process is */
+    file = gantry__os_open_in(directory, name, flags | GANTRY__OS_NEW, 0600);
+    if (file >= 0) (void)gantry__os_set_mode(file, FOR_ALL); /* whatever the process's mask is */
     return file;
 }
 
@@ -144,14 +129,15 @@ static int claim_open_retrying(int directory, const char *name) {
         file = open_or_make(directory, name);
         if (file >= 0) return file;
         if (errno == EACCES) gantry__os_sleep_ns(1000000);
-        if (errno != EACCES && errno != EEXIST && errno != EINTR) break;
+        if (errno != EACCES && errno != EEXIST) break;
     }
     return file;
 }
 
 static bool is_plain_file(int file) {
-    struct stat info;
-    return fstat(file, &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink <= 1;
+    gantry__os_info_t info;
+    return gantry__os_file_info(file, &info) == 0 && info.kind == GANTRY__OS_PLAIN &&
+           info.names <= 1;
 }
 
 gantry_status_t gantry__claim_file_open(const gantry__claim_folder_t *folder, const char *name,
@@ -160,7 +146,7 @@ gantry_status_t gantry__claim_file_open(const gantry__claim_folder_t *folder, co
     int file = claim_open_retrying(folder->directory, name);
     if (file < 0) return gantry__claim_fail(folder, name, "open", errno);
     if (!is_plain_file(file)) {
-        (void)close(file);
+        gantry__file_close(file);
         return gantry__fail(GANTRY_FAILED_PRECONDITION,
                             "'%s/%s' is no plain file with one name; remove it", folder->path,
                             name);
@@ -173,79 +159,21 @@ bool gantry__claim_file_look(const gantry__claim_folder_t *folder, const char *n
                              int *out_file) {
     *out_file = -1;
     if (folder->directory < 0) return false;
-    int file =
-        openat(folder->directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    const int file = gantry__os_open_in(
+        folder->directory, name, GANTRY__OS_READ | GANTRY__OS_NO_LINK | GANTRY__OS_NO_WAIT, 0);
     if (file < 0) return false;
     if (is_plain_file(file)) {
         *out_file = file;
     } else {
-        (void)close(file);
+        gantry__file_close(file);
     }
     return *out_file >= 0;
 }
 
 bool gantry__claim_file_is_current(const gantry__claim_folder_t *folder, const char *name,
                                    int file) {
-    struct stat open_one, named;
-    return fstat(file, &open_one) == 0 &&
-           fstatat(folder->directory, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-           open_one.st_dev == named.st_dev && open_one.st_ino == named.st_ino;
+    gantry__os_info_t open_one, named;
+    return gantry__os_file_info(file, &open_one) == 0 &&
+           gantry__os_info_in(folder->directory, name, &named) == 0 &&
+           gantry__os_is_same(&open_one, &named);
 }
-
-/* ---- locks ---- */
-
-#if defined(F_OFD_SETLK)
-static int claim_fcntl(int file, int command, struct flock *range) {
-    int code;
-    do {
-        code = fcntl(file, command, range);
-    } while (code != 0 && errno == EINTR);
-    return code == 0 ? 0 : errno;
-}
-
-int gantry__claim_lock(int file, int64_t byte) {
-    struct flock range = {
-        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)byte, .l_len = 1};
-    int error = claim_fcntl(file, F_OFD_SETLK, &range);
-    return error == EACCES ? EAGAIN : error;
-}
-
-void gantry__claim_unlock(int file, int64_t byte) {
-    struct flock range = {
-        .l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = (off_t)byte, .l_len = 1};
-    (void)claim_fcntl(file, F_OFD_SETLK, &range);
-}
-
-bool gantry__claim_locked(int file, int64_t from, int64_t end, gantry__claim_range_t *out_range) {
-    struct flock range = {.l_type = F_WRLCK,
-                          .l_whence = SEEK_SET,
-                          .l_start = (off_t)from,
-                          .l_len = (off_t)(end - from)};
-    if (from >= end || claim_fcntl(file, F_OFD_GETLK, &range) != 0 || range.l_type == F_UNLCK)
-        return false;
-    /* anybody may lock any range; of length 0 it has no end */
-    const int64_t begin = (int64_t)range.l_start, length = (int64_t)range.l_len;
-    out_range->begin = begin > from ? begin : from;
-    out_range->end = length > 0 && length < end - begin ? begin + length : end;
-    return true;
-}
-#else
-int gantry__claim_lock(int file, int64_t byte) {
-    (void)file;
-    (void)byte;
-    return EOPNOTSUPP;
-}
-
-void gantry__claim_unlock(int file, int64_t byte) {
-    (void)file;
-    (void)byte;
-}
-
-bool gantry__claim_locked(int file, int64_t from, int64_t end, gantry__claim_range_t *out_range) {
-    (void)file;
-    (void)from;
-    (void)end;
-    (void)out_range;
-    return false;
-}
-#endif

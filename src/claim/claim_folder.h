@@ -39,16 +39,4 @@ bool gantry__claim_file_is_current(const gantry__claim_folder_t *folder, const c
 gantry_status_t gantry__claim_fail(const gantry__claim_folder_t *folder, const char *name,
                                    const char *doing, int error);
 
-/* ---- locks on bytes of a file: they end with the last descriptor of the open file ---- */
-
-/* Returns 0, EAGAIN if another open file has the lock, or another errno. */
-int gantry__claim_lock(int file, int64_t byte);
-void gantry__claim_unlock(int file, int64_t byte);
-typedef struct gantry__claim_range_t {
-    int64_t begin, end;
-} gantry__claim_range_t;
-
-/* A range of bytes in [from, end) that another open file locks, any of them; false: none. */
-bool gantry__claim_locked(int file, int64_t from, int64_t end, gantry__claim_range_t *out_range);
-
 #endif

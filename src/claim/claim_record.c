@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One field a line: "process 123". The age comes from the time since the machine's start, which no
  * one sets. */
-#define _GNU_SOURCE
 #include "claim/claim_record.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/files.h"
 #include "base/os/clock.h"
+#include "base/os/process.h"
 #include "shared/printable.h"
 
 #define RECORD_BYTES 1024
@@ -22,32 +20,21 @@ static uint64_t seconds_since_boot(void) { return gantry__os_boot_ns() / UINT64_
 
 /* ---- writing ---- */
 
-static void own_command(char out[RECORD_BYTES / 2]) {
-    int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-    ssize_t length = file >= 0 ? read(file, out, RECORD_BYTES / 2 - 1) : 0;
-    if (file >= 0) (void)close(file);
-    if (length < 0) length = 0;
-    while (length > 0 && out[length - 1] == '\0') --length;
-    for (ssize_t i = 0; i < length; ++i) {
-        if (out[i] == '\0') out[i] = ' ';
-    }
-    out[length] = '\0';
-}
-
 void gantry__claim_record_write(int file, const char *command) {
     char text[RECORD_BYTES], line[RECORD_BYTES / 2], host[64] = "";
     char since[GANTRY__OS_DATE_BYTES];
     gantry__os_utc_text(time(NULL), since);
-    (void)gethostname(host, sizeof host - 1);
+    gantry__os_host_name(host, sizeof host);
     if (command) (void)snprintf(line, sizeof line, "%s", command);
-    if (!command) own_command(line);
+    if (!command) gantry__os_command_line(line, sizeof line);
     gantry__make_printable(line, '\0');
     int length =
         snprintf(text, sizeof text,
                  "process %ld\nuser %ld\nhost %s\nsince %s\nboot %" PRIu64 "\ncommand %s\n",
-                 (long)getpid(), (long)getuid(), host, since, seconds_since_boot(), line);
-    if (ftruncate(file, 0) != 0 || length < 0) return;
-    (void)gantry__file_put(file, text, (size_t)length, 0);
+                 (long)gantry__os_process(), (long)gantry__os_user(), host, since,
+                 seconds_since_boot(), line);
+    if (gantry__os_truncate(file, 0) != 0 || length < 0) return;
+    (void)gantry__os_write(file, text, (size_t)length, 0);
 }
 
 /* ---- reading ---- */
@@ -70,7 +57,7 @@ static int64_t record_number(const char *text, const char *key, int64_t fallback
 
 void gantry__claim_record_read(int file, gantry_claim_info_t *out_info) {
     char text[RECORD_BYTES];
-    ssize_t length = pread(file, text, sizeof text - 1, 0);
+    const int64_t length = gantry__os_read_at(file, text, sizeof text - 1, 0);
     text[length > 0 ? length : 0] = '\0';
     out_info->process = record_number(text, "process ", 0);
     out_info->user = record_number(text, "user ", -1);

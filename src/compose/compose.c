@@ -176,8 +176,9 @@ const gantry_tensor_t *gantry__compose_range(const gantry__compose_t *c, int64_t
 const gantry_tensor_t *gantry__compose_scalar(const gantry__compose_t *c, gantry_dtype_t dtype,
                                               double value) {
     const float narrow = (float)value;
-    /* its first bytes are every smaller integer; a float may be infinite */
-    const int64_t whole = fabs(value) < 0x1p63 ? (int64_t)value : 0;
+    /* a float may be infinite */
+    const uint64_t whole = gantry__bits_placed(fabs(value) < 0x1p63 ? (uint64_t)(int64_t)value : 0,
+                                               gantry_dtype_size(dtype));
     const uint16_t half = dtype == GANTRY_FLOAT16 ? float16_bits(narrow) : bfloat16_bits(narrow);
     const void *data = dtype == GANTRY_FLOAT64          ? (const void *)&value
                        : dtype == GANTRY_FLOAT32        ? (const void *)&narrow

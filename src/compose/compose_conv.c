@@ -196,16 +196,14 @@ static bool goes_in_place(const conv_t *conv, gantry_dtype_t dtype) {
             conv->channels * conv->outputs / conv->groups <= MOST_IN_PLACE);
 }
 
-/* Whether ConvolveImages takes the call, on a processor. One that imitates a card, or makes lanes
- * from work-items, does not count. */
+/* Whether ConvolveImages takes the call, on a processor. */
 static bool goes_without_patches(const conv_t *conv, gantry_dtype_t dtype) {
     if (conv->groups > 1 || gantry__conv_sees_pixels(conv) ||
         (dtype != GANTRY_FLOAT32 && dtype != GANTRY_FLOAT64))
         return false;
     const gantry_logical_device_t *device =
         gantry__conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype);
-    return device && device->info.type == GANTRY_DEVICE_TYPE_CPU &&
-           device->info.sub_group_size <= 1;
+    return device && gantry__conv_is_processor(device);
 }
 
 /* The product of pixels and a filter of one pixel, without moving the groups. */
@@ -265,7 +263,7 @@ static tensor *convolve_in_blocks(const conv_t *conv, tensor *images, tensor *fi
     const int64_t batch = conv->image.dims[0], step = images_at_once(conv);
     tensor *blocks[MOST_BLOCKS];
     size_t count = 0;
-    if (conv->in_library || goes_without_patches(conv, conv->c->call->out_dtypes[0]))
+    if (conv->at_once || goes_without_patches(conv, conv->c->call->out_dtypes[0]))
         return convolve_images(conv, images, filter, false);
     if (step >= batch) return compose_conv_convolve(conv, images, filter, batch);
     for (int64_t first = 0; first < batch; first += step) {
@@ -302,12 +300,12 @@ static tensor *multiply_planes(const conv_t *conv, tensor *images, tensor *filte
 static void compose_conv_leave_out_transposes(conv_t *conv) {
     const gantry_dtype_t dtype = conv->c->call->out_dtypes[0];
     if (!conv->channels_first || conv->scope->trace || conv->zero[0] ||
-        (conv->groups > 1 && !conv->in_library))
+        (conv->groups > 1 && !conv->at_once))
         return;
-    const bool has_patches = !conv->in_library && !goes_without_patches(conv, dtype);
+    const bool has_patches = !conv->at_once && !goes_without_patches(conv, dtype);
     conv->gives_planes = !has_patches;
-    if (conv->in_library) conv->reads_planes = true;
-    if (conv->in_library) return;
+    if (conv->at_once) conv->reads_planes = true;
+    if (conv->at_once) return;
     conv->reads_planes =
         conv->channels <= GANTRY__WINDOW_MOST_PLANES && !gantry__conv_sees_pixels(conv) &&
         (has_patches
@@ -380,8 +378,8 @@ static void compose_conv_forward(const gantry__compose_t *c, tensor *image_zero,
         return;
     }
     const gantry_shape_t *const shapes[] = {&conv.image, &c->inputs[1]->shape};
-    conv.in_library = gantry__conv_has_library(&conv, GANTRY__OP_ID_ConvolveImages, shapes, 2,
-                                               GANTRY__CONV_NO_HOST);
+    conv.at_once =
+        gantry__conv_at_once(&conv, GANTRY__OP_ID_ConvolveImages, shapes, 2, GANTRY__CONV_NO_HOST);
     compose_conv_leave_out_transposes(&conv);
     tensor *images = conv.reads_planes ? c->inputs[0] : gantry__conv_to_last(&conv, c->inputs[0]);
     if (image_zero) images = pad_with_zero_point(&conv, images);
@@ -487,7 +485,7 @@ static void compose_transposed(const gantry__compose_t *c, tensor *filter, tenso
     const gantry_shape_t *const shapes[] = {&conv.image, &filter->shape, &conv.places};
     if (gantry__conv_is_void(c, image, &result->shape)) return;
     tensor *last_result = gantry__conv_to_last(&conv, result);
-    tensor *images = gantry__conv_has_library(&conv, GANTRY__OP_ID__ImagesGradient, shapes, 3, 0)
+    tensor *images = gantry__conv_at_once(&conv, GANTRY__OP_ID__ImagesGradient, shapes, 3, 0)
                          ? compose_conv_gradient(&conv, GANTRY__OP_ID__ImagesGradient, &conv.image,
                                                  0, filter, last_result)
                          : compose_conv_transposed(&conv, filter, last_result);
@@ -504,12 +502,16 @@ void gantry__compose_conv_2d_transpose(const gantry__compose_t *c) {
 
 /* ---- the gradient of the filter ---- */
 
-/* The gradient that `batch` images add: their patches, transposed, times the result's gradient. */
+/* The gradient that `batch` images add: their patches, transposed, times the result's gradient. The
+ * patches may be in no memory. */
 static tensor *compose_conv_filter_part(const conv_t *conv, tensor *images, tensor *result,
                                         int64_t batch) {
     const gantry_matmul_options_t transposed = {.transpose_a = true};
     const int64_t places = batch * conv->places.dims[1] * conv->places.dims[2],
                   each = conv->rows * conv->columns * conv->channels;
+    if (conv->at_once)
+        return compose_conv_gradient(conv, GANTRY__OP_ID__ImagesFilterGradient,
+                                     &conv->c->call->out_shapes[0], 1, images, result);
     tensor *patches = make_patches(conv, images);
     if (conv->groups > 1) {
         tensor *product = gantry_matmul(conv->scope, patch_groups(conv, patches, places),
@@ -527,11 +529,14 @@ static tensor *compose_conv_piece(const conv_t *conv, tensor *x, int64_t first, 
     return gantry__compose_widen(conv->c, gantry_slice(conv->scope, x, begin, sizes));
 }
 
-static tensor *compose_conv_filter(const conv_t *conv, tensor *images, tensor *result) {
+/* The portable kernel is called for the images whose patches would be made at once, because their
+ * gradients are added in this order. */
+static tensor *compose_conv_filter(conv_t *conv, tensor *images, tensor *result) {
     const gantry_dtype_t dtype = conv->c->call->out_dtypes[0]; /* an operand may be missing */
     const gantry_shape_t *filter = &conv->c->call->out_shapes[0];
     const gantry_shape_t *const shapes[] = {&conv->image, filter, &conv->places};
-    if (gantry__conv_has_library(conv, GANTRY__OP_ID__ImagesFilterGradient, shapes, 3, 1) ||
+    conv->at_once = gantry__conv_at_once(conv, GANTRY__OP_ID__ImagesFilterGradient, shapes, 3, 1);
+    if ((conv->at_once && conv->at_once->library) ||
         (goes_without_patches(conv, dtype) &&
          gantry__conv_find_device(conv, GANTRY__OP_ID__ImagesFilterGradient, dtype) ==
              gantry__conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype)))
@@ -553,7 +558,7 @@ static tensor *compose_conv_filter(const conv_t *conv, tensor *images, tensor *r
 void gantry__compose_conv_2d_backprop_filter(const gantry__compose_t *c) {
     const gantry_shape_t *filter = &c->call->out_shapes[0];
     tensor *images = c->inputs[0], *result = c->inputs[2];
-    const conv_t conv = gantry__conv_read(c, &images->shape, filter, &result->shape);
+    conv_t conv = gantry__conv_read(c, &images->shape, filter, &result->shape);
     if (gantry__conv_is_void(c, &images->shape, &result->shape)) return;
     c->outputs[0] = gantry_reshape(c->scope,
                                    compose_conv_filter(&conv, gantry__conv_to_last(&conv, images),

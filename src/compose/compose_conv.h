@@ -13,7 +13,7 @@ typedef struct gantry__conv_t {
     bool channels_first;
     /* the images that are convolved, or the result of ConvolveImages, have their channels first */
     bool reads_planes, gives_planes;
-    bool in_library; /* a vendor's library convolves the images without patches */
+    const gantry_kernel_def_t *at_once; /* the kernel that needs no patches; NULL: none */
     /* sizes of the filter; channels are those of one group */
     int64_t rows, columns, channels, outputs;
     int64_t groups;
@@ -46,12 +46,17 @@ void gantry__conv_write_sizes(const gantry_shape_t *shape, int32_t out[4]);
 /* The device that a part would run on with this type; NULL: none. */
 const gantry_logical_device_t *gantry__conv_find_device(const gantry__conv_t *conv,
                                                         gantry__op_id_t id, gantry_dtype_t dtype);
+/* Whether the device is a processor. One that imitates a card, or makes lanes from work-items, does
+ * not count. */
+bool gantry__conv_is_processor(const gantry_logical_device_t *device);
 #define GANTRY__CONV_NO_HOST UINT32_MAX
-/* Whether a vendor's library computes the part on its device: a card's libraries convolve without
- * patches, but not every shape. shapes[host] has the sizes that are the input on the host;
- * GANTRY__CONV_NO_HOST: none is. */
-bool gantry__conv_has_library(const gantry__conv_t *conv, gantry__op_id_t id,
-                              const gantry_shape_t *const *shapes, uint32_t count, uint32_t host);
+/* The kernel that computes the part on a GPU without patches; NULL: none does for these shapes, or
+ * a library multiplies patches there. It is a vendor's library's, or the portable one, which has
+ * the bits of the portable product of patches. shapes[host] has the sizes that are the input on the
+ * host; GANTRY__CONV_NO_HOST: none is. */
+const gantry_kernel_def_t *gantry__conv_at_once(const gantry__conv_t *conv, gantry__op_id_t id,
+                                                const gantry_shape_t *const *shapes, uint32_t count,
+                                                uint32_t host);
 /* A depthwise convolution: each channel has a filter of its own. */
 const gantry_tensor_t *gantry__conv_channels(const gantry__conv_t *conv,
                                              const gantry_tensor_t *images,

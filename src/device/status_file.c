@@ -5,7 +5,6 @@
  * in its place, so it is compared before each writing. Another folder is made, and used, where only
  * this user and root may write, or with the sticky bit. A link of the file's name is replaced, not
  * followed. */
-#define _GNU_SOURCE /* CLOCK_BOOTTIME */
 #include "device/status_file.h"
 
 #include <errno.h>
@@ -14,13 +13,12 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/amount.h"
 #include "base/files.h"
 #include "base/new_file.h"
 #include "base/os/clock.h"
+#include "base/os/process.h"
 #include "base/shared_folder.h"
 #include "base/trust.h"
 #include "device/device_table.h"
@@ -35,10 +33,9 @@ struct gantry__status_file_t {
     atomic_uint_fast64_t next_ns; /* the file is not written before */
     atomic_bool is_writing;
     char folder[MOST_PATH], path[MOST_PATH];
-    pid_t process;  /* which made the file: a child of fork has none */
-    bool is_common; /* the folder of all users */
-    dev_t device;   /* of the folder */
-    ino_t inode;
+    int64_t process;        /* which made the file: a child of fork has none */
+    bool is_common;         /* the folder of all users */
+    gantry__os_info_t made; /* the folder, when it was taken */
     gantry_new_file_t next; /* while it is written */
     char before[GANTRY__MESSAGE_BYTES];
 };
@@ -79,7 +76,7 @@ static gantry_status_t write_open_devices(const gantry__device_table_t *table,
                                           gantry_new_file_t *file) {
     const char *separator = "";
     GANTRY__TRY(status_file_put(file, "{\"pid\":%ld,\"boot_ms\":%" PRIu64 ",\"devices\":[",
-                                (long)getpid(), boot_ms()));
+                                (long)gantry__os_process(), boot_ms()));
     for (size_t i = 0; i < table->logical_count; ++i) {
         gantry_logical_device_t *device = table->logical[i];
         if (!atomic_load_explicit(&device->is_open, memory_order_acquire)) continue;
@@ -90,20 +87,21 @@ static gantry_status_t write_open_devices(const gantry__device_table_t *table,
 }
 
 /* Examines the folder. For the folder of all users, a link is no folder. */
-static bool examine_folder(const gantry__status_file_t *file, struct stat *out_info) {
-    return (file->is_common ? lstat(file->folder, out_info) : stat(file->folder, out_info)) == 0;
+static int examine_folder(const gantry__status_file_t *file, gantry__os_info_t *out_info) {
+    return file->is_common ? gantry__os_link_info(file->folder, out_info)
+                           : gantry__os_path_info(file->folder, out_info);
 }
 
 static bool has_folder(const gantry__status_file_t *file) {
-    struct stat info;
-    return examine_folder(file, &info) && info.st_dev == file->device && info.st_ino == file->inode;
+    gantry__os_info_t info;
+    return examine_folder(file, &info) == 0 && gantry__os_is_same(&info, &file->made);
 }
 
 /* Writes the file. A failure is not reported, because the next writing may succeed. The thread's
  * message stays. */
 static void status_file_write(const gantry__device_table_t *table, gantry__status_file_t *file) {
     const uint32_t before = gantry__failures();
-    if (file->process != getpid() || !has_folder(file)) return;
+    if (file->process != gantry__os_process() || !has_folder(file)) return;
     (void)snprintf(file->before, sizeof file->before, "%s", gantry__message());
     gantry_status_t status =
         gantry__new_file_begin(file->path, GANTRY__FILE_OWN | GANTRY__FILE_SHOWN, &file->next);
@@ -125,28 +123,26 @@ void gantry__status_file_note(gantry__device_table_t *table, gantry__status_file
 /* ---- open and close ---- */
 
 static gantry_status_t examine_common(const char *folder) {
-    struct stat info;
+    gantry__os_info_t info;
     const int directory = gantry__shared_folder_open(folder, true, true);
-    const int error = directory < 0 || fstat(directory, &info) != 0 ? errno : 0;
+    const int error = directory < 0 ? errno : gantry__os_file_info(directory, &info);
     gantry__file_close(directory);
     if (error) return gantry__file_fail("open", folder, error);
     if (!gantry__shared_folder_is_open_to_all(&info)) return GANTRY_OK;
     return gantry__fail(GANTRY_FAILED_PRECONDITION,
                         "every user may replace a file in '%s', which has mode %04o", folder,
-                        (unsigned)(info.st_mode & 07777));
+                        info.mode);
 }
 
 /* Makes the folder if it is missing. */
 static gantry_status_t take_folder(gantry__status_file_t *file, const char *folder) {
-    struct stat info;
     file->is_common = strcmp(folder, COMMON_FOLDER) == 0;
     (void)snprintf(file->folder, sizeof file->folder, "%s", folder);
     GANTRY__TRY(file->is_common ? examine_common(folder) : gantry__trust_make_folder(folder, NULL));
-    if (!examine_folder(file, &info)) return gantry__file_fail("open", folder, errno);
-    if (access(folder, W_OK | X_OK) != 0) return gantry__file_fail("write in", folder, errno);
-    file->device = info.st_dev;
-    file->inode = info.st_ino;
-    return GANTRY_OK;
+    int error = examine_folder(file, &file->made);
+    if (error) return gantry__file_fail("open", folder, error);
+    error = gantry__os_may(folder, GANTRY__OS_MAY_WRITE | GANTRY__OS_MAY_RUN);
+    return error ? gantry__file_fail("write in", folder, error) : GANTRY_OK;
 }
 
 /* Reads the setting; *out_folder is NULL if there is to be no file. */
@@ -179,7 +175,7 @@ gantry_status_t gantry__status_file_open(gantry__device_table_t *table,
         gantry__heap_free(table->heap, file, sizeof *file);
         return GANTRY_OK;
     }
-    file->process = getpid();
+    file->process = gantry__os_process();
     (void)snprintf(file->path, sizeof file->path, "%s/%ld-%" PRIxPTR ENDING, folder,
                    (long)file->process, (uintptr_t)table);
     gantry__new_file_sweep(table->heap, folder, ENDING);
@@ -189,6 +185,6 @@ gantry_status_t gantry__status_file_open(gantry__device_table_t *table,
 
 void gantry__status_file_close(gantry__device_table_t *table, gantry__status_file_t *file) {
     if (!file) return;
-    if (file->process == getpid()) (void)unlink(file->path);
+    if (file->process == gantry__os_process()) (void)gantry__os_remove(file->path);
     gantry__heap_free(table->heap, file, sizeof *file);
 }

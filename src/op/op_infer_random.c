@@ -2,6 +2,8 @@
 /* Shapes of random ops. */
 #include "op/op_infer.h"
 
+#include "host/bits.h"
+
 #include <inttypes.h>
 
 static gantry_status_t check_seed(const gantry__infer_t *call, uint32_t input) {
@@ -59,8 +61,8 @@ gantry_status_t gantry__infer_random_v2(gantry__infer_t *call) {
 /* ---- integers between bounds ---- */
 
 static gantry_status_t check_bounds_unsigned(const void *const data[2], size_t size) {
-    uint64_t bounds[2] = {0, 0};
-    for (int i = 0; i < 2; ++i) memcpy(&bounds[i], data[i], size); /* a little-endian machine */
+    uint64_t bounds[2];
+    for (int i = 0; i < 2; ++i) bounds[i] = gantry__bits_read(data[i], size);
     if (bounds[0] < bounds[1]) return GANTRY_OK;
     return gantry__refuse("Need minval < maxval, got %" PRIu64 " >= %" PRIu64, bounds[0],
                           bounds[1]);

@@ -39,8 +39,10 @@
 /* ---- options ---- */
 
 typedef struct conformance_options_t {
-    const char *device;    /* as the user wrote it */
-    const char *compare;   /* a second device whose bits must equal the first's; NULL: none */
+    const char *device;  /* as the user wrote it */
+    const char *compare; /* a second device whose bits must equal the first's; NULL: none */
+    /* files of the bits of all cases: the one to write, and the one to compare with; NULL: none */
+    const char *write_bits, *compare_bits;
     const char *only;      /* comma list of ops and groups; NULL: all */
     const char *case_part; /* text that a case's name must contain; NULL: any */
     const char *golden;    /* folder of *.json */
@@ -97,8 +99,11 @@ typedef struct conformance_row_t {
     int64_t largest_ulp; /* over golden cases that allow a distance; INT64_MAX: not comparable */
 } conformance_row_t;
 
+typedef struct conformance_bits_t conformance_bits_t;
+
 typedef struct conformance_t {
     conformance_options_t options;
+    conformance_bits_t *bits; /* of options.write_bits and options.compare_bits; NULL */
     gantry_runtime_t *runtime;
     const gantry_logical_device_t *device;
     const gantry_logical_device_t *other; /* of options.compare; NULL */
@@ -230,6 +235,13 @@ void conformance_free_outputs(golden_tensor_t *outputs, size_t count);
 /* Fails unless type, shape and bits are the same; NaN equals NaN. */
 void conformance_check_same(conformance_t *c, const char *what, const golden_tensor_t *expected,
                             const golden_tensor_t *actual);
+/* Opens the file of options.write_bits or options.compare_bits. 0, or 1 after printing why not. */
+int conformance_bits_open(conformance_t *c);
+void conformance_bits_close(conformance_t *c);
+/* Writes a case's results to this file, or fails unless it has the same; NaN equals NaN. */
+void conformance_check_bits(conformance_t *c, const golden_tensor_t *outputs, size_t count);
+/* True when the run only compares or writes bits. */
+bool conformance_only_bits(const conformance_t *c);
 /* False when there is no op of that name. */
 bool conformance_find_op(const char *name, gantry_op_info_t *out_info);
 /* Checks the placement of the newest call of op on the device under test: the right device, a
@@ -257,7 +269,7 @@ void conformance_sentinels_check(conformance_t *c, gantry_scope_t *scope,
 
 /* ---- groups ---- */
 
-/* golden files; with --compare: the bits of both devices */
+/* golden files; with --compare: the bits of both devices; with --write-bits: bits only */
 void conformance_run_golden(conformance_t *c);
 /* random inputs of many sizes; with --compare likewise */
 void conformance_run_sweep(conformance_t *c);

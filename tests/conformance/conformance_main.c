@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise (conformance.cpu): Every op of the list, by name and as a C function, has TensorFlow's
  * values and errors on the CPU backend.
+ * Promise (conformance.write_bits): The bits of a fifth of the cases, by the base instruction set,
+ * are written to a file.
+ * Promise (conformance.compare_bits): The machine's best instruction set gives the bits of the base
+ * set, which another process wrote to a file.
  * Promise (conformance.opencl0): Every op has TensorFlow's values and errors on PoCL.
  * Promise (conformance.opencl0.types): Ops of every family of kernels have TensorFlow's values on
  * PoCL in one more floating and one more integer type.
@@ -91,16 +95,17 @@ static void run_subjects(conformance_t *c) {
 static int run(conformance_t *c) {
     int code = load_rules(c);
     if (code == 0 && !c->options.list) code = conformance_open(c);
+    if (code == 0) code = conformance_bits_open(c);
     if (code) return code;
     conformance_run_golden(c);
     conformance_run_sweep(c);
     if (c->options.further_types) {
-        if (!c->options.compare) conformance_run_matmul_grid(c);
+        if (!conformance_only_bits(c)) conformance_run_matmul_grid(c);
         return conformance_summary(c);
     }
     conformance_run_sweep_shape(c);
     conformance_run_sweep_index(c);
-    if (!c->options.compare) {
+    if (!conformance_only_bits(c)) {
         run_subjects(c);
         conformance_run_coverage(c);
     }
@@ -113,6 +118,7 @@ int main(int argc, char **argv) {
     if (!c) return 2;
     int parsed = conformance_options_parse(argc, argv, &c->options);
     int code = parsed == 0 ? run(c) : parsed > 0 ? 0 : 2;
+    conformance_bits_close(c);
     conformance_close(c);
     free(c);
     return code;

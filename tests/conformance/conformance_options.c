@@ -18,6 +18,8 @@ static const char usage[] =
     "usage: gantry_conformance --device NAME [options]\n"
     "  --device NAME          the device to check: cpu:0, opencl:1, /GPU:0, ...\n"
     "  --compare NAME         run the same inputs there too and require equal bits; nothing else is checked\n"
+    "  --write-bits FILE      write a hash of the bits of each case with equal bits on all devices; nothing else is checked\n"
+    "  --compare-bits FILE    require these bits, which may be of another machine; nothing else is checked\n"
     "  --opencl-cpu-as-gpu    count OpenCL devices of type CPU as GPUs\n"
     "  --adopted              open it over a context and queue of the program's own\n"
     "  --gpu-forms            imitate a card on the first GPU: a processor runs the kernels' forms for GPUs\n"
@@ -83,10 +85,16 @@ static int take_word(conformance_options_t *o, const char *word, const char *val
         {"--verbose", &o->verbose},
     };
     const text_option_t texts[] = {
-        {"--device", &o->device},       {"--compare", &o->compare},
-        {"--only", &o->only},           {"--case", &o->case_part},
-        {"--golden", &o->golden},       {"--expectations", &o->expectations},
-        {"--skip-file", &o->skip_file}, {"--platform", &o->platform},
+        {"--device", &o->device},
+        {"--compare", &o->compare},
+        {"--only", &o->only},
+        {"--case", &o->case_part},
+        {"--golden", &o->golden},
+        {"--expectations", &o->expectations},
+        {"--skip-file", &o->skip_file},
+        {"--platform", &o->platform},
+        {"--write-bits", &o->write_bits},
+        {"--compare-bits", &o->compare_bits},
     };
     *out_took_value = false;
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; ++i) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "conformance_sweep.h"
+#include "golden_draw.h"
 
 uint64_t sweep_next(uint64_t *state) {
     uint64_t z = (*state += 0x9e3779b97f4a7c15u);
@@ -58,7 +59,7 @@ static uint64_t next_element(uint64_t *state, gantry_dtype_t dtype, sweep_domain
     if (golden_is_float(dtype)) {
         if (takes_any_bits(state, domain)) return sweep_next(state);
         golden_store_number(dtype, &bits, 0, next_float(state, domain));
-        return bits;
+        return golden_load_bits(&bits, gantry_dtype_size(dtype));
     }
     bits = next_integer(state, domain);
     if (sweep_next(state) & 1) bits = 0 - bits;

@@ -141,7 +141,7 @@ void conformance_check_status(conformance_t *c, const char *what, gantry_status_
 /* Files of rules must not keep unneeded lines. */
 static void check_stale_skips(conformance_t *c) {
     bool filtered = c->options.only || c->options.case_part || c->options.every > 1 ||
-                    c->options.compare || c->options.further_types;
+                    conformance_only_bits(c) || c->options.further_types;
     for (size_t i = 0; i < c->skips.count && !filtered; ++i) {
         const conformance_rule_t *rule = &c->skips.items[i];
         if (rule->used || !conformance_begin(c, "skip-file", rule->words[0])) continue;

@@ -143,7 +143,9 @@ void sweep_run(conformance_t *c, const golden_case_t *item) {
     size_t count = 0;
     conformance_evaluate(c, c->options.device, item, first, &count);
     if (c->reasons == 0) {
-        if (c->options.compare)
+        if (c->bits)
+            conformance_check_bits(c, first, count);
+        else if (c->options.compare)
             run_elsewhere(c, item, first, count);
         else if (!c->options.once)
             run_again(c, item, first, count);

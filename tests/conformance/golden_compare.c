@@ -148,7 +148,7 @@ uint64_t golden_hash(gantry_dtype_t dtype, const void *data, size_t bytes, bool 
         size_t length = bytes - at < sizeof part ? bytes - at : sizeof part;
         memcpy(part, (const unsigned char *)data + at, length);
         for (size_t i = 0; i < length; i += size) make_plain(dtype, part + i, is_value);
-        golden_to_host_order(part, length, size);
+        golden_to_host_order(part, length, dtype);
         XXH64_update(&state, part, length);
     }
     return XXH64_digest(&state);

@@ -56,22 +56,41 @@ static uint32_t next_below(twister_t *t, uint32_t limit, uint32_t mask) {
     return value;
 }
 
+bool golden_is_big_endian(void) {
+    const uint16_t one = 1;
+    return *(const unsigned char *)&one == 0;
+}
+
+/* Turns the bytes of each number around on a big-endian machine. */
+static void turn_numbers(unsigned char *data, size_t bytes, size_t size) {
+    if (!golden_is_big_endian()) return;
+    for (size_t at = 0; at + size <= bytes; at += size) {
+        for (size_t i = 0; i < size / 2; ++i) {
+            unsigned char kept = data[at + i];
+            data[at + i] = data[at + size - 1 - i];
+            data[at + size - 1 - i] = kept;
+        }
+    }
+}
+
 void golden_store_bits(void *data, size_t size, size_t index, uint64_t bits) {
     unsigned char *at = (unsigned char *)data + index * size;
     for (size_t i = 0; i < size; ++i) at[i] = (unsigned char)(bits >> 8 * i);
-    golden_to_host_order(at, size, size);
+    turn_numbers(at, size, size);
 }
 
-void golden_to_host_order(unsigned char *data, size_t bytes, size_t element) {
-    const uint16_t one = 1;
-    if (*(const unsigned char *)&one == 1) return;
-    for (size_t at = 0; at + element <= bytes; at += element) {
-        for (size_t i = 0; i < element / 2; ++i) {
-            unsigned char kept = data[at + i];
-            data[at + i] = data[at + element - 1 - i];
-            data[at + element - 1 - i] = kept;
-        }
-    }
+uint64_t golden_load_bits(const void *number, size_t size) {
+    unsigned char bytes[8];
+    uint64_t bits = 0;
+    memcpy(bytes, number, size);
+    turn_numbers(bytes, size, size);
+    for (size_t i = 0; i < size; ++i) bits |= (uint64_t)bytes[i] << 8 * i;
+    return bits;
+}
+
+void golden_to_host_order(unsigned char *data, size_t bytes, gantry_dtype_t dtype) {
+    const bool is_complex = GANTRY_DTYPE_BIT(dtype) & GANTRY_DTYPES_COMPLEXES;
+    turn_numbers(data, bytes, gantry_dtype_size(dtype) / (is_complex ? 2 : 1));
 }
 
 int golden_draw(uint32_t seed, gantry_dtype_t dtype, void *out, size_t count) {

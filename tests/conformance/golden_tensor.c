@@ -143,7 +143,7 @@ static int read_bytes(text_t *t, size_t *out_count) {
     }
     if (count % t->element)
         return refuse(t, "a tensor has data of %zu bytes, and elements of %zu", count, t->element);
-    golden_to_host_order(bytes, count, t->element);
+    golden_to_host_order(bytes, count, t->out->dtype);
     *out_count = count / t->element;
     return 0;
 }

@@ -73,18 +73,18 @@ fi
 # The library's own targets choose their optimization, and so keep the size that is checked, and have the commands of the
 # build that runs this test, whose objects serve here, too. Other targets take the parent's, which here is none. A
 # parent's unity build is not Gantry's.
-REUSE=$work/reuse REUSE_BUILD=$build REUSE_FOLDER=$work/parent/_deps/gantry-build
-export REUSE REUSE_BUILD REUSE_FOLDER
+REUSE=$work/reuse REUSE_BUILD=$build REUSE_FOLDER="$work/a parent/_deps/gantry-build" REUSE_SOURCE=$source
+export REUSE REUSE_BUILD REUSE_FOLDER REUSE_SOURCE
 parent() { # HOW ARGUMENTS...: configures the project that has Gantry inside
     how=$1
     shift
-    quiet cmake -S "$tests/subproject" -B "$work/parent" -G "$GENERATOR" -DHOW="$how" -DGANTRY="$source" -DCMAKE_C_COMPILER="$CC" -DCMAKE_UNITY_BUILD=ON \
+    quiet cmake -S "$tests/subproject" -B "$work/a parent" -G "$GENERATOR" -DHOW="$how" -DGANTRY="$source" -DCMAKE_C_COMPILER="$CC" -DCMAKE_UNITY_BUILD=ON \
         -DCMAKE_C_COMPILER_LAUNCHER="sh;$tests/reuse.sh;compile" -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE=-DNDEBUG \
         -DWANTED_BUILD_TYPE=Release -DGANTRY_CPU_SIMD_BUILD=$set ${pack:+"$pack"} "$@"
 }
 build_parent() { # CMAKE ARGUMENTS...
     : >"$work/reuse.copied"
-    quiet cmake --build "$work/parent" --parallel 2 "$@"
+    quiet cmake --build "$work/a parent" --parallel 2 "$@"
     quiet sh "$tests/reuse.sh" generated "$build" "$REUSE_FOLDER"
     echo "$(wc -l <"$work/reuse.copied") objects have the commands of $build"
 }
@@ -105,7 +105,7 @@ one_set() {
     ! cmake -S "$source" -B "$work/refused" -G "$GENERATOR" -DCMAKE_C_COMPILER="$CC" -DGANTRY_CPU_SIMD_BUILD=mmx >"$work/log" 2>&1 ||
         { echo "FAILED: GANTRY_CPU_SIMD_BUILD=mmx was accepted"; exit 1; }
     grep -q 'GANTRY_CPU_SIMD_BUILD is "mmx"' "$work/log" || { cat "$work/log"; echo "FAILED: the message does not name the value"; exit 1; }
-    library=$(find "$work/parent" -name libgantry.so)
+    library=$(find "$work/a parent" -name libgantry.so)
     conformance
     [ -n "${MOST_BYTES:-}" ] || { echo "the size is not checked: it holds for the optimized library of one compiler"; return 0; }
     "$STRIP" -o "$work/stripped" "$library"
@@ -130,8 +130,8 @@ $work/stage
         sh "$tests/reuse.sh" table "$build" "$source" >"$REUSE"
         parent fetch
         build_parent --target program
-        [ "$OPENCL" = OFF ] || opencl=$work/parent/
-        quiet bare sh -c 'cd / && exec "$@"' program "$work/parent/elsewhere/program" "$opencl" "$work/parent/"
+        [ "$OPENCL" = OFF ] || opencl="$work/a parent/"
+        quiet bare sh -c 'cd / && exec "$@"' program "$work/a parent/elsewhere/program" "$opencl" "$work/a parent/"
         cat "$work/log"
         one_set
 
@@ -142,9 +142,9 @@ $work/stage
         fi
         parent fetch -DBUILD_SHARED_LIBS=OFF -DGANTRY_STATIC_BACKENDS=$backends -DGANTRY_BUILD_TOOLS=ON -DCMAKE_INSTALL_LIBDIR=lib64
         build_parent
-        quiet "$work/parent/elsewhere/program" "$opencl" "$cuda"
+        quiet "$work/a parent/elsewhere/program" "$opencl" "$cuda"
         cat "$work/log"
-        quiet cmake --install "$work/parent" --prefix "$work/prefix"
+        quiet cmake --install "$work/a parent" --prefix "$work/prefix"
         bare "$work/prefix/bin/gantry" devices --verbose | grep "vector code: $set"
         bare "$work/prefix/bin/gantry" doctor >"$work/log" || true
         grep -q 'remedy: configure Gantry with -DGANTRY_STATIC_BACKENDS=AUTO' "$work/log" ||
@@ -152,16 +152,16 @@ $work/stage
         [ -f "$work/prefix/lib64/libgantry.a" ] || { echo "FAILED: CMAKE_INSTALL_LIBDIR=lib64 has no libgantry.a"; exit 1; }
         # The layer belongs to the command: `gantry run` gives it to other programs.
         ! find "$work/prefix" -name '*.so*' ! -name libgantry_opencl_layer.so | grep . || { echo "FAILED: a static library is installed with these"; exit 1; }
-        rm -rf "$work/parent"
+        rm -rf "$work/a parent"
         FOREIGN="$source
-$work/parent"
+$work/a parent"
         export FOREIGN
         sh "$tests/without.sh" "$build" "$source" -- sh "$tests/use_installed.sh" "$work/prefix" "$work/use" "$tests/consumer" "$opencl" "$cuda"
 
         # Uses add_subdirectory without naming backends: a static library has every backend that can be built.
         parent add -DCMAKE_BUILD_TYPE= -DWANTED_BUILD_TYPE= -DBUILD_SHARED_LIBS=OFF
         for backend in cpu cuda $([ "$OPENCL" = OFF ] || echo opencl); do
-            find "$work/parent" -name builtin_modules.c -exec cat {} + | grep -qF "{\"$backend\", gantry_backend_query_$backend}" ||
+            find "$work/a parent" -name builtin_modules.c -exec cat {} + | grep -qF "{\"$backend\", gantry_backend_query_$backend}" ||
                 { echo "FAILED: a static library has $backend not inside, though nothing was said of backends"; exit 1; }
         done ;;
     *) echo "package_test.sh: there is no mode $mode" && exit 2 ;;

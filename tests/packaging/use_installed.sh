@@ -65,13 +65,13 @@ for language in C CXX; do
         echo "SKIP: no C++ compiler ($CXX)"
         continue
     fi
-    alone cmake -S "$consumer" -B "$work/$language" -G "$GENERATOR" -DLANGUAGE=$language "$where" -DCMAKE_C_COMPILER="$CC" \
+    alone cmake -S "$consumer" -B "$work/in $language" -G "$GENERATOR" -DLANGUAGE=$language "$where" -DCMAKE_C_COMPILER="$CC" \
         -DCMAKE_CXX_COMPILER="$CXX"
-    alone cmake --build "$work/$language"
-    program "find_package, $language" "$work/$language/consumer" "$opencl" "$cuda"
+    alone cmake --build "$work/in $language"
+    program "find_package, $language" "$work/in $language/consumer" "$opencl" "$cuda"
 done
-alone cmake -S "$consumer" -B "$work/C" -DCOMPONENT=gantry_train
-if (alone cmake -S "$consumer" -B "$work/C" -DCOMPONENT=gantry_absent) >/dev/null; then fail "find_package finds gantry_absent"; fi
+alone cmake -S "$consumer" -B "$work/in C" -DCOMPONENT=gantry_train
+if (alone cmake -S "$consumer" -B "$work/in C" -DCOMPONENT=gantry_absent) >/dev/null; then fail "find_package finds gantry_absent"; fi
 has "This installation of Gantry has no component gantry_absent." "find_package"
 
 if command -v pkg-config >/dev/null 2>&1; then

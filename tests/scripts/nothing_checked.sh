@@ -54,6 +54,10 @@ refuse "no_such" "$bin/gantry_bench_curves" --device cpu:0 --case add,no_such --
 refuse "no_such" "$bin/gantry_bench_curves" --device no_such:0 --case add --max-bytes 64 --seconds 0.001
 refuse "no_such" scripts/test --no_such
 refuse "--select needs" scripts/test --select
+refuse "no_such" scripts/test --arch i386,no_such
+refuse "no_such" scripts/test-arch no_such
+refuse "no architecture is named" scripts/test-arch
+refuse "no file of --write-bits" "$bin/gantry_conformance" --device cpu:0 --only Neg --compare-bits /dev/null
 refuse "no_such" scripts/measure-house no_such
 refuse "no such part" scripts/check-gpu --only no_such
 code=0

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Promise: The tarball of a release, and its bill of materials, have the same bytes each time; the bill names each file of
-# the tarball and each library that a build takes from the system.
+# the tarball and each library that a build takes from the system, with the licence of each.
 # Promise: scripts/release refuses a version that the headers do not state, and names both.
 #
 # release.sh SOURCE_DIR WORK. The whole release is scripts/test --packages.
@@ -33,6 +33,12 @@ for relation in bill["relationships"]:
     assert relation["spdxElementId"] in known and relation["relatedSpdxElement"] in known, relation
 assert len(known) == len(bill["packages"]) + len(bill["files"]) + 1, "two elements have one name"
 assert {"gantry", "xxHash", "cJSON", "zlib", "OpenCL-Headers"} == {entry["name"] for entry in bill["packages"]}, bill["packages"]
+licences = {entry["name"]: entry["licenseConcluded"] for entry in bill["packages"]}
+assert licences == {"gantry": "Apache-2.0", "xxHash": "BSD-2-Clause", "cJSON": "MIT", "zlib": "Zlib", "OpenCL-Headers": "Apache-2.0"}, licences
+assert not [entry["name"] for entry in bill["packages"] if "NOASSERTION" in (entry["licenseDeclared"], entry["copyrightText"])]
+named = {entry["fileName"]: entry["licenseInfoInFiles"] for entry in bill["files"]}
+assert set(sum(named.values(), [])) == {"Apache-2.0", "NONE"} and named["./LICENSE"] == named["./src/run/eager.c"] == ["Apache-2.0"], named
+assert named["./docs/memory.md"] == ["NONE"], "a page names no licence"
 for name in sorted(entry["fileName"] for entry in bill["files"]):
     print(name)
 EOS

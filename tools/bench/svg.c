@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The picture of `gantry bench`: four panels with logarithmic axes, a line for each side. Plain SVG
  * without scripts, fonts or links, so that every browser and every paper takes it. */
-#define _XOPEN_SOURCE 700
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -196,7 +195,7 @@ static void draw(FILE *file, const bench_t *bench) {
 }
 
 bool bench_write_svg(const bench_t *bench, const char *path) {
-    gantry_new_file_t written;
+    gantry_tool_file_t written;
     FILE *file = gantry_tool_file_open(&written, path);
     if (!file) return false;
     draw(file, bench);

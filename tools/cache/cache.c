@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gantry cache: what Gantry keeps on disk between programs, which is compiled kernels and tuning
  * records. Lists it, checks it and removes it. */
-#define _XOPEN_SOURCE 700
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "base/os/users.h"
 #include "cache/cache.h"
 #include "command/command.h"
 
@@ -28,17 +27,6 @@ typedef struct cache_call_t {
 
 /* ---- the choice of files ---- */
 
-static int lower(char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; }
-
-bool cache_text_has(const char *text, const char *part) {
-    for (;; ++text) {
-        size_t i = 0;
-        while (part[i] && lower(text[i]) == lower(part[i])) ++i;
-        if (!part[i]) return true;
-        if (!*text) return false;
-    }
-}
-
 static double age_of(const cache_call_t *call, const cache_file_t *file) {
     return call->now > file->written ? (double)(call->now - file->written) : 0;
 }
@@ -51,7 +39,7 @@ static bool is_chosen(const cache_call_t *call, const cache_file_t *file) {
         return strcmp(file->backend, choice->backend) == 0 &&
                strcmp(file->hardware, choice->hardware) == 0;
     (void)snprintf(names, sizeof names, "%s %s %s", file->backend, file->hardware, file->driver);
-    return !choice->text || cache_text_has(names, choice->text);
+    return !choice->text || gantry_tool_find_text(names, choice->text);
 }
 
 /* "opencl:0" and "GPU:1" are spellings; "H100" is a part of a name. */
@@ -84,17 +72,12 @@ static bool cache_find_device(cache_call_t *call, const char *text) {
 /* ---- the kernel cache ---- */
 
 /* The folder that programs of this user have; "" for none. */
-static void kernel_folder(char *out, size_t out_bytes) {
-    const char *named = getenv("GANTRY_KERNEL_CACHE"), *cache = getenv("XDG_CACHE_HOME"),
-               *home = getenv("HOME");
-    out[0] = '\0';
-    if (named) {
-        (void)snprintf(out, out_bytes, "%s", named);
-    } else if (cache && *cache == '/') {
-        (void)snprintf(out, out_bytes, "%s/gantry/kernels", cache);
-    } else if (home && *home == '/') {
-        (void)snprintf(out, out_bytes, "%s/.cache/gantry/kernels", home);
-    }
+static void kernel_folder(char out[GANTRY__OS_PATH_BYTES]) {
+    const char *named = getenv("GANTRY_KERNEL_CACHE");
+    if (named)
+        (void)snprintf(out, GANTRY__OS_PATH_BYTES, "%s", named);
+    else
+        (void)gantry_tool_user_folder("gantry/kernels", out);
 }
 
 static const char *state_of(const cache_file_t *file) {
@@ -138,7 +121,7 @@ static void tell_file(cache_call_t *call, const cache_folder_t *folder, const ch
 }
 
 static void verify_file(cache_call_t *call, const cache_folder_t *folder, cache_file_t *file) {
-    char path[PATH_MAX + sizeof file->name];
+    char path[GANTRY__OS_PATH_BYTES + sizeof file->name];
     (void)snprintf(path, sizeof path, "%s/%s", folder->path, file->name);
     cache_file_verify(folder, file);
     if (!call->is_others && gantry_check_writers(path) == GANTRY_FAILED_PRECONDITION) {
@@ -156,7 +139,7 @@ static bool clear_file(cache_call_t *call, const cache_folder_t *folder, cache_f
     char owner[128];
     if (file->kind == CACHE_UNFINISHED && age_of(call, file) < LEAST_UNFINISHED_SECONDS)
         return false;
-    if (file->owner != geteuid()) {
+    if (gantry__os_acting_user() >= 0 && file->owner != (uint64_t)gantry__os_acting_user()) {
         (void)snprintf(file->why, sizeof file->why, "it belongs to user %s",
                        cache_user_name(file->owner, owner, sizeof owner));
     } else if (call->choice.is_dry_run || cache_file_remove(folder, file)) {
@@ -224,9 +207,9 @@ static void visit_folder(cache_call_t *call, cache_folder_t *folder) {
 }
 
 static void report_kernels(cache_call_t *call) {
-    char path[PATH_MAX];
+    char path[GANTRY__OS_PATH_BYTES];
     cache_folder_t folder = {.handle = -1};
-    kernel_folder(path, sizeof path);
+    kernel_folder(path);
     if (call->json) {
         gantry_json_object(call->json, "kernel_cache");
         gantry_json_text(call->json, "folder", *path ? path : NULL);

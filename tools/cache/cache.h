@@ -11,9 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <limits.h>
-#include <sys/types.h>
-
+#include "base/os/files.h"
 #include "common/tool.h"
 
 #define CACHE_WHY_BYTES 1024
@@ -31,13 +29,13 @@ typedef struct cache_file_t {
     bool is_damaged; /* why has the reason */
     uint64_t size_bytes;
     int64_t written; /* seconds since 1970 */
-    uid_t owner;
+    uint64_t owner;
     char backend[64], hardware[256], driver[256], program[256]; /* "" if unknown */
     char why[CACHE_WHY_BYTES];
 } cache_file_t;
 
 typedef struct cache_folder_t {
-    char path[PATH_MAX];
+    char path[GANTRY__OS_PATH_BYTES];
     int handle;          /* -1: there is no such folder */
     cache_file_t *files; /* the newest first */
     size_t count, capacity;
@@ -60,7 +58,7 @@ bool cache_file_remove(const cache_folder_t *self, cache_file_t *file);
 bool cache_folder_is_writable(cache_folder_t *self);
 
 /* "bob (1001)", or "1001". Returns out. */
-char *cache_user_name(uid_t user, char *out, size_t out_bytes);
+char *cache_user_name(uint64_t user, char *out, size_t out_bytes);
 
 /* ---- tuning.c ---- */
 
@@ -73,9 +71,6 @@ typedef struct cache_choice_t {
     char spelled[64];                /* "opencl:0", or "" */
     bool is_dry_run;
 } cache_choice_t;
-
-/* Returns whether the text has the other one, where letters of either case count as equal. */
-bool cache_text_has(const char *text, const char *part);
 
 void cache_tuning_list(gantry_runtime_t *runtime, const cache_choice_t *choice, gantry_json_t *json,
                        size_t *out_problems);

@@ -4,21 +4,18 @@
  * the folder are another's, whatever they hold: they are counted, and must never be opened or
  * removed.
  *
- * Every access must be relative to the open folder and must follow no symbolic link. */
-#define _POSIX_C_SOURCE 200809L
+ * Every access to a file must be relative to the open folder and must follow no symbolic link. */
 #include "cache/cache.h"
 #include "shared/printable.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "base/os/program_files.h"
+#include "base/os/users.h"
 
 #define XXH_INLINE_ALL
 #if defined(__GNUC__)
@@ -53,10 +50,12 @@ static bool is_cache_name(const char *name, cache_kind_t *out_kind) {
     return !*rest || (*rest == '.' && hex_digits(rest + 1) == 8 && strcmp(rest + 9, ".tmp") == 0);
 }
 
-char *cache_user_name(uid_t user, char *out, size_t out_bytes) {
-    const struct passwd *entry = getpwuid(user);
-    if (entry) (void)snprintf(out, out_bytes, "%s (%lu)", entry->pw_name, (unsigned long)user);
-    if (!entry) (void)snprintf(out, out_bytes, "%lu", (unsigned long)user);
+char *cache_user_name(uint64_t user, char *out, size_t out_bytes) {
+    char name[128];
+    if (gantry__os_user_name(user, name, sizeof name))
+        (void)snprintf(out, out_bytes, "%s (%" PRIu64 ")", name, user);
+    else
+        (void)snprintf(out, out_bytes, "%" PRIu64, user);
     return out;
 }
 
@@ -112,7 +111,8 @@ static bool check_head(cache_file_t *file, const head_t *head, size_t got) {
 }
 
 static int cache_files_open_file(const cache_folder_t *self, cache_file_t *file) {
-    int handle = openat(self->handle, file->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int handle = gantry__os_open_in(self->handle, file->name,
+                                    GANTRY__OS_READ | GANTRY__OS_NO_LINK | GANTRY__OS_NO_WAIT, 0);
     if (handle < 0)
         (void)snprintf(file->why, sizeof file->why, "it cannot be opened: %s", strerror(errno));
     return handle;
@@ -125,8 +125,8 @@ static void cache_files_read_head(const cache_folder_t *self, cache_file_t *file
     } begin;
     int handle = cache_files_open_file(self, file);
     if (handle < 0) return;
-    ssize_t got = read(handle, begin.bytes, sizeof begin.bytes);
-    (void)close(handle);
+    const int64_t got = gantry__os_read(handle, begin.bytes, sizeof begin.bytes);
+    (void)gantry__os_close(handle);
     if (got < 0) {
         (void)snprintf(file->why, sizeof file->why, "it cannot be read: %s", strerror(errno));
         return;
@@ -141,8 +141,7 @@ static void cache_files_read_head(const cache_folder_t *self, cache_file_t *file
 
 static bool read_all(int handle, unsigned char *bytes, size_t size) {
     while (size > 0) {
-        ssize_t got = read(handle, bytes, size);
-        if (got < 0 && errno == EINTR) continue;
+        const int64_t got = gantry__os_read(handle, bytes, size);
         if (got <= 0) return false;
         bytes += got;
         size -= (size_t)got;
@@ -178,36 +177,41 @@ void cache_file_verify(const cache_folder_t *self, cache_file_t *file) {
         if (check_head(file, &head, sizeof head) && !checksum_is_right(bytes))
             damage(file, "its checksum is wrong");
     }
-    if (handle >= 0) (void)close(handle);
+    if (handle >= 0) (void)gantry__os_close(handle);
     free(bytes);
 }
 
 bool cache_file_remove(const cache_folder_t *self, cache_file_t *file) {
-    struct stat info;
-    if (fstatat(self->handle, file->name, &info, AT_SYMLINK_NOFOLLOW) != 0)
-        return errno == ENOENT; /* another process removed it */
-    if (!S_ISREG(info.st_mode)) {
+    gantry__os_info_t info;
+    const int examined = gantry__os_info_in(self->handle, file->name, &info);
+    if (examined) return examined == ENOENT; /* another process removed it */
+    if (info.kind != GANTRY__OS_PLAIN) {
         (void)snprintf(file->why, sizeof file->why, "it is no plain file");
         return false;
     }
-    if (unlinkat(self->handle, file->name, 0) == 0 || errno == ENOENT) return true;
-    (void)snprintf(file->why, sizeof file->why, "%s", strerror(errno));
+    const int error = gantry__os_remove_in(self->handle, file->name);
+    if (error == 0 || error == ENOENT) return true;
+    (void)snprintf(file->why, sizeof file->why, "%s", strerror(error));
     return false;
 }
 
 /* ---- the folder ---- */
 
 bool cache_folder_is_writable(cache_folder_t *self) {
-    struct stat info;
-    char owner[128];
-    if (self->handle < 0 || faccessat(self->handle, ".", W_OK | X_OK, AT_EACCESS) == 0) return true;
-    const int error = errno;
+    gantry__os_info_t info;
+    char owner[160];
+    const int64_t user = gantry__os_acting_user();
+    const int error = self->handle < 0
+                          ? 0
+                          : gantry__os_may(self->path, GANTRY__OS_MAY_WRITE | GANTRY__OS_MAY_RUN);
+    if (error == 0) return true;
     if (error == EROFS) {
         (void)snprintf(self->why, sizeof self->why, "it is on a read-only file system");
-    } else if (error == EACCES && fstat(self->handle, &info) == 0 && info.st_uid != geteuid()) {
+    } else if (error == EACCES && user >= 0 && gantry__os_file_info(self->handle, &info) == 0 &&
+               info.user != (uint64_t)user) {
         (void)snprintf(self->why, sizeof self->why,
                        "it belongs to user %s, and only this user may remove its files",
-                       cache_user_name(info.st_uid, owner, sizeof owner));
+                       cache_user_name(info.user, owner, sizeof owner));
     } else {
         (void)snprintf(self->why, sizeof self->why, "%s", strerror(error));
     }
@@ -215,7 +219,7 @@ bool cache_folder_is_writable(cache_folder_t *self) {
 }
 
 static bool cache_files_add_file(cache_folder_t *self, const char *name, cache_kind_t kind,
-                                 const struct stat *info) {
+                                 const gantry__os_info_t *info) {
     if (self->count == self->capacity) {
         size_t wanted = self->capacity ? 2 * self->capacity : 64;
         cache_file_t *grown = realloc(self->files, wanted * sizeof *grown);
@@ -224,10 +228,8 @@ static bool cache_files_add_file(cache_folder_t *self, const char *name, cache_k
         self->capacity = wanted;
     }
     cache_file_t *file = &self->files[self->count++];
-    *file = (cache_file_t){.kind = kind,
-                           .size_bytes = (uint64_t)info->st_size,
-                           .written = (int64_t)info->st_mtime,
-                           .owner = info->st_uid};
+    *file = (cache_file_t){
+        .kind = kind, .size_bytes = info->size, .written = info->modified_s, .owner = info->user};
     (void)snprintf(file->name, sizeof file->name, "%s", name);
     if (kind == CACHE_PROGRAM) cache_files_read_head(self, file);
     return true;
@@ -244,45 +246,32 @@ static bool cache_files_fail(cache_folder_t *self, int error) {
     return false;
 }
 
-static bool collect(cache_folder_t *self, DIR *directory) {
-    for (;;) {
-        struct stat info;
-        cache_kind_t kind;
-        errno = 0;
-        const struct dirent *entry = readdir(directory);
-        if (!entry) return errno ? cache_files_fail(self, errno) : true;
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-        if (!is_cache_name(entry->d_name, &kind) ||
-            fstatat(self->handle, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 ||
-            !S_ISREG(info.st_mode)) {
-            ++self->foreign;
-        } else if (!cache_files_add_file(self, entry->d_name, kind, &info)) {
-            return cache_files_fail(self, ENOMEM);
-        }
+static bool collect(void *user, const char *name) {
+    cache_folder_t *self = user;
+    gantry__os_info_t info;
+    cache_kind_t kind;
+    if (!is_cache_name(name, &kind) || gantry__os_info_in(self->handle, name, &info) != 0 ||
+        info.kind != GANTRY__OS_PLAIN) {
+        ++self->foreign;
+        return true;
     }
+    return cache_files_add_file(self, name, kind, &info) || cache_files_fail(self, ENOMEM);
 }
 
 bool cache_folder_open(cache_folder_t *self, const char *path) {
     *self = (cache_folder_t){.handle = -1};
     if (strlen(path) >= sizeof self->path) return cache_files_fail(self, ENAMETOOLONG);
     (void)snprintf(self->path, sizeof self->path, "%s", path);
-    self->handle = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    self->handle = gantry__os_open(path, GANTRY__OS_READ | GANTRY__OS_IS_FOLDER, 0);
     if (self->handle < 0) return errno == ENOENT ? true : cache_files_fail(self, errno);
-    int again = openat(self->handle, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *directory = again < 0 ? NULL : fdopendir(again);
-    if (!directory) {
-        int error = errno;
-        if (again >= 0) (void)close(again);
-        return cache_files_fail(self, error);
-    }
-    bool good = collect(self, directory);
-    (void)closedir(directory);
+    const int error = gantry__os_list(path, collect, self);
+    if (error) (void)cache_files_fail(self, error);
     if (self->count > 1) qsort(self->files, self->count, sizeof self->files[0], newest_first);
-    return good;
+    return !*self->why;
 }
 
 void cache_folder_close(cache_folder_t *self) {
-    if (self->handle >= 0) (void)close(self->handle);
+    if (self->handle >= 0) (void)gantry__os_close(self->handle);
     free(self->files);
     *self = (cache_folder_t){.handle = -1};
 }

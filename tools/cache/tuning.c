@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tuning file, for `gantry cache`: the library reads and writes it. */
-#define _XOPEN_SOURCE 700
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +23,8 @@ typedef struct visit_t {
 
 static bool list_record(void *user, const gantry_tuning_record_t *record) {
     visit_t *visit = user;
-    if (visit->choice->text && !cache_text_has(record->device, visit->choice->text)) return true;
+    if (visit->choice->text && !gantry_tool_find_text(record->device, visit->choice->text))
+        return true;
     if (visit->count++ == 0 && !visit->json)
         (void)printf("  %-20s  %-32s  %s\n", "MEASURED", "RECORD", "DEVICE");
     if (!visit->json) {

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gantry claims: who holds which device.
  *
- * The claimant's own words come from its file. The processes come from /proc, where a reused
+ * The claimant's own words come from its file. The processes come from the system, where a reused
  * process id cannot deceive: they have the claim's file open. Only root sees those of others. */
-#define _GNU_SOURCE
-#include <ctype.h>
-#include <dirent.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/os/processes.h"
 #include "command/command.h"
 #include "common/tool.h"
 
@@ -22,7 +18,8 @@ typedef struct claimed_t {
     gantry_claim_info_t info;
     char name[32];      /* "GPU:0"; "" if this machine has no such device */
     char hardware[128]; /* "" likewise */
-    long holders[MOST_HOLDERS];
+    bool has_holders;   /* the system shows them */
+    int64_t holders[MOST_HOLDERS];
     size_t holder_count;
 } claimed_t;
 
@@ -45,35 +42,11 @@ static void claims_name_device(gantry_runtime_t *runtime, claimed_t *claimed) {
     }
 }
 
-/* Whether a descriptor of the process is the file of that name. */
-static bool has_open(const char *process, const char *file_name) {
-    char path[64 + NAME_MAX], target[PATH_MAX];
-    (void)snprintf(path, sizeof path, "/proc/%s/fd", process);
-    DIR *folder = opendir(path);
-    bool has = false;
-    for (const struct dirent *entry; folder && !has && (entry = readdir(folder));) {
-        (void)snprintf(path, sizeof path, "/proc/%s/fd/%s", process, entry->d_name);
-        const ssize_t length = readlink(path, target, sizeof target - 1);
-        const size_t end = strlen(file_name);
-        if (length <= 0) continue;
-        target[length] = '\0';
-        has = (size_t)length > end && strcmp(target + (size_t)length - end, file_name) == 0;
-    }
-    if (folder) (void)closedir(folder);
-    return has;
-}
-
 static void find_holders(claimed_t *claimed) {
     char file_name[128];
-    DIR *processes = opendir("/proc");
     (void)snprintf(file_name, sizeof file_name, "/%s.claim", claimed->info.device);
-    for (const struct dirent *entry; processes && (entry = readdir(processes));) {
-        if (!isdigit((unsigned char)entry->d_name[0]) || claimed->holder_count == MOST_HOLDERS)
-            continue;
-        if (has_open(entry->d_name, file_name))
-            claimed->holders[claimed->holder_count++] = strtol(entry->d_name, NULL, 10);
-    }
-    if (processes) (void)closedir(processes);
+    claimed->has_holders = gantry__os_processes_with(file_name, claimed->holders, MOST_HOLDERS,
+                                                     &claimed->holder_count);
 }
 
 static claimed_t *list_claims(gantry_runtime_t *runtime, size_t *out_count, size_t *out_waiting) {
@@ -108,10 +81,12 @@ static void print_claim(const claimed_t *claimed) {
                  *info->host ? info->host : "an unknown host",
                  gantry_tool_duration_text((double)info->held_seconds, held));
     (void)printf("    %s\n", *info->command ? info->command : "(no command is known)");
+    if (!claimed->has_holders)
+        (void)printf("    this system does not show which processes hold it\n");
     if (claimed->holder_count == 0) return;
     (void)printf("    held by process%s", claimed->holder_count == 1 ? "" : "es");
     for (size_t i = 0; i < claimed->holder_count; ++i)
-        (void)printf("%s %ld", i ? "," : "", claimed->holders[i]);
+        (void)printf("%s %" PRId64, i ? "," : "", claimed->holders[i]);
     (void)printf("\n");
 }
 
@@ -141,10 +116,11 @@ static void claims_print_json(const claimed_t *all, size_t count, size_t waiting
         gantry_json_text(&json, "since", info->since);
         gantry_json_unsigned(&json, "held_seconds", info->held_seconds);
         gantry_json_text(&json, "command", info->command);
-        gantry_json_array(&json, "holders");
+        if (all[i].has_holders) gantry_json_array(&json, "holders");
         for (size_t h = 0; h < all[i].holder_count; ++h)
             gantry_json_integer(&json, NULL, all[i].holders[h]);
-        gantry_json_end(&json);
+        if (all[i].has_holders) gantry_json_end(&json);
+        if (!all[i].has_holders) gantry_json_null(&json, "holders");
         gantry_json_end(&json);
     }
     gantry_json_end(&json);

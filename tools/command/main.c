@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/os/arguments.h"
 #include "command/command.h"
 #include "common/tool.h"
 
@@ -93,6 +94,7 @@ static int run_command(const gantry_command_t *command, int count, char **words)
 }
 
 int main(int argc, char **argv) {
+    argv = gantry__os_arguments(&argc, argv);
     if (argc < 2) {
         gantry_command_print_overview(stderr);
         return GANTRY_TOOL_WRONG_USAGE;

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who holds a device, for the commands that list devices. */
-#define _XOPEN_SOURCE 700
 #include <inttypes.h>
-#include <pwd.h>
-#include <unistd.h>
 
+#include "base/os/users.h"
 #include "common/tool.h"
 
 const char *gantry_tool_user_name(int64_t user, char out[GANTRY_TOOL_TEXT_BYTES]) {
-    const struct passwd *entry = user >= 0 ? getpwuid((uid_t)user) : NULL;
     if (user < 0) return "unknown";
-    (void)snprintf(out, GANTRY_TOOL_TEXT_BYTES, "%" PRId64, user);
-    if (entry) (void)snprintf(out, GANTRY_TOOL_TEXT_BYTES, "%s", entry->pw_name);
+    if (!gantry__os_user_name((uint64_t)user, out, GANTRY_TOOL_TEXT_BYTES))
+        (void)snprintf(out, GANTRY_TOOL_TEXT_BYTES, "%" PRId64, user);
     return out;
 }
 

@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Colours, width and line breaks of terminals. */
-#define _XOPEN_SOURCE 700
-#define _DEFAULT_SOURCE /* TIOCGWINSZ */
-
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
+#include "base/os/terminal.h"
 #include "common/tool.h"
 
 #define DEFAULT_WIDTH 80
 #define LEAST_WIDTH 40
 
 bool gantry_tool_has_colours(FILE *file) {
-    const char *refused = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    const char *refused = getenv("NO_COLOR"), *terminal = gantry__os_terminal_kind(file);
     if (refused && *refused) return false;
     if (!terminal || !*terminal || strcmp(terminal, "dumb") == 0) return false;
-    return isatty(fileno(file)) == 1;
+    return gantry__os_is_terminal(file);
 }
 
 const char *gantry_tool_style(FILE *file, gantry_tool_style_t style) {
@@ -27,11 +23,10 @@ const char *gantry_tool_style(FILE *file, gantry_tool_style_t style) {
 }
 
 int gantry_tool_width(FILE *file) {
-    struct winsize size = {0};
-    if (isatty(fileno(file)) != 1 || ioctl(fileno(file), TIOCGWINSZ, &size) != 0)
-        return DEFAULT_WIDTH;
-    if (size.ws_col == 0) return DEFAULT_WIDTH;
-    return size.ws_col < LEAST_WIDTH ? LEAST_WIDTH : size.ws_col;
+    size_t columns, lines;
+    gantry__os_terminal_size(file, &columns, &lines);
+    if (columns == 0) return DEFAULT_WIDTH;
+    return columns < LEAST_WIDTH ? LEAST_WIDTH : (int)columns;
 }
 
 void gantry_tool_print_wrapped(FILE *file, const char *text, int column, int indent, int width) {

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Messages and runtimes of the commands. */
-#define _POSIX_C_SOURCE 200809L
 #include "common/tool.h"
 #include "shared/printable.h"
 
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 int gantry_tool_fail(const char *format, ...) {
     char text[8192];
@@ -33,19 +30,21 @@ void gantry_tool_log(void *user, gantry_log_level_t level, const char *text) {
     if (level >= GANTRY_LEVEL_WARNING || *prints_all) (void)fprintf(stderr, "%s\n", shown);
 }
 
-int gantry_tool_begin_drivers(void) {
-    (void)fflush(stdout);
-    const int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-    if (kept < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) return kept;
-    (void)close(kept);
-    return -1;
+static int lower(char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; }
+
+const char *gantry_tool_find_text(const char *text, const char *part) {
+    for (;; ++text) {
+        size_t i = 0;
+        while (part[i] && lower(text[i]) == lower(part[i])) ++i;
+        if (!part[i]) return text;
+        if (!*text) return NULL;
+    }
 }
 
-void gantry_tool_end_drivers(int kept) {
-    (void)fflush(stdout); /* of the drivers */
-    if (kept < 0) return;
-    (void)dup2(kept, STDOUT_FILENO);
-    (void)close(kept);
+char *gantry_tool_copy(const char *text) {
+    const size_t bytes = strlen(text) + 1;
+    char *copy = malloc(bytes);
+    return copy ? memcpy(copy, text, bytes) : NULL;
 }
 
 gantry_runtime_t *gantry_tool_create_runtime(const gantry_runtime_options_t *options,
@@ -60,9 +59,9 @@ gantry_runtime_t *gantry_tool_create_runtime(const gantry_runtime_options_t *opt
     own.log = gantry_tool_log;
     own.log_user = is_verbose || has_wish ? &everything : &warnings_only;
     gantry_runtime_t *runtime = NULL;
-    const int kept = gantry_tool_begin_drivers();
+    const int kept = gantry__os_output_divert();
     const gantry_status_t status = gantry_runtime_create(&own, &runtime);
-    gantry_tool_end_drivers(kept);
+    gantry__os_output_return(kept);
     if (status == GANTRY_OK) return runtime;
     (void)gantry_tool_fail_last();
     return NULL;

@@ -12,6 +12,9 @@
 
 #include <gantry/gantry.h>
 
+#include "base/os/files.h"
+#include "base/os/output.h"
+
 /* The exit codes of every command. docs/command.md lists them, and those of `gantry run`. */
 #define GANTRY_TOOL_OK 0
 #define GANTRY_TOOL_FAILED 1
@@ -25,27 +28,42 @@ int gantry_tool_fail(const char *format, ...) __attribute__((format(printf, 1, 2
 /* The same with gantry_last_message(). */
 int gantry_tool_fail_last(void);
 
-/* ---- files ---- */
+/* ---- texts and files ---- */
 
-/* Opens a stream to a file that is written whole or not at all (gantry/file.h). It returns NULL
- * after a message. */
-FILE *gantry_tool_file_open(gantry_new_file_t *file, const char *path);
+/* Finds a part of a text, where letters of either case count as equal; NULL: there is none. */
+const char *gantry_tool_find_text(const char *text, const char *part);
+/* Copies a text; NULL: memory is out. Free it with free. */
+char *gantry_tool_copy(const char *text);
+
+/* Writes the folder below that one where programs keep a user's files; false, with "": there is
+ * none (base/os/user_places.h). */
+bool gantry_tool_user_folder(const char *below, char out[GANTRY__OS_PATH_BYTES]);
+/* Writes this program's path; false if it is unknown. */
+bool gantry_tool_program(char out[GANTRY__OS_PATH_BYTES]);
+
+/* A stream to a file that is written whole or not at all (gantry/file.h). */
+typedef struct gantry_tool_file_t {
+    gantry_new_file_t file;
+    gantry__os_sink_t sink;
+} gantry_tool_file_t;
+
+/* Returns NULL after a message. *self must stay where it is. */
+FILE *gantry_tool_file_open(gantry_tool_file_t *self, const char *path);
 /* Ends both. It returns false after a message; the path then keeps its old file. */
-bool gantry_tool_file_close(gantry_new_file_t *file, FILE *stream);
+bool gantry_tool_file_close(gantry_tool_file_t *self, FILE *stream);
+/* Ends both; the path keeps its old file. */
+void gantry_tool_file_drop(gantry_tool_file_t *self, FILE *stream);
 
 /* ---- runtimes ---- */
 
 /* A gantry_log_fn. Writes warnings and errors to standard error, and all other levels if
  * the bool *user is true. */
 void gantry_tool_log(void *user, gantry_log_level_t level, const char *text);
-/* What drivers print while they are opened goes to standard error, because the command's own output
- * must stay whole. `kept` must be what the first function returned. */
-int gantry_tool_begin_drivers(void);
-void gantry_tool_end_drivers(int kept);
-/* Creates a runtime between those two calls. Its warnings go to standard error, and its whole log
- * if `is_verbose` or if GANTRY_LOG_LEVEL is set; `options` need not name a level. It returns NULL
- * after a message; the command must then return GANTRY_TOOL_FAILED. The caller must release the
- * runtime by gantry_runtime_release. */
+/* Creates a runtime. What drivers print meanwhile goes to standard error, because the command's own
+ * output must stay whole (gantry__os_output_divert). Its warnings go to standard error, and its
+ * whole log if `is_verbose` or if GANTRY_LOG_LEVEL is set; `options` need not name a level. It
+ * returns NULL after a message; the command must then return GANTRY_TOOL_FAILED. The caller must
+ * release the runtime by gantry_runtime_release. */
 gantry_runtime_t *gantry_tool_create_runtime(const gantry_runtime_options_t *options,
                                              bool is_verbose);
 

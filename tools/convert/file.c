@@ -1,28 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The set of tensors of `gantry convert`, and how it is written: whole or not at all
  * (gantry/file.h). A signal that ends the program removes the temporary file. */
-#define _XOPEN_SOURCE 700
-
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/os/requests.h"
 #include "convert/convert.h"
 
 /* ---- the set ---- */
-
-static void *convert_file_allocate(size_t bytes) { return malloc(bytes > 0 ? bytes : 1); }
-
-static char *convert_file_copy_text(const char *text) {
-    char *copy = convert_file_allocate(strlen(text) + 1);
-    if (copy) memcpy(copy, text, strlen(text) + 1);
-    return copy;
-}
 
 void convert_tensor_deinit(convert_tensor_t *tensor) {
     free(tensor->name);
@@ -62,7 +48,7 @@ static convert_tensor_t *set_append(convert_set_t *self, const char *path,
 convert_tensor_t *convert_set_add(convert_set_t *self, const char *path, const char *name,
                                   gantry_dtype_t dtype, const gantry_shape_t *shape) {
     const convert_tensor_t made = {
-        .name = convert_file_copy_text(name),
+        .name = gantry_tool_copy(name),
         .dtype = dtype,
         .shape = *shape,
         .bytes = (size_t)gantry_shape_elements(shape) * gantry_dtype_size(dtype)};
@@ -71,8 +57,8 @@ convert_tensor_t *convert_set_add(convert_set_t *self, const char *path, const c
 
 convert_tensor_t *convert_set_add_problem(convert_set_t *self, const char *path, const char *name,
                                           const char *problem) {
-    convert_tensor_t made = {.problem = convert_file_copy_text(problem)};
-    if (made.problem) made.name = convert_file_copy_text(name);
+    convert_tensor_t made = {.problem = gantry_tool_copy(problem)};
+    if (made.problem) made.name = gantry_tool_copy(name);
     return set_append(self, path, &made);
 }
 
@@ -83,28 +69,14 @@ static bool fail_errno(const char *what, const char *path, int error) {
 
 /* ---- writing ---- */
 
-/* A signal handler reads its temporary name. */
+/* A request that ends the program reads its temporary name. */
 static gantry_new_file_t written;
 
-static void remove_and_end(int number) {
-    if (written.temporary[0]) (void)unlink(written.temporary);
-    (void)signal(number, SIG_DFL);
-    (void)raise(number);
-}
-
-static void set_handlers(bool removes) {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action = {.sa_handler = removes ? remove_and_end : SIG_DFL}, before;
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; ++i) {
-        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-            (void)sigaction(numbers[i], &action, NULL);
-    }
-}
-
 static bool is_plain_or_new(const char *path) {
-    struct stat info;
-    if (stat(path, &info) != 0) return errno == ENOENT || fail_errno("write", path, errno);
-    if (S_ISREG(info.st_mode)) return true;
+    gantry__os_info_t info;
+    const int error = gantry__os_path_info(path, &info);
+    if (error) return error == ENOENT || fail_errno("write", path, error);
+    if (info.kind == GANTRY__OS_PLAIN) return true;
     (void)gantry_tool_fail("cannot write %s: it is no plain file", path);
     return false;
 }
@@ -122,18 +94,18 @@ static bool write_npy(const convert_tensor_t *tensor, gantry_new_file_t *file) {
            sink_to_file(file, tensor->data, tensor->bytes);
 }
 
-/* Writes next to the path. The handlers may use the name only once the file is this program's
- * own. */
+/* Writes next to the path. The name may be removed only once the file is this program's own. */
 static bool write_beside(const char *path, convert_format_t format, const convert_set_t *set) {
     (void)gantry_fail(GANTRY_OK, "");
     bool good = gantry_file_begin(path, &written) == GANTRY_OK;
-    set_handlers(good);
-    if (good)
+    if (good) {
+        gantry__os_remove_when_ended(written.temporary);
         good = format == CONVERT_NPY ? write_npy(&set->tensors[0], &written)
                                      : convert_zip_write(set, sink_to_file, &written);
+    }
     if (good) good = gantry_file_end(&written) == GANTRY_OK;
     gantry_file_abandon(&written);
-    set_handlers(false);
+    gantry__os_remove_when_ended(NULL);
     if (!good && *gantry_last_message())
         (void)gantry_tool_fail_last();
     else if (!good)

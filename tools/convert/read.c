@@ -4,14 +4,9 @@
  *
  * An entry that cannot be read is in the list with its problem, and hides no other one. What makes
  * the whole file untrue, such as entries that overlap, is a failure. */
-#define _XOPEN_SOURCE 700
-
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/os/pages.h"
 #include "convert/convert.h"
@@ -31,15 +26,16 @@ static bool fail_read(const char *path, int error) {
 
 /* Opens a plain file; a pipe or a device is not opened, because that may wait. */
 static bool convert_read_open_plain(convert_source_t *source) {
-    struct stat info;
-    if (stat(source->path, &info) != 0) return fail_read(source->path, errno);
-    if (!S_ISREG(info.st_mode)) {
+    gantry__os_info_t info;
+    const int error = gantry__os_path_info(source->path, &info);
+    if (error) return fail_read(source->path, error);
+    if (info.kind != GANTRY__OS_PLAIN) {
         (void)gantry_tool_fail("cannot read %s: it is no plain file", source->path);
         return false;
     }
-    source->file = open(source->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    source->file = gantry__os_open(source->path, GANTRY__OS_READ | GANTRY__OS_NO_WAIT, 0);
     if (source->file < 0) return fail_read(source->path, errno);
-    source->size = (uint64_t)info.st_size;
+    source->size = info.size;
     return true;
 }
 
@@ -219,8 +215,8 @@ static bool list_texts(const convert_source_t *source, convert_set_t *out) {
     out->texts = calloc(count + 1, sizeof *out->texts);
     for (size_t i = 0; out->texts && (key = gantry_checkpoint_key(checkpoint, i)); ++i) {
         convert_text_t *text = &out->texts[out->text_count++];
-        text->key = strdup(key);
-        text->value = strdup(gantry_checkpoint_text(checkpoint, key));
+        text->key = gantry_tool_copy(key);
+        text->value = gantry_tool_copy(gantry_checkpoint_text(checkpoint, key));
         if (text->key && text->value) continue;
         (void)gantry_tool_fail("%s: there is no memory for its texts", source->path);
         return false;
@@ -355,7 +351,7 @@ bool convert_open(const char *path, convert_source_t *out, convert_set_t *out_se
 
 void convert_close(convert_source_t *source) {
     close_safetensors(source);
-    if (source->file >= 0) (void)close(source->file);
+    if (source->file >= 0) (void)gantry__os_close(source->file);
     *source = (convert_source_t){.file = -1};
 }
 

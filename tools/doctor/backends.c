@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Backends with their libraries, and what the library logged while it looked for devices. */
-#define _GNU_SOURCE /* strcasestr */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/tool.h"
 #include "doctor/doctor.h"
 
 static gantry_backend_status_t doctor_backends_status_of(const doctor_t *doctor, size_t index) {
@@ -43,7 +43,7 @@ static bool is_expected(const doctor_t *doctor, const gantry_backend_status_t *s
         return has_nvidia(machine) || !is_absent(status, "no NVIDIA driver: ", "libcuda.so.1");
     if (strcmp(status->name, "opencl") == 0)
         return machine->render_nodes > 0 ||
-               !is_absent(status, "no OpenCL loader: ", "libOpenCL.so.1");
+               !is_absent(status, "no OpenCL loader: ", GANTRY_TOOL_OPENCL_LOADER);
     return true;
 }
 
@@ -114,7 +114,8 @@ static const struct {
 
 /* "libnvrtc.so.12 (12.9)" of "..., libnvrtc.so.12 (12.9) found, ...". */
 static void copy_found(const char *line, const char *part, char *out, size_t out_bytes) {
-    const char *begin = strcasestr(line, part), *end = begin ? strstr(begin, " found") : NULL;
+    const char *begin = gantry_tool_find_text(line, part),
+               *end = begin ? strstr(begin, " found") : NULL;
     (void)snprintf(out, out_bytes, "found");
     if (!end) return;
     while (begin > line && begin[-1] != ' ') --begin;

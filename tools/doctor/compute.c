@@ -3,14 +3,14 @@
  * float32 holds each result exactly, in any order of the sums and with inputs rounded to bfloat16,
  * so one wrong bit is a fault.
  *
- * A driver that is broken may end or hang its process, so this runs in a process of its own. What
- * drivers print does not reach the answer. */
-#define _XOPEN_SOURCE 700
+ * A driver that is broken may end or hang its process, so this runs in a process of its own. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
+#include "base/os/files.h"
+#include "base/os/process.h"
+#include "base/os/trial.h"
 #include "doctor/doctor.h"
 #include "command/command.h"
 #include "common/tool.h"
@@ -114,16 +114,24 @@ static void compute_on(gantry_runtime_t *runtime, const char *alias, sample_t *s
     (void)gantry_scope_end(scope);
 }
 
+void doctor_answer(const char *format, ...) {
+    char text[2 * DOCTOR_LINE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    const size_t bytes = (size_t)length < sizeof text ? (size_t)length : sizeof text - 1;
+    if (length > 0) (void)gantry__os_write(GANTRY__OS_CHILD_REPORT, text, bytes, GANTRY__OS_NEXT);
+}
+
 /* One line of the answer; the note is known only once the device is open. */
-static void doctor_compute_print_line(FILE *answer, gantry_runtime_t *runtime, const char *alias,
-                                      char *why) {
+static void doctor_compute_print_line(gantry_runtime_t *runtime, const char *alias, char *why) {
     const gantry_physical_device_t *device;
     gantry_device_details_t details = {.struct_size = sizeof details, .note = ""};
     if (gantry_find_physical_device(runtime, alias, &device) == GANTRY_OK)
         (void)gantry_get_device_details(runtime, device, &details);
     for (char *c = why; *c; ++c) *c = *c == '\t' || *c == '\n' ? ' ' : *c;
-    (void)fprintf(answer, "%s\t%s\t%s\t%s\n", alias, *why ? "failed" : "passed", why, details.note);
-    (void)fflush(answer);
+    doctor_answer("%s\t%s\t%s\t%s\n", alias, *why ? "failed" : "passed", why, details.note);
 }
 
 /* At this level, backends open their libraries. */
@@ -146,7 +154,7 @@ static void ask_backends(gantry_runtime_t *runtime) {
 }
 
 /* An error is no end of the process: the doctor gets it, too. */
-static int doctor_compute_open_drivers(FILE *answer) {
+static int doctor_compute_open_drivers(void) {
     const gantry_physical_device_t *views[DOCTOR_MOST_CHECKS];
     const gantry_runtime_options_t options = {
         .struct_size = sizeof options, .log_level = GANTRY_LEVEL_INFO, .log = ignore_line};
@@ -159,37 +167,29 @@ static int doctor_compute_open_drivers(FILE *answer) {
         ask_backends(runtime);
     }
     gantry_runtime_release(runtime);
-    (void)fprintf(answer, DOCTOR_SURVIVED "\n");
-    return fflush(answer) == 0 ? GANTRY_TOOL_OK : GANTRY_TOOL_FAILED;
-}
-
-/* Standard output under another number; its own is then standard error's. NULL: a failure. */
-static FILE *doctor_compute_take_output(void) {
-    const int file = dup(STDOUT_FILENO);
-    return file >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 ? fdopen(file, "w") : NULL;
+    doctor_answer(DOCTOR_SURVIVED "\n");
+    return GANTRY_TOOL_OK;
 }
 
 static int compute_run(const gantry_command_values_t *values) {
     static sample_t sample;
-    const struct rlimit none = {0, 0}; /* a crash is a result here, and needs no core file */
     char why[DOCTOR_LINE_BYTES / 2];
     const gantry_runtime_options_t options = {.struct_size = sizeof options,
                                               .soft_placement = GANTRY_OFF,
                                               .placement_mode = GANTRY_PLACEMENT_REQUIRE};
     gantry_runtime_t *runtime;
-    (void)setrlimit(RLIMIT_CORE, &none);
-    FILE *answer = doctor_compute_take_output();
-    if (!answer) return gantry_tool_fail("standard output cannot be kept from drivers");
-    if (values->operand_count == 0) return doctor_compute_open_drivers(answer);
+    gantry__os_crash_quietly();
+    gantry__os_end_with_parent();
+    if (values->operand_count == 0) return doctor_compute_open_drivers();
     if (strcmp(values->operands[0], DOCTOR_LISTS) == 0) {
-        doctor_open_lists(answer);
+        doctor_open_lists();
         return GANTRY_TOOL_OK;
     }
     if (gantry_runtime_create(&options, &runtime) != GANTRY_OK) return gantry_tool_fail_last();
     doctor_compute_fill(&sample);
     for (size_t i = 0; i < values->operand_count; ++i) {
         compute_on(runtime, values->operands[i], &sample, why, sizeof why);
-        doctor_compute_print_line(answer, runtime, values->operands[i], why);
+        doctor_compute_print_line(runtime, values->operands[i], why);
     }
     gantry_runtime_release(runtime);
     return GANTRY_TOOL_OK;

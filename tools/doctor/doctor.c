@@ -6,11 +6,11 @@
  *     views        hidden devices, one card with two drivers
  *     kernels      a process of its own computes on each device
  *     wishes       --require and --strict */
-#define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os/environment.h"
 #include "doctor/doctor.h"
 #include "command/command.h"
 #include "common/tool.h"
@@ -47,7 +47,7 @@ static bool try_drivers(doctor_t *doctor) {
     if (doctor_try_drivers(false, why, sizeof why)) return true;
     doctor->leaves_drivers_out = !doctor_try_drivers(false, again, sizeof again);
     /* for this process, and for the one that computes */
-    if (doctor->leaves_drivers_out) (void)setenv("GANTRY_BACKENDS", "cpu", 1);
+    if (doctor->leaves_drivers_out) (void)gantry__os_set_variable("GANTRY_BACKENDS", "cpu");
     const bool is_library =
         doctor->leaves_drivers_out && !doctor_try_drivers(true, again, sizeof again);
     if (is_library)
@@ -71,11 +71,11 @@ static bool open_runtime(doctor_t *doctor) {
                                               .log = keep_line,
                                               .log_user = doctor};
     if (!try_drivers(doctor)) return false;
-    const int kept = gantry_tool_begin_drivers();
+    const int kept = gantry__os_output_divert();
     const bool is_open = gantry_runtime_create(&options, &doctor->runtime) == GANTRY_OK &&
                          gantry_runtime_initialize(doctor->runtime) == GANTRY_OK &&
                          list_views(doctor);
-    gantry_tool_end_drivers(kept);
+    gantry__os_output_return(kept);
     if (is_open) return true;
     const char *message = gantry_last_message();
     const char *remedy = doctor_remedy(message);

@@ -10,7 +10,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #include <gantry/gantry.h>
 
@@ -118,14 +117,17 @@ typedef void (*doctor_line_fn)(doctor_t *doctor, char *line);
 /* Runs the hidden command with this word, and gives each line of its answer to `tell`. */
 void doctor_ask(doctor_t *doctor, const char *word, doctor_line_fn tell);
 
-/* The hidden command that computes on each device that it is given. It prints a line for each:
+/* The hidden command that computes on each device that it is given. It answers a line for each:
  * alias, state, text and note, with tabs between them. Without a device it opens the drivers, makes
  * the calls that `gantry doctor` makes, and must say at its end that it is there still, because a
  * driver may call exit. For the word DOCTOR_LISTS it opens what variables list:
- * doctor_open_lists. */
+ * doctor_open_lists. The answer goes to GANTRY__OS_CHILD_REPORT, so it has nothing that drivers
+ * print. */
 #define DOCTOR_COMPUTE "doctor-compute"
 #define DOCTOR_SURVIVED "survived"
 #define DOCTOR_LISTS "lists"
-void doctor_open_lists(FILE *answer);
+/* Writes a part of the answer. */
+void doctor_answer(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void doctor_open_lists(void);
 
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* May the folders be written that keep compiled kernels and tuning records, and by nobody else?
  * They are made at first use, so the nearest folder above that exists is tried. */
-#define _XOPEN_SOURCE 700
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "base/os/paths.h"
+#include "base/os/user_places.h"
+#include "common/tool.h"
 #include "doctor/doctor.h"
 
 static const struct {
@@ -22,30 +23,26 @@ static const struct {
 
 /* By the rules of docs/environment.md. Returns false if there is none. */
 static bool doctor_folders_find_folder(const gantry_setting_t *setting, const char *below,
-                                       char out[DOCTOR_PATH_BYTES]) {
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    if (setting->source != GANTRY_FROM_DEFAULT) {
-        (void)snprintf(out, DOCTOR_PATH_BYTES, "%s", setting->value);
-    } else if (cache && *cache) {
-        (void)snprintf(out, DOCTOR_PATH_BYTES, "%s/%s", cache, below);
-    } else if (home && *home) {
-        (void)snprintf(out, DOCTOR_PATH_BYTES, "%s/.cache/%s", home, below);
-    } else {
-        out[0] = '\0';
-    }
+                                       char out[GANTRY__OS_PATH_BYTES]) {
+    if (setting->source == GANTRY_FROM_DEFAULT) return gantry_tool_user_folder(below, out);
+    (void)snprintf(out, GANTRY__OS_PATH_BYTES, "%s", setting->value);
     return *out != '\0';
 }
 
 static void cut_last(char *path) {
-    char *slash = strrchr(path, '/');
-    if (slash) slash[slash == path] = '\0';
-    if (!slash) (void)snprintf(path, DOCTOR_PATH_BYTES, ".");
+    char *name = path + (gantry__os_path_name(path) - path);
+    if (name == path)
+        (void)snprintf(path, GANTRY__OS_PATH_BYTES, ".");
+    else if (name == path + 1)
+        *name = '\0';
+    else
+        name[-1] = '\0';
 }
 
 /* Writes a page, because a full disk shows only then. The library does it, because a limit of sizes
  * (ulimit -f) would end the process. Returns NULL or the reason. */
 static const char *doctor_folders_try_folder(const char *folder) {
-    char name[DOCTOR_PATH_BYTES + 32];
+    char name[GANTRY__OS_PATH_BYTES + 32];
     static const char page[4096];
     gantry_new_file_t file;
     (void)snprintf(name, sizeof name, "%s/gantry_doctor", folder);
@@ -57,20 +54,20 @@ static const char *doctor_folders_try_folder(const char *folder) {
 
 /* Returns NULL or the reason. */
 static const char *try_nearest(const char *path) {
-    struct stat found;
-    char nearest[DOCTOR_PATH_BYTES];
+    gantry__os_info_t found;
+    char nearest[GANTRY__OS_PATH_BYTES];
     (void)snprintf(nearest, sizeof nearest, "%s", path);
-    while (stat(nearest, &found) != 0) {
-        if (errno != ENOENT || strcmp(nearest, ".") == 0 || strcmp(nearest, "/") == 0)
-            return strerror(errno);
+    for (int error; (error = gantry__os_path_info(nearest, &found)) != 0;) {
+        if (error != ENOENT || strcmp(nearest, ".") == 0 || strcmp(nearest, "/") == 0)
+            return strerror(error);
         cut_last(nearest);
     }
-    return S_ISDIR(found.st_mode) ? doctor_folders_try_folder(nearest) : strerror(ENOTDIR);
+    return found.kind == GANTRY__OS_FOLDER ? doctor_folders_try_folder(nearest) : strerror(ENOTDIR);
 }
 
 static void doctor_folders_check_folder(doctor_t *doctor, size_t row) {
     gantry_setting_t setting = {.struct_size = sizeof setting};
-    char path[DOCTOR_PATH_BYTES];
+    char path[GANTRY__OS_PATH_BYTES];
     const char *name = folders[row].name;
     if (gantry_get_setting(doctor->runtime, folders[row].setting, NULL, &setting) != GANTRY_OK)
         return;
@@ -78,8 +75,8 @@ static void doctor_folders_check_folder(doctor_t *doctor, size_t row) {
         bool is_off = setting.source != GANTRY_FROM_DEFAULT;
         (void)doctor_add(
             doctor, DOCTOR_MACHINE, name, DOCTOR_NOT_POSSIBLE, is_off ? NULL : folders[row].remedy,
-            is_off ? "switched off by %s" : "%s: neither XDG_CACHE_HOME nor HOME is set",
-            setting.set_by);
+            is_off ? "switched off by %s" : "%s: neither %s nor %s names a folder from the root on",
+            setting.set_by, gantry__os_user_places[0].variable, gantry__os_user_places[1].variable);
         return;
     }
     /* in the library's own words; a path that cannot be examined cannot be written either */

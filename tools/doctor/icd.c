@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* OpenCL drivers: does a .icd file name each vendor's library that is installed? An OpenCL loader
  * finds a driver only through such a file, and containers often get the library without it. */
-#define _XOPEN_SOURCE 700
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/os/files.h"
+#include "base/os/paths.h"
 #include "doctor/doctor.h"
 
 #define USUAL_FOLDER "/etc/OpenCL/vendors"
@@ -35,12 +33,16 @@ static const char *const library_folders[] = {"/usr/lib/*-linux-gnu*",
 
 /* ---- libraries ---- */
 
-static bool doctor_icd_find_file(const char *pattern, char out[DOCTOR_PATH_BYTES]) {
-    glob_t found;
-    if (glob(pattern, 0, NULL, &found) != 0) return false;
-    (void)snprintf(out, DOCTOR_PATH_BYTES, "%s", found.gl_pathv[0]);
-    globfree(&found);
+/* The first one stays, because it comes last. */
+static bool doctor_icd_keep_path(void *user, const char *path) {
+    (void)snprintf(user, DOCTOR_PATH_BYTES, "%s", path);
     return true;
+}
+
+static bool doctor_icd_find_file(const char *pattern, char out[DOCTOR_PATH_BYTES]) {
+    out[0] = '\0';
+    gantry__os_match(pattern, doctor_icd_keep_path, out);
+    return *out != '\0';
 }
 
 /* Finds a library with a version after .so, because the bare name belongs to development packages,
@@ -62,7 +64,8 @@ typedef struct names_t {
     size_t files;
 } names_t;
 
-static void read_icd(names_t *names, const char *path) {
+static bool read_icd(void *user, const char *path) {
+    names_t *names = user;
     const size_t used = strlen(names->text);
     FILE *file = fopen(path, "r");
     if (file && sizeof names->text - used > 1 &&
@@ -70,15 +73,13 @@ static void read_icd(names_t *names, const char *path) {
         names->text[used] = '\0';
     if (file) (void)fclose(file);
     ++names->files;
+    return true;
 }
 
 static void read_folder(names_t *names, const char *folder) {
     char pattern[DOCTOR_PATH_BYTES];
-    glob_t found;
     (void)snprintf(pattern, sizeof pattern, "%.1000s/*.icd", folder);
-    if (glob(pattern, 0, NULL, &found) != 0) return;
-    for (size_t i = 0; i < found.gl_pathc; ++i) read_icd(names, found.gl_pathv[i]);
-    globfree(&found);
+    gantry__os_match(pattern, read_icd, names);
 }
 
 static const char *value_of(const char *variable) {
@@ -87,18 +88,18 @@ static const char *value_of(const char *variable) {
 }
 
 static bool is_folder(const char *path) {
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    gantry__os_info_t info;
+    return gantry__os_path_info(path, &info) == 0 && info.kind == GANTRY__OS_FOLDER;
 }
 
 /* Reads one entry. A name without a folder is first looked for among the usual files. */
 static void doctor_icd_read_one(names_t *names, const char *asked, const char *folder) {
     char path[2 * DOCTOR_PATH_BYTES];
     (void)snprintf(path, sizeof path, "%.1000s/%.1000s", folder, asked);
-    if (!strchr(asked, '/') && access(path, F_OK) == 0)
-        read_icd(names, path);
-    else if (access(asked, F_OK) == 0)
-        read_icd(names, asked);
+    if (!gantry__os_path_has_folder(asked) && gantry__os_may(path, 0) == 0)
+        (void)read_icd(names, path);
+    else if (gantry__os_may(asked, 0) == 0)
+        (void)read_icd(names, asked);
 }
 
 /* By the loader's rules: backends/opencl/opencl_drivers.c has them in full. */
@@ -123,11 +124,10 @@ static void read_listed(names_t *names) {
 
 static void tell_unlisted(doctor_t *doctor, size_t row, const char *library) {
     char remedy[512];
-    const char *slash = strrchr(library, '/');
     (void)snprintf(remedy, sizeof remedy,
                    "apt-get install %s, or echo %.100s >" USUAL_FOLDER
                    "/%s; without root: export OCL_ICD_VENDORS=%.200s",
-                   vendors[row].package, slash ? slash + 1 : library, vendors[row].file, library);
+                   vendors[row].package, gantry__os_path_name(library), vendors[row].file, library);
     (void)doctor_add(doctor, "opencl", "OpenCL drivers", DOCTOR_FAILED, remedy,
                      "%s's OpenCL library %s is installed, but no .icd file names it",
                      vendors[row].vendor, library);

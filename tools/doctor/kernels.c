@@ -2,24 +2,24 @@
 /* Do drivers open, and are kernels built and right on each device? A process of its own computes on
  * the devices and prints a line for each. If it ends early or hangs, the device without a line is
  * at fault, and another process computes on the devices after it. */
-#define _GNU_SOURCE /* environ */
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "base/os/clock.h"
+#include "base/os/files.h"
+#include "base/os/process.h"
+#include "common/tool.h"
 #include "doctor/doctor.h"
 
 /* For one device: a first build on a busy machine takes some seconds. It is more than the minute in
  * which the library's own trial leaves out a driver that hangs. */
 #define MOST_MS 75000
-#define MOST_CLOSING_SECONDS 10
+#define MOST_CLOSING_MS 10000
+#define MOST_ENDING_MS 1000 /* from the end of its answer on */
+#define PAUSE_MS 2
+#define NS_OF_MS UINT64_C(1000000)
 
 /* The devices that must compute, in the order of their views. */
 typedef struct asked_t {
@@ -30,41 +30,34 @@ typedef struct asked_t {
 
 /* The process, and its output so far. */
 typedef struct worker_t {
-    pid_t process;
-    int output;
+    gantry__os_child_t process;
+    int output;      /* the pipe of its answer */
     bool is_patient; /* whatever a test wants */
     char buffer[4 * DOCTOR_LINE_BYTES];
     size_t used;
 } worker_t;
 
+/* How it ended; GANTRY__OS_RUNS: it did not, and was ended. */
+typedef struct worker_end_t {
+    gantry__os_end_t how;
+    int code;
+} worker_end_t;
+
 /* ---- the process ---- */
 
-static bool spawn_worker(worker_t *worker, char **arguments, const int ends[2]) {
-    posix_spawn_file_actions_t actions;
-    if (posix_spawn_file_actions_init(&actions) != 0) return false;
-    bool is_started =
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0) == 0 &&
-        posix_spawn_file_actions_adddup2(&actions, ends[1], 1) == 0 &&
-        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0) == 0 &&
-        posix_spawn(&worker->process, arguments[0], &actions, NULL, arguments, environ) == 0;
-    (void)posix_spawn_file_actions_destroy(&actions);
-    return is_started;
-}
-
 static bool doctor_kernels_start_worker(worker_t *worker, const asked_t *asked) {
-    char program[DOCTOR_PATH_BYTES], command[] = DOCTOR_COMPUTE;
-    char *arguments[DOCTOR_MOST_CHECKS + 3] = {program, command};
-    int ends[2];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (length <= 0 || pipe(ends) != 0) return false;
-    program[length] = '\0';
+    char program[GANTRY__OS_PATH_BYTES];
+    const char *arguments[DOCTOR_MOST_CHECKS + 3] = {program, DOCTOR_COMPUTE};
+    int report;
+    if (!gantry_tool_program(program)) return false;
     for (size_t i = asked->next; i < asked->count; ++i)
         arguments[2 + i - asked->next] = asked->aliases[i];
-    (void)fcntl(ends[0], F_SETFD, FD_CLOEXEC);
-    *worker = (worker_t){.output = ends[0]};
-    bool is_started = spawn_worker(worker, arguments, ends);
-    (void)close(ends[1]);
-    if (!is_started) (void)close(ends[0]);
+    *worker = (worker_t){.used = 0};
+    if (gantry__os_pipe(&worker->output, &report) != 0) return false;
+    const gantry__os_start_t start = {.program = program, .arguments = arguments, .report = report};
+    const bool is_started = gantry__os_child_start(&start, &worker->process) == 0;
+    (void)gantry__os_close(report);
+    if (!is_started) (void)gantry__os_close(worker->output);
     return is_started;
 }
 
@@ -72,6 +65,19 @@ static bool doctor_kernels_start_worker(worker_t *worker, const asked_t *asked) 
 static int most_ms(const worker_t *worker) {
     const char *asked = worker->is_patient ? NULL : getenv("GANTRY_TEST_DOCTOR_MS");
     return asked ? atoi(asked) : MOST_MS;
+}
+
+#define LATE (-2)
+
+/* Bytes of its answer: their count, 0 at the end, -1 after a failure, or LATE. */
+static int64_t wait_for_bytes(const worker_t *worker, char *out, size_t size, int timeout_ms) {
+    const uint64_t begin = gantry__now_ns();
+    for (;;) {
+        const int64_t got = gantry__os_read(worker->output, out, size);
+        if (got >= 0 || errno != EAGAIN) return got;
+        if (gantry__now_ns() - begin >= (uint64_t)timeout_ms * NS_OF_MS) return LATE;
+        gantry__os_sleep_ns(PAUSE_MS * NS_OF_MS);
+    }
 }
 
 /* The next line without its end, or NULL: the output ended, or time is up, which ends the process.
@@ -86,30 +92,27 @@ static char *read_line(worker_t *worker, char *line, size_t line_bytes, bool *ou
             memmove(worker->buffer, end + 1, worker->used);
             return line;
         }
-        struct pollfd waited = {.fd = worker->output, .events = POLLIN};
-        int ready = poll(&waited, 1, most_ms(worker));
-        if (ready < 0 && errno == EINTR) continue;
-        *out_late = ready == 0;
-        ssize_t got = ready > 0 ? read(worker->output, worker->buffer + worker->used,
-                                       sizeof worker->buffer - worker->used)
-                                : 0;
+        const size_t room = sizeof worker->buffer - worker->used;
+        const int64_t got =
+            wait_for_bytes(worker, worker->buffer + worker->used, room, most_ms(worker));
+        *out_late = got == LATE;
         if (got <= 0) return NULL;
         worker->used += (size_t)got;
     }
 }
 
 /* Lets the process end by itself for a while, so that it closes its devices. */
-static int stop_worker(worker_t *worker, bool is_late) {
-    int state = 0;
-    struct pollfd waited = {.fd = worker->output, .events = POLLIN};
-    while (!is_late && poll(&waited, 1, MOST_CLOSING_SECONDS * 1000) > 0 &&
-           read(worker->output, worker->buffer, sizeof worker->buffer) > 0) {
-    }
-    (void)kill(worker->process, SIGKILL);
-    while (waitpid(worker->process, &state, 0) < 0 && errno == EINTR) {
-    }
-    (void)close(worker->output);
-    return state;
+static worker_end_t stop_worker(worker_t *worker, bool is_late) {
+    worker_end_t end = {.how = GANTRY__OS_RUNS};
+    int64_t got = is_late ? LATE : 1;
+    while (got > 0)
+        got = wait_for_bytes(worker, worker->buffer, sizeof worker->buffer, MOST_CLOSING_MS);
+    if (got != LATE)
+        end.how = gantry__os_child_wait(&worker->process, MOST_ENDING_MS * NS_OF_MS,
+                                        PAUSE_MS * NS_OF_MS, &end.code);
+    if (end.how == GANTRY__OS_RUNS) gantry__os_child_kill(&worker->process);
+    (void)gantry__os_close(worker->output);
+    return end;
 }
 
 /* ---- what it says ---- */
@@ -204,19 +207,21 @@ static void doctor_kernels_tell_line(doctor_t *doctor, const asked_t *asked, cha
 }
 
 /* The predicate of a sentence about the process. */
-static void describe_end(int state, bool is_late, char *out, size_t out_bytes) {
-    if (is_late)
+static void describe_end(worker_end_t end, char *out, size_t out_bytes) {
+    if (end.how == GANTRY__OS_RUNS)
         (void)snprintf(out, out_bytes, "did not answer in time");
-    else if (WIFSIGNALED(state))
-        (void)snprintf(out, out_bytes, "ended by signal %d", WTERMSIG(state));
+    else if (end.how == GANTRY__OS_EXITED)
+        (void)snprintf(out, out_bytes, "ended with exit code %d", end.code);
+    else if (end.how == GANTRY__OS_LOST)
+        (void)snprintf(out, out_bytes, "ended in an unknown way");
     else
-        (void)snprintf(out, out_bytes, "ended with exit code %d", WEXITSTATUS(state));
+        (void)snprintf(out, out_bytes, "ended by signal %d", end.code);
 }
 
-static void tell_end(doctor_t *doctor, const asked_t *asked, int state, bool is_late) {
-    char end[64], text[160], own[160], remedy[320];
-    describe_end(state, is_late, end, sizeof end);
-    (void)snprintf(text, sizeof text, "a process that computed on it %s", end);
+static void tell_end(doctor_t *doctor, const asked_t *asked, worker_end_t end) {
+    char how[64], text[160], own[160], remedy[320];
+    describe_end(end, how, sizeof how);
+    (void)snprintf(text, sizeof text, "a process that computed on it %s", how);
     write_remedy(doctor, asked->views[asked->next], text, own, sizeof own);
     (void)snprintf(
         remedy, sizeof remedy, "`gantry probe %.60s` shows %s; %s", asked->aliases[asked->next],
@@ -234,8 +239,7 @@ bool doctor_try_drivers(bool is_patient, char *why, size_t why_bytes) {
     worker.is_patient = is_patient;
     while (!has_survived && read_line(&worker, line, sizeof line, &is_late))
         has_survived = strcmp(line, DOCTOR_SURVIVED) == 0;
-    int state = stop_worker(&worker, is_late);
-    describe_end(state, is_late, why, why_bytes);
+    describe_end(stop_worker(&worker, is_late), why, why_bytes);
     return has_survived;
 }
 
@@ -260,9 +264,9 @@ static bool doctor_kernels_run_worker(doctor_t *doctor, asked_t *asked) {
         doctor_kernels_tell_line(doctor, asked, line);
         ++asked->next;
     }
-    int state = stop_worker(&worker, is_late);
+    const worker_end_t end = stop_worker(&worker, is_late);
     if (asked->next < asked->count) {
-        tell_end(doctor, asked, state, is_late);
+        tell_end(doctor, asked, end);
         ++asked->next;
     }
     return true;
@@ -288,7 +292,7 @@ void doctor_check_kernels(doctor_t *doctor) {
     asked_t asked = {.count = 0};
     for (size_t i = 0; i < doctor->view_count && asked.count < DOCTOR_MOST_CHECKS; ++i) {
         const gantry_device_details_t details = doctor_details(doctor, i);
-        asked.aliases[asked.count] = can_compute(&details) ? strdup(details.alias) : NULL;
+        asked.aliases[asked.count] = can_compute(&details) ? gantry_tool_copy(details.alias) : NULL;
         asked.views[asked.count] = i;
         asked.count += asked.aliases[asked.count] != NULL;
     }

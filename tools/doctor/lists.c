@@ -2,12 +2,12 @@
 /* Variables that list libraries for an OpenCL loader, which leaves out without a word what it
  * cannot open. A process of its own must open them, because only the dynamic loader knows where it
  * finds a bare name and what it accepts, and opening a library runs its code. */
-#define _XOPEN_SOURCE 700
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "base/os/files.h"
 #include "base/os/library.h"
+#include "base/os/paths.h"
 #include "doctor/doctor.h"
 
 static const struct {
@@ -23,8 +23,9 @@ static const struct {
 /* NULL: it can be used. The loader's text begins with the name. */
 static const char *why_unusable(const char *name, const char *kind, const char *function, char *out,
                                 size_t out_bytes) {
-    struct stat info;
-    if (strchr(name, '/') && stat(name, &info) == 0 && !S_ISREG(info.st_mode))
+    gantry__os_info_t info;
+    if (gantry__os_path_has_folder(name) && gantry__os_path_info(name, &info) == 0 &&
+        info.kind != GANTRY__OS_PLAIN)
         return "cannot be opened: it is no plain file";
     void *library = gantry__os_library_open(name, GANTRY__OS_LIBRARY_LAZY);
     if (library && gantry__os_library_find(library, function)) return NULL;
@@ -36,18 +37,18 @@ static const char *why_unusable(const char *name, const char *kind, const char *
 }
 
 /* A line for each library that cannot be used: row, name, reason. */
-void doctor_open_lists(FILE *answer) {
+void doctor_open_lists(void) {
     char name[DOCTOR_PATH_BYTES], why[DOCTOR_LINE_BYTES / 2];
+    const char separator[] = {gantry__os_list_separator, '\0'};
     for (size_t i = 0; i < LISTS; ++i) {
         const char *at = getenv(lists[i].variable);
-        for (size_t length; at && *at; at += length + (at[length] == ':')) {
-            length = strcspn(at, ":");
+        for (size_t length; at && *at; at += length + (at[length] == *separator)) {
+            length = strcspn(at, separator);
             (void)snprintf(name, sizeof name, "%.*s", (int)length, at);
             const char *reason =
                 *name ? why_unusable(name, lists[i].kind, lists[i].function, why, sizeof why)
                       : NULL;
-            if (reason) (void)fprintf(answer, "%zu\t%.300s\t%s\n", i, name, reason);
-            (void)fflush(answer);
+            if (reason) doctor_answer("%zu\t%.300s\t%s\n", i, name, reason);
         }
     }
 }

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which cards are on the PCI bus, and may this process open their device nodes? No driver is called
  * here. In a container the bus shows the machine's cards, whether the container got them or not. */
-#define _XOPEN_SOURCE 700
 #include <errno.h>
-#include <fcntl.h>
-#include <glob.h>
-#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/os/files.h"
+#include "base/os/users.h"
 #include "doctor/doctor.h"
 
 #define NVIDIA 0x10deu
@@ -27,8 +23,8 @@ const char *doctor_path(char out[DOCTOR_PATH_BYTES], const char *path) {
 
 static bool exists(const char *path) {
     char own[DOCTOR_PATH_BYTES];
-    struct stat info;
-    return stat(doctor_path(own, path), &info) == 0;
+    gantry__os_info_t info;
+    return gantry__os_path_info(doctor_path(own, path), &info) == 0;
 }
 
 /* ---- the bus ---- */
@@ -42,88 +38,96 @@ static unsigned doctor_machine_read_number(const char *folder, const char *name)
     return (unsigned)strtoul(text, NULL, 16);
 }
 
-static void count_card(doctor_machine_t *machine, const char *folder) {
-    if (doctor_machine_read_number(folder, "class") >> 16 != DISPLAY) return;
+static bool count_card(void *user, const char *folder) {
+    doctor_machine_t *machine = user;
+    if (doctor_machine_read_number(folder, "class") >> 16 != DISPLAY) return true;
     switch (doctor_machine_read_number(folder, "vendor")) {
         case NVIDIA: ++machine->nvidia_cards; break;
         case AMD: ++machine->amd_cards; break;
         case INTEL: ++machine->intel_cards; break;
         default: break;
     }
+    return true;
 }
 
-static glob_t list_files(const char *pattern) {
-    char path[DOCTOR_PATH_BYTES];
-    glob_t found;
-    if (glob(doctor_path(path, pattern), 0, NULL, &found) != 0) found.gl_pathc = 0;
-    return found;
-}
-
-static void free_files(glob_t *files) {
-    if (files->gl_pathc > 0) globfree(files);
+static bool count_file(void *user, const char *path) {
+    (void)path;
+    ++*(unsigned *)user;
+    return true;
 }
 
 static unsigned count_files(const char *pattern) {
-    glob_t found = list_files(pattern);
-    unsigned count = (unsigned)found.gl_pathc;
-    free_files(&found);
+    char path[DOCTOR_PATH_BYTES];
+    unsigned count = 0;
+    gantry__os_match(doctor_path(path, pattern), count_file, &count);
     return count;
 }
 
 void doctor_look_at_machine(doctor_machine_t *out_machine) {
+    char cards[DOCTOR_PATH_BYTES];
     *out_machine =
         (doctor_machine_t){.nvidia_nodes = count_files("/dev/nvidia[0-9]*"),
                            .render_nodes = count_files("/dev/dri/renderD*"),
                            .has_nvidia_module = exists("/proc/driver/nvidia/version"),
                            .is_container = exists("/.dockerenv") || exists("/run/.containerenv") ||
                                            getenv("container")};
-    glob_t cards = list_files("/sys/bus/pci/devices/*");
-    for (size_t i = 0; i < cards.gl_pathc; ++i) count_card(out_machine, cards.gl_pathv[i]);
-    free_files(&cards);
+    gantry__os_match(doctor_path(cards, "/sys/bus/pci/devices/*"), count_card, out_machine);
 }
 
 /* ---- device nodes ---- */
 
 /* Device cgroups of containers refuse only the opening itself, so access() does not suffice. */
 static int try_node(const char *path) {
-    int file = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    const int file =
+        gantry__os_open(path, GANTRY__OS_READ | GANTRY__OS_WRITE | GANTRY__OS_NO_WAIT, 0);
     if (file < 0) return errno;
-    (void)close(file);
+    (void)gantry__os_close(file);
     return 0;
 }
 
 static void doctor_machine_write_remedy(const doctor_t *doctor, const char *path,
                                         const char *container, char *out, size_t out_bytes) {
-    struct stat info;
-    const struct group *group = NULL;
-    if (stat(path, &info) == 0 && (info.st_mode & S_IRGRP) && (info.st_mode & S_IWGRP))
-        group = getgrgid(info.st_gid);
+    gantry__os_info_t info;
+    char group[64] = "";
+    if (gantry__os_path_info(path, &info) == 0 && (info.mode & 0060) == 0060)
+        (void)gantry__os_group_name(info.group, group, sizeof group);
     if (doctor->machine.is_container)
         (void)snprintf(out, out_bytes, "start the container with %s", container);
-    else if (group && strcmp(group->gr_name, "root") != 0)
-        (void)snprintf(out, out_bytes, "sudo usermod -aG %s $USER, then log in again",
-                       group->gr_name);
+    else if (*group && strcmp(group, "root") != 0)
+        (void)snprintf(out, out_bytes, "sudo usermod -aG %s $USER, then log in again", group);
     else
         (void)snprintf(out, out_bytes, "sudo chmod 666 %s, and a udev rule that keeps it so", path);
 }
 
+typedef struct nodes_t {
+    size_t count;
+    int refusal;                     /* an errno value; 0: each opens */
+    char refused[DOCTOR_PATH_BYTES]; /* the first of them */
+} nodes_t;
+
+static bool visit_node(void *user, const char *path) {
+    nodes_t *nodes = user;
+    const int code = try_node(path);
+    ++nodes->count;
+    if (code != EACCES && code != EPERM) return true;
+    nodes->refusal = code;
+    (void)snprintf(nodes->refused, sizeof nodes->refused, "%s", path);
+    return true;
+}
+
 static void check_nodes(doctor_t *doctor, const char *kind, const char *name, const char *pattern,
                         const char *container) {
-    glob_t nodes = list_files(pattern);
-    size_t refused = 0;
-    char remedy[256];
-    for (size_t i = 0; i < nodes.gl_pathc; ++i) {
-        int code = try_node(nodes.gl_pathv[i]);
-        if (code != EACCES && code != EPERM) continue;
-        doctor_machine_write_remedy(doctor, nodes.gl_pathv[i], container, remedy, sizeof remedy);
-        if (refused++ == 0)
-            (void)doctor_add(doctor, kind, name, DOCTOR_FAILED, remedy,
-                             "this user may not open %s: %s", nodes.gl_pathv[i], strerror(code));
-    }
-    if (refused == 0 && nodes.gl_pathc > 0)
+    nodes_t nodes = {.count = 0};
+    char path[DOCTOR_PATH_BYTES], remedy[256];
+    gantry__os_match(doctor_path(path, pattern), visit_node, &nodes);
+    if (nodes.refusal) {
+        doctor_machine_write_remedy(doctor, nodes.refused, container, remedy, sizeof remedy);
+        (void)doctor_add(doctor, kind, name, DOCTOR_FAILED, remedy, "this user may not open %s: %s",
+                         nodes.refused, strerror(nodes.refusal));
+    } else if (nodes.count > 0) {
         (void)doctor_add(doctor, kind, name, DOCTOR_PASSED, NULL, "%zu of them, and each opens",
-                         nodes.gl_pathc);
-    free_files(&nodes);
+                         nodes.count);
+    }
 }
 
 static void tell_missing_nvidia(doctor_t *doctor) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gantry function: which input or output an option gives a file. */
-#define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "base/os/files.h"
+#include "base/os/paths.h"
 #include "function/function.h"
 
 typedef struct files_reader_t {
@@ -61,28 +61,28 @@ static const char *find_equals(const files_reader_t *reader, const char *given) 
 
 /* ---- two outputs in one file ---- */
 
-/* Returns the name after the last '/', and gets the status of the folder. */
-static const char *split_path(const char *path, bool *out_is_known, struct stat *out_folder) {
-    char folder[4096] = ".";
-    const char *slash = strrchr(path, '/');
-    const size_t length = slash ? (size_t)(slash - path) + 1 : 1;
+/* Returns the last name, and examines the folder. */
+static const char *split_path(const char *path, bool *out_is_known, gantry__os_info_t *out_folder) {
+    char folder[GANTRY__OS_PATH_BYTES] = ".";
+    const char *name = gantry__os_path_name(path);
+    const size_t length = (size_t)(name - path);
     *out_is_known = length < sizeof folder;
-    if (slash && *out_is_known) {
+    if (length > 0 && *out_is_known) {
         memcpy(folder, path, length);
         folder[length] = '\0';
     }
-    *out_is_known = *out_is_known && stat(folder, out_folder) == 0;
-    return slash ? slash + 1 : path;
+    *out_is_known = *out_is_known && gantry__os_path_info(folder, out_folder) == 0;
+    return name;
 }
 
 static bool is_same_file(const char *left, const char *right) {
-    struct stat left_folder, right_folder;
+    gantry__os_info_t left_folder, right_folder;
     bool left_known, right_known;
     const char *left_name = split_path(left, &left_known, &left_folder);
     const char *right_name = split_path(right, &right_known, &right_folder);
     if (strcmp(left, right) == 0) return true;
     return left_known && right_known && strcmp(left_name, right_name) == 0 &&
-           left_folder.st_dev == right_folder.st_dev && left_folder.st_ino == right_folder.st_ino;
+           gantry__os_is_same(&left_folder, &right_folder);
 }
 
 /* Returns the number of the other output with that file; reader->count without one. */

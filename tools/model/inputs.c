@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gantry model: inputs from files or made, and sizes for dimensions with names. */
-#define _XOPEN_SOURCE 700
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +21,7 @@ static bool model_read_dim(model_call_t *call, const char *option, const char *t
             option, text);
         return false;
     }
-    char *name = strdup(text);
+    char *name = gantry_tool_copy(text);
     if (!name) {
         (void)gantry_tool_fail("out of host memory");
         return false;

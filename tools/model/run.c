@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gantry model run: one run, outputs printed or written to files. */
-#define _XOPEN_SOURCE 700
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "function/function.h"
+#include "base/os/files.h"
 #include "model/model.h"
 
 /* ---- a run ---- */
@@ -129,9 +128,9 @@ static bool model_ends_with(const char *text, const char *end) {
 
 /* out_0.npy, out_1.npy, ...: an output's name may be any text. */
 static bool model_save_folder(const char *folder, convert_set_t *outputs) {
-    if (mkdir(folder, 0777) != 0) {
-        struct stat info;
-        if (stat(folder, &info) != 0 || !S_ISDIR(info.st_mode)) {
+    if (gantry__os_make_folder(folder, 0777) != 0) {
+        gantry__os_info_t info;
+        if (gantry__os_path_info(folder, &info) != 0 || info.kind != GANTRY__OS_FOLDER) {
             (void)gantry_tool_fail(
                 "--save is %s, which is no folder and cannot be made; a name that ends with .npz or .safetensors is one file",
                 folder);
@@ -155,7 +154,7 @@ static bool model_name_safely(convert_set_t *outputs) {
         char number[32];
         if (convert_zip_name_is_safe(tensor->name, &why)) continue;
         (void)snprintf(number, sizeof number, "%zu", i);
-        char *name = strdup(number);
+        char *name = gantry_tool_copy(number);
         if (!name) return false;
         free(tensor->name);
         tensor->name = name;

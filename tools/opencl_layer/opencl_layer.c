@@ -18,7 +18,6 @@
  * by GANTRY_VISIBLE_DEVICES, so it sees all of them: it finds gantry_opencl_layer_show_all here. A
  * device that a program holds already must never be refused. Threads: thread-safe, because after
  * clInitLayer only a thread's own mark changes. */
-#define _POSIX_C_SOURCE 200809L
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl_layer.h>
 #include <stdbool.h>
@@ -26,13 +25,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <gantry/export.h>
+
 #include "opencl_layer/opencl_layer.h"
 
 #if !defined(CL_LAYER_NAME) /* headers of 2022 */
 #define CL_LAYER_NAME 0x4241
 #endif
 
-#define EXPORT __attribute__((visibility("default")))
 #define MOST_PLATFORMS 64
 #define MOST_DEVICES 256
 #define TEXT_BYTES 512
@@ -51,7 +51,7 @@ static const struct _cl_icd_dispatch *target; /* what is below */
 static char *shown_names;                     /* NULL: all devices are shown */
 static _Thread_local bool shows_all;
 
-EXPORT void gantry_opencl_layer_show_all(int is_on) { shows_all = is_on != 0; }
+GANTRY_API void gantry_opencl_layer_show_all(int is_on) { shows_all = is_on != 0; }
 
 /* ---- the names of a device ---- */
 
@@ -295,8 +295,8 @@ static cl_int give(const void *answer, size_t bytes, size_t size, void *value, s
     return CL_SUCCESS;
 }
 
-EXPORT CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t size, void *value,
-                                                      size_t *needed) {
+GANTRY_API CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t size,
+                                                          void *value, size_t *needed) {
     static const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
     static const char own_name[] = "Gantry: shows the devices of GANTRY_OPENCL_LAYER_DEVICES";
     if (name == CL_LAYER_API_VERSION) return give(&version, sizeof version, size, value, needed);
@@ -306,17 +306,19 @@ EXPORT CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t
 
 /* A loader may know fewer functions than this file was built with, but never fewer than those that
  * are replaced: they are of OpenCL 1.0. */
-EXPORT CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch *below,
-                                                   cl_uint *entries_made,
-                                                   const cl_icd_dispatch **made) {
+GANTRY_API CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries,
+                                                       const cl_icd_dispatch *below,
+                                                       cl_uint *entries_made,
+                                                       const cl_icd_dispatch **made) {
     const cl_uint known = (cl_uint)(sizeof table / sizeof(void *));
     const char *names = getenv("GANTRY_OPENCL_LAYER_DEVICES");
     if (!below || !entries_made || !made) return CL_INVALID_VALUE;
     const cl_uint count = entries < known ? entries : known;
     if (count * sizeof(void *) <= offsetof(struct _cl_icd_dispatch, clCreateContextFromType))
         return CL_INVALID_VALUE;
-    shown_names = names && *names ? strdup(names) : NULL;
+    shown_names = names && *names ? malloc(strlen(names) + 1) : NULL;
     if (names && *names && !shown_names) return CL_OUT_OF_HOST_MEMORY;
+    if (shown_names) memcpy(shown_names, names, strlen(names) + 1);
     target = below;
     memcpy(&table, below, count * sizeof(void *));
     table.clGetPlatformIDs = layer_clGetPlatformIDs;

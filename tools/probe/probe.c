@@ -5,16 +5,11 @@
  *
  * A driver may end the process with any exit code, also with 0. So the library names the descriptor
  * of a pipe, REPORT, which gets a byte before the driver is opened and one at the end. */
-#define _GNU_SOURCE /* prctl */
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#if defined(__linux__)
-#include <sys/prctl.h>
-#endif
-#include <sys/resource.h>
-#include <unistd.h>
 
+#include "base/os/files.h"
+#include "base/os/trial.h"
 #include "command/command.h"
 #include "common/tool.h"
 
@@ -32,21 +27,16 @@ static int probe_device(gantry_runtime_t *runtime, const char *alias) {
     return 0;
 }
 
-/* A pipe that nobody reads any more is no reason to end. */
 static void probe_report(const gantry_command_values_t *values, char byte) {
     const int file = values->operand_count > 1 ? atoi(values->operands[1]) : -1;
-    (void)signal(SIGPIPE, SIG_IGN);
-    if (file > 2) (void)!write(file, &byte, 1);
+    if (file > 2) (void)gantry__os_write(file, &byte, 1, GANTRY__OS_NEXT);
 }
 
 static int probe_run(const gantry_command_values_t *values) {
     const char *alias = values->operands[0];
-    const struct rlimit none = {0, 0};
-    (void)setrlimit(RLIMIT_CORE, &none);
-#if defined(__linux__)
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody waits for the result of an orphan */
-#endif
-    (void)alarm(MOST_SECONDS); /* its signal ends a process that a driver holds */
+    gantry__os_crash_quietly();
+    gantry__os_end_with_parent();
+    gantry__os_end_after(MOST_SECONDS); /* also if a driver holds it */
     const gantry_runtime_options_t options = {.struct_size = sizeof options};
     gantry_runtime_t *runtime;
     probe_report(values, 'b');
@@ -55,7 +45,7 @@ static int probe_run(const gantry_command_values_t *values) {
     if (!is_open) (void)gantry_tool_fail_last();
     gantry_runtime_release(runtime);
     probe_report(values, code == 0 ? 'w' : 'u');
-    _exit(code); /* a driver's exit handlers prove nothing */
+    _Exit(code); /* a driver's exit handlers prove nothing */
 }
 
 const gantry_command_t gantry_command_probe = {.name = "probe",

@@ -8,11 +8,10 @@
  *     HIP_VISIBLE_DEVICES      the same: HIP
  *
  * A vendor's variables are set only if the machine has a card of that vendor. */
-#define _XOPEN_SOURCE 700
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os/environment.h"
 #include "run/run.h"
 
 typedef struct list_t {
@@ -26,8 +25,9 @@ static void environment_add(list_t *list, const char *text) {
 
 bool gantry_run_set_variable(gantry_run_variables_t *variables, const char *name,
                              const char *value) {
-    if (setenv(name, value, 1) != 0) {
-        (void)gantry_tool_fail("run: %s cannot be set: %s", name, strerror(errno));
+    const int error = gantry__os_set_variable(name, value);
+    if (error) {
+        (void)gantry_tool_fail("run: %s cannot be set: %s", name, strerror(error));
         return false;
     }
     variables->names[variables->count] = name;

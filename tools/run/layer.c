@@ -3,57 +3,33 @@
  * only the chosen cards.
  *
  * A loader opens the layers that OPENCL_LAYERS names: ocl-icd since 2.3, and Khronos' since 2021.
- * An older one ignores the variable, so its file is searched for the variable's name. The layer
+ * An older one ignores the variable, so its texts are searched for the variable's name. The layer
  * must be added after layers that the user names, because a loader calls the last one first. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/os/library.h"
-#include "base/os/pages.h"
+#include "base/os/library_inside.h"
+#include "base/os/paths.h"
 #include "run/run.h"
 
 #define LAYERS "OPENCL_LAYERS"
 
 /* ---- the loader ---- */
 
-static bool run_layer_has_bytes(const char *path, const char *text) {
-    struct stat info;
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
-    bool has = false;
-    if (file >= 0 && fstat(file, &info) == 0 && info.st_size > 0) {
-        gantry__os_map_t map;
-        if (gantry__os_map(file, 0, (size_t)info.st_size, &map) == 0) {
-            has = memmem(map.data, (size_t)info.st_size, text, strlen(text));
-            gantry__os_unmap(&map);
-        }
-    }
-    if (file >= 0) (void)close(file);
-    return has;
-}
-
 /* Opening a loader starts no driver. */
 static bool loader_has_layers(gantry_run_layer_t *layer) {
     const char *name = getenv("GANTRY_OPENCL_LIBRARY");
-    void *loader =
-        gantry__os_library_open(name && *name ? name : "libOpenCL.so.1", GANTRY__OS_LIBRARY_LAZY);
-    const char *file =
-        loader ? gantry__os_library_file_of(gantry__os_library_find(loader, "clGetPlatformIDs"))
-               : NULL;
-    bool has = false;
-    if (!file) {
+    void *loader = gantry__os_library_open(name && *name ? name : GANTRY_TOOL_OPENCL_LOADER,
+                                           GANTRY__OS_LIBRARY_LAZY);
+    const void *entry = loader ? gantry__os_library_find(loader, "clGetPlatformIDs") : NULL;
+    const char *file = gantry__os_library_file_of(entry);
+    const bool has = file && gantry__os_library_has_text(entry, LAYERS);
+    if (!file)
         (void)snprintf(layer->reason, sizeof layer->reason, "no OpenCL loader is found");
-    } else {
-        has = run_layer_has_bytes(file, LAYERS);
-        if (!has)
-            (void)snprintf(layer->reason, sizeof layer->reason,
-                           "the OpenCL loader %.300s has no layers; ocl-icd 2.3 has", file);
-    }
+    else if (!has)
+        (void)snprintf(layer->reason, sizeof layer->reason,
+                       "the OpenCL loader %.300s has no layers; ocl-icd 2.3 has", file);
     if (loader) gantry__os_library_close(loader);
     return has;
 }
@@ -68,21 +44,20 @@ static bool is_of_others(const char *program, const char *path, gantry_run_layer
 /* The layer is in the folder of Gantry's modules, as this program was installed or built. */
 static bool find_layer(gantry_run_layer_t *layer) {
     static const char *const places[] = {GANTRY_TOOL_LAYERS};
-    char program[PATH_MAX] = "";
-    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    const char *slash = length > 0 ? strrchr(program, '/') : NULL;
-    for (size_t i = 0; slash && i < sizeof places / sizeof places[0]; ++i) {
-        char path[PATH_MAX + 256];
-        (void)snprintf(path, sizeof path, "%.*s/%s/libgantry_opencl_layer.so",
-                       (int)(slash - program), program, places[i]);
-        if (!realpath(path, layer->path)) continue;
+    char program[GANTRY__OS_PATH_BYTES] = "";
+    const char *name = gantry_tool_program(program) ? gantry__os_path_name(program) : program;
+    for (size_t i = 0; name > program && i < sizeof places / sizeof places[0]; ++i) {
+        char path[GANTRY__OS_PATH_BYTES + 256];
+        (void)snprintf(path, sizeof path, "%.*s%s/" GANTRY_TOOL_LAYER, (int)(name - program),
+                       program, places[i]);
+        if (gantry__os_real_path(path, layer->path) != 0) continue;
         if (!is_of_others(program, path, layer)) return true;
         layer->path[0] = '\0';
         return false;
     }
     layer->path[0] = '\0';
     (void)snprintf(layer->reason, sizeof layer->reason,
-                   "libgantry_opencl_layer.so is not installed with this program");
+                   GANTRY_TOOL_LAYER " is not installed with this program");
     return false;
 }
 
@@ -168,9 +143,10 @@ static bool has_opencl_gpu(gantry_runtime_t *runtime, bool *out_is_processor) {
 /* ---- the variables ---- */
 
 static bool run_layer_is_in_list(const char *list, const char *path) {
+    const char separator = gantry__os_list_separator;
     const size_t length = strlen(path);
-    for (const char *at = list; at; at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
-        if (strncmp(at, path, length) == 0 && (at[length] == ':' || at[length] == '\0'))
+    for (const char *at = list; at; at = strchr(at, separator) ? strchr(at, separator) + 1 : NULL) {
+        if (strncmp(at, path, length) == 0 && (at[length] == separator || at[length] == '\0'))
             return true;
     }
     return false;
@@ -178,7 +154,7 @@ static bool run_layer_is_in_list(const char *list, const char *path) {
 
 static bool set_layers(gantry_run_layer_t *layer, gantry_run_variables_t *variables) {
     const char *before = getenv(LAYERS);
-    char list[PATH_MAX + 4096];
+    char list[GANTRY__OS_PATH_BYTES + 4096];
     const bool has_others = before && *before;
     if (has_others && strlen(before) >= 4096)
         return gantry_tool_fail("run: " LAYERS " has %zu bytes; 4095 are accepted",
@@ -186,8 +162,8 @@ static bool set_layers(gantry_run_layer_t *layer, gantry_run_variables_t *variab
     if (has_others && run_layer_is_in_list(before, layer->path)) {
         (void)snprintf(list, sizeof list, "%s", before);
     } else {
-        (void)snprintf(list, sizeof list, "%s%s%s", has_others ? before : "", has_others ? ":" : "",
-                       layer->path);
+        (void)snprintf(list, sizeof list, "%s%.*s%s", has_others ? before : "", has_others,
+                       &gantry__os_list_separator, layer->path);
     }
     layer->is_set = true;
     return gantry_run_set_variable(variables, LAYERS, list) &&

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gantry run: starts a program on cards that nobody else uses, and claims them while it runs. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "command/command.h"
 #include "run/run.h"
-#include "base/os/thread.h"
+#include "base/os/clock.h"
+#include "base/os/environment.h"
+#include "base/os/process.h"
+#include "base/os/terminal.h"
 
 #define PAUSE_SECONDS 0.1
 
@@ -20,7 +18,7 @@ typedef struct run_t {
     double wait_seconds; /* 0: it does not wait */
     bool takes_cpu, is_quiet;
     FILE *json; /* NULL: no object is printed */
-    gantry_new_file_t json_file;
+    gantry_tool_file_t json_file;
     const char *path; /* of the program */
     double waited_seconds;
     gantry_runtime_t *runtime;
@@ -80,7 +78,7 @@ static void tell_card(const gantry_run_card_t *card) {
 /* A terminal has one line that changes; a file has a line for each new place. */
 static void tell_waiting(run_t *run, size_t before, double seconds) {
     char waited[GANTRY_TOOL_TEXT_BYTES];
-    const bool is_terminal = isatty(STDERR_FILENO);
+    const bool is_terminal = gantry__os_is_terminal(stderr);
     if (run->is_quiet || (!is_terminal && run->is_told && before == run->told_before)) return;
     (void)fprintf(stderr, "%sgantry run: ", is_terminal ? "\r" : "");
     if (before > 0) (void)fprintf(stderr, "waits, number %zu in the queue", before + 1);
@@ -279,26 +277,25 @@ static bool open_json(run_t *run) {
 /* Of a program that was not started. */
 static void drop_json(run_t *run) {
     if (!run->json || run->json == stderr) return;
-    (void)fclose(run->json);
-    gantry_file_abandon(&run->json_file);
+    gantry_tool_file_drop(&run->json_file, run->json);
 }
 
 /* This program's own list must not claim, because it chooses for the child. */
 static void forget_automatic_list(void) {
     const char *list = getenv("GANTRY_VISIBLE_DEVICES");
-    if (list && strstr(list, "auto")) (void)unsetenv("GANTRY_VISIBLE_DEVICES");
+    if (list && strstr(list, "auto")) (void)gantry__os_set_variable("GANTRY_VISIBLE_DEVICES", NULL);
 }
 
 static int run_run(const gantry_command_values_t *values) {
-    char path[PATH_MAX] = "", command[256];
+    char path[GANTRY__OS_PATH_BYTES] = "", command[256];
     static run_t run;
     run = (run_t){.values = values};
     if (!read_options(&run)) return GANTRY_TOOL_WRONG_USAGE;
-    int code = gantry_run_find_program(values->operands[0], path, sizeof path);
+    int code = gantry_run_find_program(values->operands[0], path);
     if (code != 0) return code;
     if (!open_json(&run)) return GANTRY_TOOL_FAILED;
     run.path = path;
-    srand((unsigned)getpid());
+    srand((unsigned)gantry__os_process());
     forget_automatic_list();
     run.runtime = gantry_command_open_runtime(values, NULL);
     if (!run.runtime) {

@@ -72,9 +72,9 @@ bool gantry_run_set_environment(gantry_runtime_t *runtime, const gantry_run_card
 /* The OpenCL layer of the child. */
 typedef struct gantry_run_layer_t {
     bool is_set;
-    char path[4096];    /* of the layer; "": it is not installed */
-    char devices[8192]; /* GANTRY_OPENCL_LAYER_DEVICES */
-    char reason[512];   /* why it is not set */
+    char path[GANTRY__OS_PATH_BYTES]; /* of the layer; "": it is not installed */
+    char devices[8192];               /* GANTRY_OPENCL_LAYER_DEVICES */
+    char reason[512];                 /* why it is not set */
 } gantry_run_layer_t;
 
 /* Sets the layer's variables if the loader takes layers. It returns false after a message. */
@@ -102,7 +102,7 @@ void gantry_run_print_json(FILE *file, const gantry_run_report_t *report);
 
 /* Finds the file that the command names, as execvp finds it. It returns 0, or the exit code after a
  * message. */
-int gantry_run_find_program(const char *command, char *out_path, size_t out_bytes);
+int gantry_run_find_program(const char *command, char out_path[GANTRY__OS_PATH_BYTES]);
 
 /* Runs the program, forwards signals, and waits. It returns the exit code. */
 int gantry_run_child(const char *path, char **arguments);

@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The status files of programs (GANTRY_STATUS), and what /proc says of a process.
+/* The status files of programs (GANTRY_STATUS), and what the system says of a process.
  *
  * A file counts while its process lives: the process has the file's owner, and it began before the
  * file was written. So a pid that was used again does not revive the file of a dead program, and a
  * file from before the machine was booted is from the future. Anybody may have written a file, so
  * sizes must be bounded and texts checked. */
-#define _GNU_SOURCE /* CLOCK_BOOTTIME */
 #include <cjson/cJSON.h>
-#include <dirent.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/os/clock.h"
+#include "base/os/files.h"
+#include "base/os/processes.h"
 #include "top/top.h"
 
 #define MOST_FILE_BYTES (64 * 1024)
@@ -33,16 +28,17 @@ static void top_programs_copy_text(char *out, size_t out_bytes, const char *text
 /* The first size - 1 bytes of a plain file; 0 when there are none. Anybody may have made a pipe or
  * a link of the name. */
 static size_t read_start(const char *path, char *out, size_t size) {
-    struct stat info;
+    gantry__os_info_t info;
     size_t used = 0;
-    int file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (file >= 0 && fstat(file, &info) == 0 && S_ISREG(info.st_mode)) {
-        for (ssize_t got; used + 1 < size; used += (size_t)got) {
-            got = read(file, out + used, size - 1 - used);
+    const int file =
+        gantry__os_open(path, GANTRY__OS_READ | GANTRY__OS_NO_LINK | GANTRY__OS_NO_WAIT, 0);
+    if (file >= 0 && gantry__os_file_info(file, &info) == 0 && info.kind == GANTRY__OS_PLAIN) {
+        for (int64_t got; used + 1 < size; used += (size_t)got) {
+            got = gantry__os_read(file, out + used, size - 1 - used);
             if (got <= 0) break;
         }
     }
-    if (file >= 0) (void)close(file);
+    if (file >= 0) (void)gantry__os_close(file);
     out[used] = '\0';
     return used;
 }
@@ -51,32 +47,13 @@ static size_t read_start(const char *path, char *out, size_t size) {
 
 void gantry_top_describe(uint32_t pid, char *out_name, size_t name_bytes, char *out_user,
                          size_t user_bytes) {
-    char path[64], text[64];
-    struct stat info;
-    out_name[0] = out_user[0] = '\0';
-    (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/comm", pid);
-    if (read_start(path, text, sizeof text) == 0 || stat(path, &info) != 0) return;
-    text[strcspn(text, "\n")] = '\0';
-    top_programs_copy_text(out_name, name_bytes, text);
-    const struct passwd *user = getpwuid(info.st_uid);
-    if (user) top_programs_copy_text(out_user, user_bytes, user->pw_name);
-    if (!user) (void)snprintf(out_user, user_bytes, "%ld", (long)info.st_uid);
+    char name[64], user[64];
+    gantry__os_process_describe(pid, name, sizeof name, user, sizeof user);
+    top_programs_copy_text(out_name, name_bytes, name);
+    top_programs_copy_text(out_user, user_bytes, user);
 }
 
 static double boot_seconds(void) { return (double)gantry__os_boot_ns() * 1e-9; }
-
-/* When a process of that user began, in seconds since the machine was booted; negative: there is
- * none. Field 22 of stat; the name before it, in parentheses, may hold anything. */
-static double start_of(uint32_t pid, uid_t user) {
-    char path[64], text[1024];
-    struct stat info;
-    (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/stat", pid);
-    if (stat(path, &info) != 0 || info.st_uid != user || read_start(path, text, sizeof text) == 0)
-        return -1.0;
-    const char *at = strrchr(text, ')');
-    for (int field = 2; at && field < 22; ++field) at = strchr(at + 1, ' ');
-    return at ? (double)strtoull(at + 1, NULL, 10) / (double)sysconf(_SC_CLK_TCK) : -1.0;
-}
 
 /* ---- one file ---- */
 
@@ -109,12 +86,12 @@ static void read_pool(const cJSON *item, gantry_top_pool_t *out) {
 }
 
 /* A tick of 10 ms more: the start of a process is rounded down to one. */
-static bool is_alive(uint32_t pid, uid_t user, double written, double now) {
-    const double start = start_of(pid, user);
+static bool is_alive(uint32_t pid, uint64_t user, double written, double now) {
+    const double start = gantry__os_process_start(pid, user);
     return start >= 0.0 && start <= written + 0.01 && written <= now + 0.01;
 }
 
-static bool read_program(const cJSON *root, uid_t user, gantry_top_program_t *out) {
+static bool read_program(const cJSON *root, uint64_t user, gantry_top_program_t *out) {
     const double written = top_programs_number_of(root, "boot_ms") * 1e-3, now = boot_seconds();
     const double pid = top_programs_number_of(root, "pid");
     if (pid < 1.0 || pid > 4294967295.0 || !is_alive((uint32_t)pid, user, written, now))
@@ -132,13 +109,14 @@ static bool read_program(const cJSON *root, uid_t user, gantry_top_program_t *ou
 }
 
 static bool top_programs_read_file(const char *path, gantry_top_program_t *out) {
-    struct stat info;
-    if (lstat(path, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size > MOST_FILE_BYTES)
+    gantry__os_info_t info;
+    if (gantry__os_link_info(path, &info) != 0 || info.kind != GANTRY__OS_PLAIN ||
+        info.size > MOST_FILE_BYTES)
         return false;
     char *text = malloc(MOST_FILE_BYTES + 1);
     cJSON *root =
         text && read_start(path, text, MOST_FILE_BYTES + 1) > 0 ? cJSON_Parse(text) : NULL;
-    const bool is_program = root && read_program(root, info.st_uid, out);
+    const bool is_program = root && read_program(root, info.user, out);
     cJSON_Delete(root);
     free(text);
     return is_program;
@@ -156,17 +134,25 @@ static int compare_pids(const void *a, const void *b) {
     return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
+typedef struct found_t {
+    gantry_top_t *top;
+    const char *folder;
+} found_t;
+
+static bool take_program(void *user, const char *name) {
+    const found_t *found = user;
+    gantry_top_t *top = found->top;
+    char path[1024];
+    if (!is_status_name(name) ||
+        (size_t)snprintf(path, sizeof path, "%s/%s", found->folder, name) >= sizeof path)
+        return true;
+    if (top_programs_read_file(path, &top->programs[top->program_count])) ++top->program_count;
+    return top->program_count < GANTRY_TOP_PROGRAMS;
+}
+
 void gantry_top_read_programs(gantry_top_t *top, const char *folder) {
-    DIR *directory = opendir(folder);
-    const struct dirent *entry;
+    found_t found = {top, folder};
     top->program_count = 0;
-    while (directory && top->program_count < GANTRY_TOP_PROGRAMS && (entry = readdir(directory))) {
-        char path[1024];
-        if (!is_status_name(entry->d_name) ||
-            (size_t)snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) >= sizeof path)
-            continue;
-        if (top_programs_read_file(path, &top->programs[top->program_count])) ++top->program_count;
-    }
-    if (directory) (void)closedir(directory);
+    (void)gantry__os_list(folder, take_program, &found);
     qsort(top->programs, top->program_count, sizeof top->programs[0], compare_pids);
 }

@@ -2,15 +2,14 @@
 /* A frame of gantry top as lines. A table shows as many columns as fit, the most important first;
  * the last one has the rest of the line. Text ends at a word, and a note goes on in the next line.
  * A word, or a cell, that has no room even so is cut, and ends with "+", as in ps. */
-#define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/os/clock.h"
+#include "base/os/process.h"
 #include "top/top.h"
 
 #define MOST_CELLS 12
@@ -265,7 +264,7 @@ static void write_age(char *out, double seconds) {
 static void fill_claim(const gantry_top_device_t *device, row_t *out) {
     const gantry_claim_info_t *info = &device->claim.info;
     char host[65] = "";
-    (void)gethostname(host, sizeof host - 1);
+    gantry__os_host_name(host, sizeof host);
     (void)snprintf(out->cells[0], CELL_BYTES, "%" PRId64, info->process);
     (void)snprintf(out->cells[1], CELL_BYTES, "%s", device->name);
     write_age(out->cells[2], (double)info->held_seconds);
@@ -350,7 +349,7 @@ static void add_pools(gantry_top_frame_t *frame, const gantry_top_t *top) {
 
 static void add_title(gantry_top_frame_t *frame, const gantry_top_t *top, double interval_seconds) {
     char host[65] = "", clock[GANTRY__OS_DATE_BYTES], load[48] = "", every[64] = "";
-    (void)gethostname(host, sizeof host - 1);
+    gantry__os_host_name(host, sizeof host);
     gantry__os_local_text(top->now, clock);
     for (size_t i = 0; i < top->device_count && !*load; ++i) {
         if (top->devices[i].is_cpu && knows(&top->devices[i].figures, GANTRY_TELEMETRY_LOAD))

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gantry top: what the devices do, who uses them, and the memory of Gantry's programs. Opens no
  * device. */
-#define _POSIX_C_SOURCE 200809L
 #include "top/top.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/os/clock.h"
+#include "base/os/terminal.h"
 #include "command/command.h"
 #include "common/tool.h"
 
@@ -39,7 +38,7 @@ static int print_once(gantry_top_t *top, bool is_json) {
     gantry_top_frame_t *frame = malloc(sizeof *frame);
     if (!frame) return gantry_tool_fail("memory is out");
     gantry_top_screen_size(&columns, &lines);
-    gantry_top_compose(top, 0.0, isatty(STDOUT_FILENO) ? columns : 120, frame);
+    gantry_top_compose(top, 0.0, gantry__os_is_terminal(stdout) ? columns : 120, frame);
     for (size_t i = 0; i < frame->count; ++i) (void)printf("%s\n", frame->text[i]);
     free(frame);
     return GANTRY_TOOL_OK;
@@ -47,8 +46,8 @@ static int print_once(gantry_top_t *top, bool is_json) {
 
 /* Returns false after a message: the live view needs a keyboard and a screen. */
 static bool has_terminal(void) {
-    const char *kind = getenv("TERM");
-    const bool is_input = isatty(STDIN_FILENO), is_output = isatty(STDOUT_FILENO),
+    const char *kind = gantry__os_terminal_kind(stdout);
+    const bool is_input = gantry__os_is_terminal(stdin), is_output = gantry__os_is_terminal(stdout),
                is_dumb = kind && strcmp(kind, "dumb") == 0;
     if (is_input && is_output && !is_dumb) return true;
     (void)gantry_tool_fail("%s: this is one frame, as with --once",

@@ -3,8 +3,6 @@
  *
  * The data is JSON in a <script> that no browser runs. "<" could be the script's end there, so each
  * one must be written as \u003c. The page puts texts into the document as text, never as HTML. */
-#define _XOPEN_SOURCE 700 /* open_memstream */
-
 #include "trace/report.h"
 
 #include <inttypes.h>
@@ -17,14 +15,16 @@
 extern const char gantry_trace_page[];
 
 /* Writes JSON, in which "<" occurs only in strings. */
-static void write_json(const char *json, FILE *file) {
-    for (; *json; ++json) {
-        if (*json == '<') {
+static bool write_json(void *file, const void *json, size_t size) {
+    const char *bytes = json;
+    for (size_t i = 0; i < size; ++i) {
+        if (bytes[i] == '<') {
             (void)fputs("\\u003c", file);
         } else {
-            (void)fputc(*json, file);
+            (void)fputc(bytes[i], file);
         }
     }
+    return !ferror((FILE *)file);
 }
 
 static void write_string(const char *text, FILE *file) {
@@ -77,14 +77,19 @@ static void trace_html_write_events(const gantry_trace_t *trace, FILE *file) {
     (void)fputc(']', file);
 }
 
-static void write_page(const gantry_trace_report_t *report, const char *json, FILE *file) {
+/* Returns false if there is no memory, or the file cannot be written. */
+static bool write_page(const gantry_trace_report_t *report, FILE *file) {
     static const char mark[] = "@data@";
     const gantry_trace_t *trace = report->trace;
     const char *at = strstr(gantry_trace_page, mark);
     const size_t before = at ? (size_t)(at - gantry_trace_page) : 0;
+    gantry__os_sink_t sink = {write_json, file};
+    FILE *json = gantry__os_sink_open(&sink);
+    if (!json) return false;
     (void)fwrite(gantry_trace_page, 1, before, file);
     (void)fputs("{\"report\":", file);
-    write_json(json, file);
+    gantry_trace_write_json(report, json);
+    const bool is_good = gantry__os_sink_close(&sink, json);
     (void)fputs(",\"texts\":[", file);
     for (size_t i = 0; i < trace->text_count; ++i) {
         if (i > 0) (void)fputc(',', file);
@@ -95,27 +100,14 @@ static void write_page(const gantry_trace_report_t *report, const char *json, FI
     trace_html_write_events(trace, file);
     (void)fputc('}', file);
     (void)fputs(gantry_trace_page + before + (sizeof mark - 1), file);
-}
-
-/* The report; free it. NULL: no memory. */
-static char *report_json(const gantry_trace_report_t *report) {
-    char *json = NULL;
-    size_t bytes;
-    FILE *file = open_memstream(&json, &bytes);
-    if (!file) return NULL;
-    gantry_trace_write_json(report, file);
-    const bool is_bad = ferror(file) != 0;
-    if (fclose(file) == 0 && !is_bad) return json;
-    free(json);
-    return NULL;
+    return is_good;
 }
 
 bool gantry_trace_write_html(const gantry_trace_report_t *report, const char *path) {
-    gantry_new_file_t page;
-    char *json = report_json(report);
-    if (!json) return gantry_tool_fail("\"%s\" cannot be written: no memory", path) == 0;
+    gantry_tool_file_t page;
     FILE *file = gantry_tool_file_open(&page, path);
-    if (file) write_page(report, json, file);
-    free(json);
-    return file && gantry_tool_file_close(&page, file);
+    if (!file) return false;
+    if (write_page(report, file) || ferror(file)) return gantry_tool_file_close(&page, file);
+    gantry_tool_file_drop(&page, file);
+    return gantry_tool_fail("\"%s\" cannot be written: no memory", path) == 0;
 }

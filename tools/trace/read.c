@@ -4,9 +4,8 @@
  * The scanner cuts the file into events without understanding them: it counts brackets outside
  * strings, and knows the line. cJSON then parses one event at a time, so that memory is that of the
  * numbers and of each text once, and a broken event has a line. */
-#define _XOPEN_SOURCE 700
-
 #include "trace/read.h"
+#include "base/os/files.h"
 #include "common/tool.h"
 #include "shared/printable.h"
 
@@ -16,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <cjson/cJSON.h>
 
@@ -91,7 +89,7 @@ static uint32_t trace_read_text_of(gantry_trace_t *trace, const char *text) {
     for (; trace->text_table[at]; at = (at + 1) & (trace->text_table_size - 1))
         if (strcmp(trace->texts[trace->text_table[at] - 1], text) == 0)
             return trace->text_table[at] - 1;
-    char *copy = trace->text_count < UINT32_MAX / 2 ? strdup(text) : NULL;
+    char *copy = trace->text_count < UINT32_MAX / 2 ? gantry_tool_copy(text) : NULL;
     if (!copy ||
         !gantry_trace_grow(&trace->texts, trace->text_count, &trace->text_room, sizeof copy)) {
         free(copy);
@@ -411,11 +409,13 @@ static bool scan_file(scan_t *scan) {
 
 bool gantry_trace_read(const char *path, gantry_trace_t *trace) {
     *trace = (gantry_trace_t){.version = GANTRY_TRACE_NO_TEXT};
-    struct stat info;
-    if (stat(path, &info) != 0) return trace_fail(trace, "%s", strerror(errno));
-    if (S_ISDIR(info.st_mode)) return trace_fail(trace, "it is a directory");
-    if (!S_ISREG(info.st_mode)) return trace_fail(trace, "it is no plain file");
-    FILE *file = fopen(path, "rb");
+    gantry__os_info_t info;
+    const int error = gantry__os_path_info(path, &info);
+    if (error) return trace_fail(trace, "%s", strerror(error));
+    if (info.kind == GANTRY__OS_FOLDER) return trace_fail(trace, "it is a directory");
+    if (info.kind != GANTRY__OS_PLAIN) return trace_fail(trace, "it is no plain file");
+    const int opened = gantry__os_open(path, GANTRY__OS_READ, 0);
+    FILE *file = opened >= 0 ? gantry__os_stream(opened) : NULL;
     if (!file) return trace_fail(trace, "%s", strerror(errno));
     scan_t *scan = calloc(1, sizeof *scan);
     bool is_read = scan && trace_read_text_of(trace, "") == GANTRY_TRACE_NO_TEXT;

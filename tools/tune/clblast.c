@@ -68,13 +68,13 @@ static int tune_clblast_try_all(search_t *search) {
     int best = -1;
     double best_gflops = tune_clblast_measure(search, NULL, 0, search->side);
     if (best_gflops > 0) printf("%10.1f GFLOP/s  default, n %d\n", best_gflops, search->side);
-    for (size_t i = 0; i < SETS && !tune_interrupted; ++i) {
+    for (size_t i = 0; i < SETS && !gantry__os_is_asked_to_end(); ++i) {
         if (tune_is_over(search->tune)) {
             printf("  time is up: %zu of %zu sets were tried\n", i, SETS);
             break;
         }
         double gflops = tune_clblast_measure(search, sets[i], 1, search->side);
-        if (tune_interrupted) break;
+        if (gantry__os_is_asked_to_end()) break;
         if (gflops > 0) printf("%10.1f GFLOP/s  %s\n", gflops, sets[i]);
         if (!(gflops > 0)) printf("    failed          %s\n", sets[i]);
         (void)fflush(stdout);
@@ -83,8 +83,8 @@ static int tune_clblast_try_all(search_t *search) {
         best_gflops = gflops;
         tune_save(search->tune, XGEMM, sets[i]);
     }
-    if (best < 0 && !tune_interrupted) printf("  nothing is kept: no set is better\n");
-    search->tune->failed += !(best_gflops > 0) && !tune_interrupted;
+    if (best < 0 && !gantry__os_is_asked_to_end()) printf("  nothing is kept: no set is better\n");
+    search->tune->failed += !(best_gflops > 0) && !gantry__os_is_asked_to_end();
     return best;
 }
 
@@ -99,12 +99,12 @@ static void find_least_indirect(search_t *search, const char *set) {
         printf("  n %d: tiled %.1f, direct %.1f GFLOP/s\n", n, tiled, direct);
         if (tiled > direct) {
             (void)snprintf(values, sizeof values, "XGEMM_MIN_INDIRECT_SIZE=%d", n);
-            if (!tune_interrupted) tune_save(search->tune, ROUTINE, values);
+            if (!gantry__os_is_asked_to_end()) tune_save(search->tune, ROUTINE, values);
             return;
         }
         n *= 2;
     }
-    if (!tune_interrupted)
+    if (!gantry__os_is_asked_to_end())
         printf("  " ROUTINE ": nothing is kept: %s\n",
                n < search->side ? "time is up" : "the direct kernel is better");
 }
@@ -136,8 +136,8 @@ void tune_clblast(tune_t *tune) {
     if (now < deadline) tune->deadline_ns = now + (deadline - now) / 4 * 3;
     search.side = find_side(&search);
     int best = search.side > 0 ? tune_clblast_try_all(&search) : -1;
-    tune->failed += search.side == 0 && !tune_interrupted;
+    tune->failed += search.side == 0 && !gantry__os_is_asked_to_end();
     tune->deadline_ns = deadline;
-    if (best >= 0 && !tune_interrupted) find_least_indirect(&search, sets[best]);
+    if (best >= 0 && !gantry__os_is_asked_to_end()) find_least_indirect(&search, sets[best]);
     tune_matrices_deinit(&search.matrices);
 }

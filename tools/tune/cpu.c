@@ -90,7 +90,7 @@ static void tune_cpu_run_round(contest_t *contest, int class, bool is_in[SERVERS
     for (size_t s = 0; s < classes[class].count; ++s) {
         for (int turn = 0; turn < SERVERS; ++turn) {
             int i = (turn + round) % SERVERS;
-            if (!is_in[i] || tune_interrupted) continue;
+            if (!is_in[i] || gantry__os_is_asked_to_end()) continue;
             tune_pause();
             is_in[i] = tune_product_run(&contest->products[i][s]);
         }
@@ -138,7 +138,7 @@ static void measure_class(contest_t *contest, int class, const char *what) {
     for (int round = 0; round < MOST_ROUNDS && (round == 0 || !tune_is_over(contest->tune));
          ++round)
         tune_cpu_run_round(contest, class, is_in, round);
-    if (!tune_interrupted) conclude(contest, class, is_in, what);
+    if (!gantry__os_is_asked_to_end()) conclude(contest, class, is_in, what);
     for (int i = 0; i < SERVERS; ++i) {
         for (size_t s = 0; s < TUNE_MOST_SHAPES; ++s) {
             if (contest->products[i][s].tried) tune_product_close(&contest->products[i][s]);
@@ -154,7 +154,7 @@ void tune_cpu_products(tune_t *tune) {
     unsigned threads = asked > 0 ? (unsigned)asked : tune->details.compute_units;
     bool is_first = true; /* the first class is measured even if the time is too short */
     if (!open_contest(&contest, tune)) ++tune->failed;
-    for (int i = 0; contest.takes_part[0] && i < CLASSES && !tune_interrupted; ++i) {
+    for (int i = 0; contest.takes_part[0] && i < CLASSES && !gantry__os_is_asked_to_end(); ++i) {
         char what[64];
         (void)snprintf(what, sizeof what, "cpu.matmul.float32.%s.%u_threads", classes[i].name,
                        threads);

@@ -46,7 +46,8 @@ static double shorter(double seconds, uint64_t begin) {
 }
 
 static bool is_measured(int run, uint64_t start) {
-    return tune_interrupted || (run >= FEWEST_RUNS && gantry__now_ns() - start > SAMPLE_NS);
+    return gantry__os_is_asked_to_end() ||
+           (run >= FEWEST_RUNS && gantry__now_ns() - start > SAMPLE_NS);
 }
 
 /* The shortest call; below 0 after a failure. The first call traces and is not counted. */
@@ -213,8 +214,8 @@ void tune_crossover(tune_t *tune) {
         return;
     }
     if (tune_crossover_measure(&tried, has_transfers, values, sizeof values)) {
-        if (!tune_interrupted) tune_save(tune, WHAT, values);
-    } else if (!tune_interrupted) {
+        if (!gantry__os_is_asked_to_end()) tune_save(tune, WHAT, values);
+    } else if (!gantry__os_is_asked_to_end()) {
         ++tune->failed;
         (void)fprintf(stderr, "gantry: %s: %s\n", WHAT, gantry_last_message());
     }

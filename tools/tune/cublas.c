@@ -70,7 +70,7 @@ static void run_race(race_t *race) {
         for (size_t s = 0; s < race->shapes; ++s) {
             for (int turn = 0; turn < CHOICES; ++turn) {
                 int i = (turn + round) % CHOICES;
-                if (race->is_in[i] && !tune_interrupted)
+                if (race->is_in[i] && !gantry__os_is_asked_to_end())
                     race->is_in[i] = tune_product_run(&race->products[i][s]);
             }
         }
@@ -118,7 +118,7 @@ static void tune_class(tune_t *tune, int class, const char *what) {
     race->shapes = classes[class].count;
     open_race(race, class, &matrices);
     run_race(race);
-    if (!tune_interrupted) conclude_race(race);
+    if (!gantry__os_is_asked_to_end()) conclude_race(race);
     close_race(race);
     tune_matrices_deinit(&matrices);
     free(race);
@@ -141,7 +141,7 @@ void tune_cublas(tune_t *tune) {
     const uint64_t deadline = tune->deadline_ns;
     bool is_first = true;
     if (!has_cublas(tune)) return;
-    for (int i = 0; i < CLASSES && !tune_interrupted; ++i) {
+    for (int i = 0; i < CLASSES && !gantry__os_is_asked_to_end(); ++i) {
         char what[64];
         (void)snprintf(what, sizeof what, "cublaslt.matmul.float32.%s", classes[i].name);
         if (!tune_begins_class(tune, what, deadline, CLASSES - i, &is_first)) continue;

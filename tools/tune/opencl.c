@@ -65,14 +65,14 @@ static bool open_candidate(candidate_t *self, tune_t *tune, const blocks_t *bloc
 }
 
 static bool run_in_turn(candidate_t *const *candidates, size_t count) {
-    for (int round = 0; round < ROUNDS && !tune_interrupted; ++round) {
+    for (int round = 0; round < ROUNDS && !gantry__os_is_asked_to_end(); ++round) {
         for (size_t i = 0; i < count * SHAPES; ++i) {
             candidate_t *candidate = candidates[i % count];
             tune_pause();
             if (!tune_product_run(&candidate->products[i / count])) return false;
         }
     }
-    return !tune_interrupted;
+    return !gantry__os_is_asked_to_end();
 }
 
 static void tune_opencl_show(const candidate_t *candidate, const char *note) {
@@ -129,8 +129,8 @@ static void search(tune_t *tune, candidate_t *best, tune_matrices_t *matrices) {
             is_saved = true;
         }
     }
-    if (ended && !tune_interrupted) printf("  time is up: not all sizes were tried\n");
-    if (!is_saved && !tune_interrupted) tune_opencl_save(tune, best);
+    if (ended && !gantry__os_is_asked_to_end()) printf("  time is up: not all sizes were tried\n");
+    if (!is_saved && !gantry__os_is_asked_to_end()) tune_opencl_save(tune, best);
 }
 
 void tune_opencl_blocks(tune_t *tune) {

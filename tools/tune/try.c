@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The trial of a setting, in a runtime of its own. */
-#define _XOPEN_SOURCE 700
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/os/program_files.h"
 #include "tune/tune.h"
 
 #define MOST_SETTINGS 4
@@ -24,23 +22,25 @@ static bool put_records(const tune_try_t *self, const char *alias, const tune_re
 }
 
 static bool make_folder(tune_try_t *self) {
-    const char *base = getenv("TMPDIR");
-    int length = snprintf(self->folder, sizeof self->folder, "%s/gantry_tune_XXXXXX",
-                          base && *base ? base : "/tmp");
-    if (length > 0 && (size_t)length < sizeof self->folder && mkdtemp(self->folder)) return true;
+    static const char name[] = "/gantry_tune_XXXXXX";
+    const size_t most = sizeof self->folder - sizeof name;
+    if (gantry__os_temporary_folder(self->folder, most) &&
+        gantry__os_make_own_folder(strcat(self->folder, name)) == 0)
+        return true;
     self->folder[0] = '\0';
     return false;
 }
 
 bool tune_try_open(tune_try_t *self, const tune_t *tune, const char *backend,
                    const char *const *settings, const tune_record_t *records) {
-    char file[96] = "GANTRY_TUNING_FILE=";
+    char file[TUNE_FOLDER_BYTES + 32] = "GANTRY_TUNING_FILE=";
     const char *extra[MOST_SETTINGS + 2] = {file};
     *self = (tune_try_t){0};
     for (size_t i = 0; settings[i] && i < MOST_SETTINGS; ++i) extra[i + 1] = settings[i];
     if (records && !make_folder(self)) {
-        (void)fprintf(stderr,
-                      "gantry: a folder for the tuning file cannot be made in TMPDIR or /tmp\n");
+        (void)fprintf(
+            stderr,
+            "gantry: a folder for the tuning file cannot be made in the folder of temporary files\n");
         return false;
     }
     if (records) (void)snprintf(file, sizeof file, "GANTRY_TUNING_FILE=%s/records", self->folder);
@@ -61,14 +61,14 @@ bool tune_try_open(tune_try_t *self, const tune_t *tune, const char *backend,
 }
 
 void tune_try_close(tune_try_t *self) {
-    char path[96];
+    char path[TUNE_FOLDER_BYTES + 16];
     if (self->scope) (void)gantry_scope_end(self->scope);
     gantry_runtime_release(self->runtime);
     for (int i = 0; self->folder[0] && i < 2; ++i) {
         (void)snprintf(path, sizeof path, "%s/records%s", self->folder, i ? ".lock" : "");
-        (void)unlink(path);
+        (void)gantry__os_remove(path);
     }
-    if (self->folder[0]) (void)rmdir(self->folder);
+    if (self->folder[0]) (void)gantry__os_remove_folder(self->folder);
     *self = (tune_try_t){0};
 }
 

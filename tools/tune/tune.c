@@ -2,20 +2,16 @@
 /* gantry tune: measures the variants that this machine's devices offer, and keeps the best ones in
  * the user's tuning file, each as soon as it is known. It ends when its time is up. If interrupted
  * it ends at once, and the records stay. */
-#define _XOPEN_SOURCE 700
-
 #include "tune/tune.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "command/command.h"
 #include "common/tool.h"
-#include "base/os/thread.h"
+#include "base/os/clock.h"
 
 #define PAUSE_MS 40 /* idle threads of a pool spin for up to some 20 ms */
 #define MOST_TASKS 64
@@ -24,18 +20,10 @@
 #define MOST_SECONDS 86400
 #define BUSY 0.1 /* the share of the cores' time that counts as busy */
 
-volatile sig_atomic_t tune_interrupted;
-
-/* A second signal ends the program at once. */
-static void on_interrupt(int signal_number) {
-    tune_interrupted = 1;
-    (void)signal(signal_number, SIG_DFL);
-}
-
 /* ---- services for the parts ---- */
 
 bool tune_is_over(const tune_t *tune) {
-    return tune_interrupted || gantry__now_ns() >= tune->deadline_ns;
+    return gantry__os_is_asked_to_end() || gantry__now_ns() >= tune->deadline_ns;
 }
 
 void tune_pause(void) { gantry__os_sleep_ns(PAUSE_MS * UINT64_C(1000000)); }
@@ -179,7 +167,7 @@ static int tune_all(gantry_runtime_t *runtime, const options_t *options,
         return 1;
     }
     if (count == 0) printf("There is nothing to tune here.\n");
-    for (size_t i = 0; i < count && !tune_interrupted; ++i) {
+    for (size_t i = 0; i < count && !gantry__os_is_asked_to_end(); ++i) {
         uint64_t now = gantry__now_ns();
         tune.device = tasks[i].device;
         tune.details = tasks[i].details;
@@ -190,7 +178,7 @@ static int tune_all(gantry_runtime_t *runtime, const options_t *options,
         if (now >= end) printf("  not tuned: time is up\n");
         if (now < end) tasks[i].run(&tune);
     }
-    printf("%s%zu record%s %s%s\n", tune_interrupted ? "interrupted; " : "", tune.found,
+    printf("%s%zu record%s %s%s\n", gantry__os_is_asked_to_end() ? "interrupted; " : "", tune.found,
            tune.found == 1 ? "" : "s", options->is_dry ? "found" : "kept in ",
            options->is_dry ? "" : path);
     double others = tune_machine_others(&machine);
@@ -198,7 +186,7 @@ static int tune_all(gantry_runtime_t *runtime, const options_t *options,
         printf(
             "Other processes used %.0f%% of the cores' time meanwhile: tune again when the machine is idle.\n",
             100 * others);
-    return tune_interrupted ? INTERRUPTED : tune.failed > 0 ? 1 : 0;
+    return gantry__os_is_asked_to_end() ? INTERRUPTED : tune.failed > 0 ? 1 : 0;
 }
 
 /* ---- the file ---- */
@@ -269,11 +257,9 @@ static int tune_run_kinds(gantry_runtime_t *runtime, const options_t *options) {
 
 /* Records go to standard output as JSON, and the lines for people to standard error meanwhile. */
 static int run_as_json(gantry_runtime_t *runtime, options_t *options) {
-    (void)fflush(stdout);
-    FILE *file = fdopen(dup(STDOUT_FILENO), "w");
+    FILE *file = gantry__os_output_take();
     gantry_json_t json;
-    if (!file || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
-        return gantry_tool_fail("standard output cannot be used: %s", strerror(errno));
+    if (!file) return gantry_tool_fail("standard output cannot be used: %s", strerror(errno));
     gantry_json_init(&json, file);
     gantry_json_object(&json, NULL);
     gantry_json_array(&json, "records");
@@ -330,9 +316,7 @@ static int tune_run(const gantry_command_values_t *values) {
         .opencl_cpu_as_gpu = GANTRY_OFF /* a device's type decides which product it uses */};
     gantry_runtime_t *runtime = gantry_command_open_runtime(values, &runtime_options);
     if (!runtime) return GANTRY_TOOL_FAILED;
-    struct sigaction action = {.sa_handler = on_interrupt};
-    (void)sigaction(SIGINT, &action, NULL);
-    (void)sigaction(SIGTERM, &action, NULL);
+    gantry__os_note_requests();
     const int code = gantry_command_has(values, "json") ? run_as_json(runtime, &options)
                                                         : tune_run_kinds(runtime, &options);
     gantry_runtime_release(runtime);

@@ -9,11 +9,11 @@
 #define GANTRY_TOOLS_TUNE_H
 
 #include <gantry/gantry.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/os/requests.h"
 #include "common/tool.h"
 
 /* A winner must be this much faster than the default. */
@@ -32,8 +32,6 @@ typedef struct tune_t {
     gantry_json_t *json;  /* the open list of records; NULL: text only */
 } tune_t;
 
-extern volatile sig_atomic_t tune_interrupted;
-
 /* Returns whether the part's time is up, or the user interrupted. */
 bool tune_is_over(const tune_t *tune);
 /* Waits until the idle threads of other pools, which spin for a while, have gone to sleep. */
@@ -51,7 +49,7 @@ void tune_save(tune_t *tune, const char *what, const char *values);
 
 typedef struct tune_machine_t {
     bool is_known;
-    double busy, all, own_seconds; /* ticks of all cores since boot; seconds of this process */
+    double busy, all, own_seconds; /* of all cores; of this process */
 } tune_machine_t;
 
 void tune_machine_begin(tune_machine_t *self);
@@ -64,10 +62,12 @@ double tune_machine_others(const tune_machine_t *self);
 
 /* ---- the trial of a setting, in a runtime of its own ---- */
 
+#define TUNE_FOLDER_BYTES 512
+
 typedef struct tune_try_t {
     gantry_runtime_t *runtime;
     gantry_scope_t *scope;
-    char folder[64]; /* of the tuning file; "": none */
+    char folder[TUNE_FOLDER_BYTES]; /* of the tuning file; "": none */
 } tune_try_t;
 
 /* One record of the tuning file. `what` is NULL at the end of an array. */

@@ -1,47 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _XOPEN_SOURCE 700
-
 #include "train/checkpoint/checkpoint_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/os/error.h"
+#include "base/os/files.h"
+#include "shared/errno_status.h"
 #include "train/base/fail.h"
 
 /* ---- failures ---- */
 
-static gantry_status_t file_status(int error) {
-    switch (error) {
-        case ENOENT: return GANTRY_NOT_FOUND;
-        case EACCES:
-        case EPERM:
-        case EROFS: return GANTRY_PERMISSION_DENIED;
-        case ENOMEM:
-        case ENOSPC:
-        case EDQUOT:
-        case EFBIG:
-        case EMFILE:
-        case ENFILE: return GANTRY_RESOURCE_EXHAUSTED;
-        case ENOTDIR:
-        case EISDIR:
-        case ENAMETOOLONG:
-        case ELOOP:
-        case EINVAL: return GANTRY_INVALID_ARGUMENT;
-        case EIO: return GANTRY_DATA_LOSS;
-        default: return GANTRY_UNKNOWN;
-    }
-}
-
 static gantry_status_t file_fail(const char *doing, const char *path, int error) {
     char reason[128];
-    if (strerror_r(error, reason, sizeof reason) != 0)
-        (void)snprintf(reason, sizeof reason, "errno %d", error);
-    return gantry__train_fail(file_status(error), "cannot %s the checkpoint '%s': %s", doing, path,
-                              reason);
+    gantry__os_error_text(error, reason, sizeof reason);
+    return gantry__train_fail(gantry__status_of_errno(error), "cannot %s the checkpoint '%s': %s",
+                              doing, path, reason);
 }
 
 static gantry_status_t check_path(const char *doing, const char *path) {
@@ -52,22 +26,14 @@ static gantry_status_t check_path(const char *doing, const char *path) {
 }
 
 static gantry_status_t checkpoint_file_check_plain(const char *doing, const char *path,
-                                                   mode_t mode) {
-    if (S_ISREG(mode)) return GANTRY_OK;
+                                                   gantry__os_kind_t kind) {
+    if (kind == GANTRY__OS_PLAIN) return GANTRY_OK;
     return gantry__train_refuse(
         NULL, "cannot %s the checkpoint '%s': it is %s; a plain file is accepted", doing, path,
-        S_ISDIR(mode)    ? "a directory"
-        : S_ISFIFO(mode) ? "a pipe"
-        : S_ISSOCK(mode) ? "a socket"
-                         : "a device");
-}
-
-static int file_open(const char *path, int flags) {
-    int file;
-    do {
-        file = open(path, flags | O_CLOEXEC | O_NOCTTY, 0666);
-    } while (file < 0 && errno == EINTR);
-    return file;
+        kind == GANTRY__OS_FOLDER   ? "a directory"
+        : kind == GANTRY__OS_PIPE   ? "a pipe"
+        : kind == GANTRY__OS_SOCKET ? "a socket"
+                                    : "a device");
 }
 
 /* ---- writing ---- */
@@ -80,12 +46,12 @@ static gantry_status_t fail_to_save(gantry_status_t status) {
 }
 
 gantry_status_t gantry__train_file_create(const char *path, gantry_new_file_t *out) {
-    struct stat info;
+    gantry__os_info_t info;
     out->file = -1;
     out->temporary[0] = '\0';
     GANTRY__TRY(check_path("save", path));
-    if (stat(path, &info) == 0)
-        GANTRY__TRY(checkpoint_file_check_plain("save", path, info.st_mode));
+    if (gantry__os_path_info(path, &info) == 0)
+        GANTRY__TRY(checkpoint_file_check_plain("save", path, info.kind));
     return fail_to_save(gantry_file_begin(path, out));
 }
 
@@ -100,26 +66,26 @@ gantry_status_t gantry__train_file_commit(gantry_new_file_t *file) {
 /* ---- reading ---- */
 
 gantry_status_t gantry__train_file_open(const char *path, int *out_file, uint64_t *out_size) {
-    struct stat info;
+    gantry__os_info_t info;
     *out_file = -1;
     *out_size = 0;
     GANTRY__TRY(check_path("open", path));
-    if (stat(path, &info) == 0)
-        GANTRY__TRY(checkpoint_file_check_plain("open", path, info.st_mode));
-    const int file = file_open(path, O_RDONLY | O_NONBLOCK);
+    if (gantry__os_path_info(path, &info) == 0)
+        GANTRY__TRY(checkpoint_file_check_plain("open", path, info.kind));
+    const int file = gantry__os_open(path, GANTRY__OS_READ | GANTRY__OS_NO_WAIT, 0);
     if (file < 0) return file_fail("open", path, errno);
-    const gantry_status_t status = fstat(file, &info) == 0
-                                       ? checkpoint_file_check_plain("open", path, info.st_mode)
-                                       : file_fail("open", path, errno);
+    const int error = gantry__os_file_info(file, &info);
+    const gantry_status_t status = error ? file_fail("open", path, error)
+                                         : checkpoint_file_check_plain("open", path, info.kind);
     if (status != GANTRY_OK) {
         gantry__train_file_close(file);
         return status;
     }
     *out_file = file;
-    *out_size = (uint64_t)info.st_size;
+    *out_size = info.size;
     return GANTRY_OK;
 }
 
 void gantry__train_file_close(int file) {
-    if (file >= 0) (void)close(file);
+    if (file >= 0) (void)gantry__os_close(file);
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _POSIX_C_SOURCE 200809L
-
 #include <gantry_train/dataset.h>
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/os/process.h"
 #include "train/base/fail.h"
 #include "train/base/fp_mode.h"
 #include "shared/memory.h"
@@ -158,7 +156,7 @@ struct gantry_dataset_iterator_t {
     gantry__train_stage_t *stage;
     gantry__train_pass_t pass;
     gantry_element_t element;
-    pid_t process; /* threads do not survive fork */
+    int64_t process; /* threads do not survive fork */
     bool has_ended;
     gantry_status_t status; /* its failure */
     char text[GANTRY__TRAIN_MESSAGE_BYTES];
@@ -174,7 +172,7 @@ gantry_status_t gantry_dataset_iterator_create(gantry_dataset_t *dataset,
     gantry_dataset_iterator_t *iterator = gantry__alloc(1, sizeof *iterator);
     if (!iterator) return GANTRY_RESOURCE_EXHAUSTED;
     atomic_init(&iterator->pass.is_cancelled, false);
-    iterator->process = getpid();
+    iterator->process = gantry__os_process();
     const gantry_status_t status =
         gantry__train_stage_open(dataset, &iterator->pass, &iterator->stage);
     if (status != GANTRY_OK) {
@@ -197,7 +195,7 @@ static gantry_status_t iterator_check(const gantry_dataset_iterator_t *iterator,
                                     !out_components ? "out_components"
                                     : !out_count    ? "out_count"
                                                     : "out_end");
-    if (iterator->process == getpid()) return GANTRY_OK;
+    if (iterator->process == gantry__os_process()) return GANTRY_OK;
     return gantry__train_fail(
         GANTRY_FAILED_PRECONDITION,
         "gantry_dataset_iterator_next: the iterator belongs to process %ld, before fork; a child creates iterators of its own",
@@ -228,7 +226,7 @@ gantry_status_t gantry_dataset_iterator_next(gantry_dataset_iterator_t *iterator
 }
 
 void gantry_dataset_iterator_release(gantry_dataset_iterator_t *iterator) {
-    if (!iterator || iterator->process != getpid()) return;
+    if (!iterator || iterator->process != gantry__os_process()) return;
     atomic_store_explicit(&iterator->pass.is_cancelled, true, memory_order_relaxed);
     gantry__train_stage_close(iterator->stage);
     gantry__train_element_deinit(&iterator->element);

@@ -15,6 +15,7 @@ typedef struct attention_t {
     double dropout;
     bool has_bias, is_causal, takes_mask;
     gantry_initializer_t kernel;
+    const char *why_scores; /* the newest call needed all scores in memory; NULL: it did not */
 } attention_t;
 
 /* Its inputs: query, value, key, then the attention mask, if it takes one. Without a key, the value
@@ -200,25 +201,26 @@ static tensor *given_mask(gantry_scope_t *s, tensor *mask) {
     return mask && gantry_tensor_shape(mask)->rank == 3 ? gantry_expand_dims(s, mask, 1) : mask;
 }
 
-/* Finds which keys a query sees, as a boolean that broadcasts to the scores [batch, heads, queries,
- * keys]; NULL if it sees all. */
-static tensor *find_seen(const gantry_layer_call_t *call, const attention_t *a, tensor *scores) {
+/* Booleans that broadcast to the scores [batch, heads, queries, keys]; NULL: all is seen. A query
+ * sees no key where `rows` is false, whose last size is 1. They are apart, because together they
+ * would be as large as the scores of a head. */
+typedef struct seen_t {
+    tensor *rows, *keys;
+} seen_t;
+
+/* What masks let a query see, without the order of causal attention. */
+static seen_t find_seen(const gantry_layer_call_t *call, const attention_t *a) {
     gantry_scope_t *s = call->scope;
     tensor *const *masks = call->masks;
     const size_t count = role_count(a, call->input_count);
-    tensor *seen = see_both(s, mask_at(s, masks[QUERY], 2),
-                            mask_at(s, masks[attention_input_of(count, VALUE)], 3));
-    if (count > KEY) seen = see_both(s, seen, mask_at(s, masks[KEY], 3));
-    if (a->takes_mask) seen = see_both(s, seen, given_mask(s, call->inputs[count]));
-    return a->is_causal ? see_both(s, seen, see_earlier(s, scores)) : seen;
-}
-
-static bool has_masks(const gantry_layer_call_t *call, const attention_t *a) {
-    if (a->takes_mask) return true;
-    for (size_t i = 0; i < call->input_count; ++i) {
-        if (call->masks[i]) return true;
-    }
-    return false;
+    seen_t seen = {mask_at(s, masks[QUERY], 2),
+                   mask_at(s, masks[attention_input_of(count, VALUE)], 3)};
+    if (count > KEY) seen.keys = see_both(s, seen.keys, mask_at(s, masks[KEY], 3));
+    tensor *given = a->takes_mask ? given_mask(s, call->inputs[count]) : NULL;
+    if (!given) return seen;
+    tensor **side = gantry_tensor_shape(given)->dims[3] == 1 ? &seen.rows : &seen.keys;
+    *side = see_both(s, *side, given);
+    return seen;
 }
 
 /* The parts of the keys, which add up to 1. As in Keras, a query that sees none takes the same part
@@ -227,48 +229,86 @@ static tensor *weigh_keys(const gantry_layer_call_t *call, const attention_t *a,
     gantry_scope_t *s = call->scope;
     if (!scores) return NULL;
     const gantry_dtype_t dtype = gantry_tensor_dtype(scores);
-    tensor *seen = find_seen(call, a, scores);
+    const seen_t masks = find_seen(call, a);
+    tensor *masked = see_both(s, masks.rows, masks.keys), *seen = masked;
+    if (a->is_causal) seen = see_both(s, seen, see_earlier(s, scores));
     if (seen) scores = gantry_select(s, seen, scores, gantry__train_constant(s, dtype, -1e9));
     tensor *parts = gantry_softmax(s, scores);
-    if (seen && a->dropout > 0 && has_masks(call, a))
+    if (masked && a->dropout > 0)
         parts = gantry_select(s, seen, parts, gantry__train_constant(s, dtype, 0));
     return gantry__layer_dropout(call, parts, a->dropout);
 }
 
-/* The scores of a head from which on a call without masks takes ScaledDotProductAttention, whose
- * memory does not grow with them. */
-#define MANY_SCORES (INT64_C(1) << 20)
-
-static bool takes_op(const gantry_layer_call_t *call, const attention_t *a, tensor *q, tensor *k) {
-    const int64_t queries = gantry_tensor_shape(q)->dims[2], keys = gantry_tensor_shape(k)->dims[2];
-    return queries > 0 && keys >= MANY_SCORES / queries && !has_masks(call, a) &&
-           !(a->dropout > 0 && call->training) && a->key_dim <= 256 && a->value_dim <= 256;
-}
-
-static tensor *attend_by_op(gantry_scope_t *s, const attention_t *a, tensor *q, tensor *k,
-                            tensor *v) {
-    const gantry_attr_value_t causal = {
-        .name = "is_causal", .kind = GANTRY_ATTR_BOOL, .i = a->is_causal};
-    tensor *inputs[] = {q, k, v}, *outputs[4] = {NULL};
-    size_t count = 4;
-    (void)gantry_op_call(s, "ScaledDotProductAttention", inputs, 3, &causal, 1, outputs, &count);
-    return outputs[0];
-}
-
-/* The values, mixed by the parts of the keys: [batch, heads, queries, value_dim]. */
-static tensor *mix_values(const gantry_layer_call_t *call, const attention_t *a, tensor *q,
-                          tensor *k, tensor *v) {
+/* The values, mixed by products and a softmax of all scores. */
+static tensor *mix_by_scores(const gantry_layer_call_t *call, const attention_t *a, tensor *q,
+                             tensor *k, tensor *v) {
     static const gantry_matmul_options_t by_rows = {.transpose_b = true};
     gantry_scope_t *s = call->scope;
-    if (takes_op(call, a, q, k)) return attend_by_op(s, a, q, k, v);
     tensor *scale = gantry__train_constant(s, gantry_tensor_dtype(q), 1 / sqrt((double)a->key_dim));
     tensor *scores = gantry_matmul(s, gantry_mul(s, q, scale), k, &by_rows);
     return gantry_matmul(s, weigh_keys(call, a, scores), v, NULL);
 }
 
+/* ScaledDotProductAttention gives zeros to a query that sees no key. As in Keras, it takes the same
+ * part of all values here; with dropout, none. sums: the op's log_sum_exp. */
+static tensor *fill_blind(gantry_scope_t *s, const attention_t *a, const seen_t *seen, tensor *v,
+                          tensor *mixed, tensor *sums) {
+    static const int32_t keys_axis[] = {2};
+    static const gantry_reduce_options_t over_keys = {
+        .axes = keys_axis, .axis_count = 1, .keep_dims = true};
+    tensor *sees = seen->rows;
+    if (!mixed || (a->dropout > 0 && !sees)) return mixed;
+    if (a->dropout > 0)
+        return gantry_select(s, sees, mixed,
+                             gantry__train_constant(s, gantry_tensor_dtype(mixed), 0));
+    if (seen->keys) {
+        tensor *lowest = gantry__train_constant(s, gantry_tensor_dtype(sums), -INFINITY);
+        tensor *sees_key = gantry_expand_dims(s, gantry_not_equal(s, sums, lowest), -1);
+        sees = see_both(s, sees, sees_key);
+    }
+    return gantry_select(s, sees, mixed, gantry_mean(s, v, &over_keys));
+}
+
+/* The same values by ScaledDotProductAttention, whose memory does not grow with the scores. */
+static tensor *mix_by_op(const gantry_layer_call_t *call, const attention_t *a, tensor *q,
+                         tensor *k, tensor *v) {
+    gantry_scope_t *s = call->scope;
+    const seen_t seen = find_seen(call, a);
+    const gantry_scaled_attention_options_t options = {
+        .struct_size = sizeof options, .mask = seen.keys, .is_causal = a->is_causal};
+    tensor *outputs[4] = {NULL};
+    (void)gantry_scaled_dot_product_attention(s, q, k, v, &options, outputs);
+    if (!seen.rows && !seen.keys) return outputs[0];
+    return fill_blind(s, a, &seen, v, outputs[0], outputs[3]);
+}
+
+/* The scores of a head from which on ScaledDotProductAttention takes no more time than products and
+ * a softmax do. */
+#define MANY_SCORES (INT64_C(1) << 18)
+/* The elements of a head that the op accepts. */
+#define MOST_ELEMENTS 1024
+
+/* Why a call needs all scores in memory; NULL: it does not. */
+static const char *why_scores(const gantry_layer_call_t *call, const attention_t *a, tensor *q,
+                              tensor *k) {
+    const int64_t queries = gantry_tensor_shape(q)->dims[2], keys = gantry_tensor_shape(k)->dims[2];
+    if (a->dropout > 0 && call->training) return "dropout takes weights away from keys";
+    if (a->key_dim > MOST_ELEMENTS || a->value_dim > MOST_ELEMENTS)
+        return "a head has more than 1,024 elements";
+    if (queries < 1 || keys < MANY_SCORES / queries) return "a head has fewer than 262,144 scores";
+    return NULL;
+}
+
+/* The values, mixed by the parts of the keys: [batch, heads, queries, value_dim]. */
+static tensor *mix_values(const gantry_layer_call_t *call, attention_t *a, tensor *q, tensor *k,
+                          tensor *v) {
+    a->why_scores = why_scores(call, a, q, k);
+    return a->why_scores ? mix_by_scores(call, a, q, k, v) : mix_by_op(call, a, q, k, v);
+}
+
 static tensor *attention_call(const gantry_layer_call_t *call, void *user) {
     GANTRY__TRAIN_OWN_FP_MODE(fp);
-    const attention_t *a = user;
+    attention_t *a = user;
     gantry_scope_t *s = call->scope;
     tensor *const *x = call->inputs, *query = x[QUERY];
     const size_t count = role_count(a, call->input_count);
@@ -325,4 +365,9 @@ gantry_layer_t *gantry_multi_head_attention(int64_t heads, int64_t key_dim,
     layer->applied.ends_masks = true;
     layer->applied.repeats_first = o.attention_mask ? 2 : 1;
     return layer;
+}
+
+const char *gantry_attention_why_scores(const gantry_layer_t *layer) {
+    const bool is_attention = layer && layer->kind.call == attention_call;
+    return is_attention ? ((const attention_t *)layer->user)->why_scores : NULL;
 }

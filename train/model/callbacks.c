@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The library's callbacks. Each object begins with the gantry_callback_t that a training calls. */
-#define _XOPEN_SOURCE 700
 
 #include <gantry/file.h>
 
@@ -9,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "base/os/files.h"
 #include "shared/c_locale.h"
 #include "train/base/fail.h"
 #include "shared/memory.h"
@@ -118,14 +117,15 @@ static void put_lines(csv_t *csv, bool is_new, int64_t epoch, const gantry_model
 static gantry_status_t log_epoch(gantry_model_t *model, int64_t epoch, const gantry_logs_t *logs,
                                  bool *stop, void *user) {
     const gantry__own_callback_t *own = user;
-    struct stat info;
+    gantry__os_info_t info;
     (void)stop;
     if (!gantry__worker_writes(model->replicas.worker)) return GANTRY_OK;
     csv_t csv = {.room = csv_room(model, logs)};
     csv.text = gantry__alloc(csv.room, 1);
     if (!csv.text) return GANTRY_RESOURCE_EXHAUSTED;
     const gantry__c_locale_t locale = gantry__c_locale_begin();
-    const bool is_new = stat(own->text, &info) != 0 || (S_ISREG(info.st_mode) && info.st_size == 0);
+    const bool is_new = gantry__os_path_info(own->text, &info) != 0 ||
+                        (info.kind == GANTRY__OS_PLAIN && info.size == 0);
     put_lines(&csv, is_new, epoch, model, logs);
     gantry__c_locale_end(&locale);
     const gantry_status_t status = gantry_file_append(own->text, csv.text, csv.used);

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _DEFAULT_SOURCE /* TIOCGWINSZ */
 #include "train/model/fit_progress.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
-#include "base/os/thread.h"
+#include "base/os/clock.h"
+#include "base/os/terminal.h"
 #include "train/base/fp_mode.h"
 
 #define SECONDS_BETWEEN 0.1
@@ -24,11 +22,11 @@ void gantry__fit_progress_init(gantry__fit_progress_t *progress, gantry_write_fn
 
 /* Finds the width of the terminal. A program that writes elsewhere says how wide that is. */
 static size_t find_width(const gantry__fit_progress_t *progress) {
-    struct winsize size = {.ws_col = 0};
+    size_t columns, lines;
     if (progress->columns > 0) return (size_t)progress->columns;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-    return USUAL_COLUMNS;
+    gantry__os_terminal_size(stdout, &columns, &lines);
+    if (columns == 0) gantry__os_terminal_size(stderr, &columns, &lines);
+    return columns > 0 ? columns : USUAL_COLUMNS;
 }
 
 static void fit_progress_write_text(const gantry__fit_progress_t *progress, const char *text) {

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include "train/mpi/machine.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
-#include "base/os/entropy.h"
+#include "base/os/pages.h"
 #include "train/base/fail.h"
 
 /* The count of arrivals is in front of the slots. */
@@ -25,59 +19,46 @@ static gantry_status_t machine_fail_with(const char *call, size_t size, int erro
         strerror(error), size, memory_bytes(size) >> 20);
 }
 
-static gantry_status_t map(gantry__machine_t *machine, size_t rank, size_t size, int file) {
-    void *memory = mmap(NULL, memory_bytes(size), PROT_READ | PROT_WRITE,
-                        file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, file, 0);
-    const int error = errno;
-    if (file >= 0) (void)close(file);
-    if (memory == MAP_FAILED) return machine_fail_with("mmap", size, error);
+static gantry_status_t machine_begin(gantry__machine_t *machine, size_t rank, size_t size,
+                                     void *memory, const char *call, int error) {
+    if (error) return machine_fail_with(call, size, error);
     *machine = (gantry__machine_t){.rank = rank, .size = size, .memory = memory};
     return GANTRY_OK;
 }
 
 /* ---- begin and end ---- */
 
-/* Refuses memory beyond the limit of files (ulimit -f), which would end the process by SIGXFSZ. */
-static bool fits_limit(size_t bytes) {
-    struct rlimit limit;
-    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
-           bytes <= limit.rlim_cur;
-}
-
 gantry_status_t gantry__machine_make(gantry__machine_t *machine, size_t size,
-                                     char out_name[GANTRY__MACHINE_NAME_BYTES]) {
-    uint64_t number;
+                                     char out_name[GANTRY__OS_SHARED_NAME_BYTES]) {
+    const char *call = "mmap";
+    void *memory;
+    int error = 0;
     out_name[0] = '\0';
-    if (size == 1) return map(machine, 0, 1, -1);
-    const int refused = gantry__os_entropy(&number, sizeof number);
-    if (refused) return machine_fail_with("getentropy", size, refused);
-    (void)snprintf(out_name, GANTRY__MACHINE_NAME_BYTES, "/gantry_%ld_%016llx", (long)getpid(),
-                   (unsigned long long)number);
-    const int file = shm_open(out_name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (file < 0) return machine_fail_with("shm_open", size, errno);
-    /* all of it: a page that is missing later would end the process */
-    const int error = fits_limit(memory_bytes(size))
-                          ? posix_fallocate(file, 0, (off_t)memory_bytes(size))
-                          : EFBIG;
-    if (error == 0) return map(machine, 0, size, file);
-    (void)close(file);
-    (void)shm_unlink(out_name);
-    return machine_fail_with("posix_fallocate", size, error);
+    if (size == 1) {
+        memory = gantry__os_pages_new(memory_bytes(1), 0);
+        if (!memory) error = errno;
+    } else {
+        error = gantry__os_shared_make(memory_bytes(size), out_name, &memory, &call);
+    }
+    return machine_begin(machine, 0, size, memory, call, error);
 }
 
 gantry_status_t gantry__machine_open(gantry__machine_t *machine, size_t rank, size_t size,
                                      const char *name) {
-    const int file = shm_open(name, O_RDWR | O_CLOEXEC, 0);
-    if (file < 0) return machine_fail_with("shm_open", size, errno);
-    return map(machine, rank, size, file);
+    const char *call;
+    void *memory;
+    const int error = gantry__os_shared_open(name, memory_bytes(size), &memory, &call);
+    return machine_begin(machine, rank, size, memory, call, error);
 }
 
 void gantry__machine_unlink(const char *name) {
-    if (*name) (void)shm_unlink(name);
+    if (*name) gantry__os_shared_forget(name);
 }
 
 void gantry__machine_close(gantry__machine_t *machine) {
-    if (machine->memory) (void)munmap(machine->memory, memory_bytes(machine->size));
+    const size_t bytes = memory_bytes(machine->size);
+    if (machine->memory && machine->size == 1) gantry__os_pages_free(machine->memory, bytes);
+    if (machine->memory && machine->size > 1) gantry__os_shared_close(machine->memory, bytes);
     machine->memory = NULL;
 }
 

@@ -18,10 +18,10 @@
 
 #include <gantry/gantry.h>
 
+#include "base/os/shared_memory.h"
+
 /* The bytes of a slot, in chunks of which calls take their numbers. */
 #define GANTRY__MACHINE_CHUNK ((size_t)4 << 20)
-
-enum { GANTRY__MACHINE_NAME_BYTES = 64 };
 
 typedef struct gantry__machine_t {
     size_t rank, size; /* of this machine's processes */
@@ -32,7 +32,7 @@ typedef struct gantry__machine_t {
 /* Rank 0 of the machine must make the memory and its name; the others open it by that name. Rank 0
  * must remove the name then, so that nothing is left when processes are killed. */
 gantry_status_t gantry__machine_make(gantry__machine_t *machine, size_t size,
-                                     char out_name[GANTRY__MACHINE_NAME_BYTES]);
+                                     char out_name[GANTRY__OS_SHARED_NAME_BYTES]);
 gantry_status_t gantry__machine_open(gantry__machine_t *machine, size_t rank, size_t size,
                                      const char *name);
 void gantry__machine_unlink(const char *name);

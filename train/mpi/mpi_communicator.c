@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes and releases a communicator. Each step that may fail in one process must end with an
  * exchange of the result, so that it fails in all, and none waits. */
-#define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/os/process.h"
 #include "train/base/fp_mode.h"
 #include "shared/memory.h"
 #include "train/mpi/mpi_state.h"
@@ -93,8 +92,8 @@ static gantry_status_t name_ranks(gantry__mpi_t *mpi) {
     gantry__mpi_rank_t own = {.text = ""};
     mpi->ranks = gantry__alloc(size, sizeof *mpi->ranks);
     GANTRY__TRY(mpi_communicator_agree(mpi, mpi->ranks ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED));
-    (void)gethostname(own.host, sizeof own.host - 1);
-    (void)snprintf(own.text, sizeof own.text, "%s, pid %ld", own.host, (long)getpid());
+    gantry__os_host_name(own.host, sizeof own.host);
+    (void)snprintf(own.text, sizeof own.text, "%s, pid %ld", own.host, (long)gantry__os_process());
     return check_mpi(
         MPI_Allgather(&own, sizeof own, MPI_BYTE, mpi->ranks, sizeof own, MPI_BYTE, mpi->world),
         "MPI_Allgather");
@@ -106,7 +105,7 @@ static void free_comm(MPI_Comm *comm) {
 
 /* The processes of `machine` open their memory, or none does. */
 static gantry_status_t share_memory(gantry__mpi_t *mpi, MPI_Comm machine) {
-    char name[GANTRY__MACHINE_NAME_BYTES] = "";
+    char name[GANTRY__OS_SHARED_NAME_BYTES] = "";
     int rank, size;
     (void)MPI_Comm_rank(machine, &rank);
     (void)MPI_Comm_size(machine, &size);

@@ -8,7 +8,6 @@
  * Between machines MPI's calls are those that do not wait; there, and at the barriers of a machine,
  * the watch is read again and again. A call that was given up stays with MPI for ever, and with it
  * its memory. */
-#define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <string.h>
 

@@ -27,15 +27,16 @@
 
 #include <gantry/gantry.h>
 
+#include "base/os/sockets.h"
 #include "base/os/thread.h"
 
-enum { GANTRY__WATCH_ADDRESSES = 8, GANTRY__WATCH_ADDRESS_BYTES = 48 };
+enum { GANTRY__WATCH_ADDRESSES = 8 };
 
 /* Where rank 0 waits for connections; all processes get it. */
 typedef struct gantry__watch_place_t {
     uint64_t secret[2]; /* what each connection begins with */
     uint32_t port, count;
-    char addresses[GANTRY__WATCH_ADDRESSES][GANTRY__WATCH_ADDRESS_BYTES];
+    char addresses[GANTRY__WATCH_ADDRESSES][GANTRY__OS_ADDRESS_BYTES];
 } gantry__watch_place_t;
 
 /* Why a process counts as gone. */
@@ -56,12 +57,14 @@ typedef struct gantry__watch_t {
     size_t rank, size;
     double timeout;                        /* seconds; 0: none */
     int listener;                          /* of rank 0, until all have come; -1 */
-    int wakes[2];                          /* a pipe that ends the thread */
     int *sockets;                          /* of rank 0: by rank; else one, to rank 0. -1: none */
     bool *has_left;                        /* by socket: it has said that it leaves */
     gantry__watch_peer_t *peers;           /* of rank 0: by rank */
     double reported;                       /* when the last report was sent */
     atomic_uint_least64_t calls, waits_ms; /* of this process: begun; in the present one */
+    gantry__mutex_t lock;
+    gantry__condition_t changed; /* the thread must end */
+    bool ends;                   /* under lock */
     bool has_thread;
     gantry__thread_t thread;
     atomic_size_t gone; /* 1 + the first rank that ended, left or is late; 0: none */

@@ -2,6 +2,7 @@
 #include "train/numerics/numerics.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "shared/c_locale.h"
 #include "train/base/fail.h"
@@ -134,6 +135,13 @@ static gantry_status_t say_variable(const gantry_numerics_t *numerics,
 
 /* ---- the observer ---- */
 
+/* The log_sum_exp of attention is -infinity, by its meaning, where a query sees no key. */
+static bool may_be_infinite(const gantry_observation_t *o, size_t output,
+                            const gantry__finite_t *counts) {
+    return output == 3 && counts->nans == 0 && counts->plus == 0 && !o->function && o->op &&
+           strcmp(o->op, "ScaledDotProductAttention") == 0;
+}
+
 static gantry_status_t numerics_observe(gantry_scope_t *scope, const gantry_observation_t *o,
                                         void *user) {
     gantry_numerics_t *numerics = user;
@@ -144,6 +152,7 @@ static gantry_status_t numerics_observe(gantry_scope_t *scope, const gantry_obse
         const bool is_counted = gantry__finite_count_tensor(o->outputs[i], &counts, &status);
         if (status != GANTRY_OK) return status;
         if (!is_counted || gantry__finite_others(&counts) == 0) continue;
+        if (may_be_infinite(o, i, &counts)) continue;
         return o->variable ? say_variable(numerics, o, &counts) : say_op(numerics, o, i, &counts);
     }
     return note_layer(numerics, o);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host's side of conv_plain.cl: ConvolveImages with groups, _FusedConvolveImages with a bias, a
- * Relu, or both, _ImagesGradient and _ImagesFilterGradient, where cuDNN fails at a run.
- * ConvolveImages without groups has such a kernel in the portable pack. */
+/* The host's side of conv_plain.cl: ConvolveImages, _FusedConvolveImages with a bias, a Relu, or
+ * both, _ImagesGradient and _ImagesFilterGradient with groups, where cuDNN fails at a run. Without
+ * groups such kernels are in the portable packs, which decline groups. */
 #include "cuda/cuda_backend.h"
 #include "cuda/cudnn/cuda_cudnn.h"
 #include "cuda/cudnn/cuda_cudnn_call.h"
@@ -67,10 +67,18 @@ static int32_t conv_plain_run(gantry_op_call_t *call, const char *name,
                                is_joined ? 5 : 4);
 }
 
+static bool conv_plain_has_groups(const gantry__cudnn_form_t *form) {
+    return form->image[1] != form->filter[1];
+}
+
 static int32_t conv_plain_supports_joined(const gantry_op_call_t *call) {
     gantry__epilogue_t epilogue;
-    return call->device && gantry__epilogue_read(call, &epilogue) &&
-           gantry__cudnn_pads_with_zeros(call);
+    gantry__cudnn_call_t read;
+    if (!call->device || !gantry__epilogue_read(call, &epilogue) ||
+        !gantry__cudnn_pads_with_zeros(call))
+        return 0;
+    gantry__cudnn_read_forward(call, &epilogue, &read);
+    return conv_plain_has_groups(&read.form);
 }
 
 static int32_t conv_plain_joined(gantry_op_call_t *call) {
@@ -87,18 +95,31 @@ static void conv_plain_read(const gantry_op_call_t *call, gantry__cudnn_call_t *
     gantry__cudnn_read_forward(call, &none, out);
 }
 
-/* A convolution of groups, which the portable pack declines. */
-static int32_t conv_plain_supports_groups(const gantry_op_call_t *call) {
+static int32_t conv_plain_supports_alone(const gantry_op_call_t *call) {
     gantry__cudnn_call_t read;
     if (!call->device || !gantry__cudnn_pads_with_zeros(call)) return 0;
     conv_plain_read(call, &read);
-    return read.form.image[1] != read.form.filter[1];
+    return conv_plain_has_groups(&read.form);
 }
 
-static int32_t conv_plain_groups(gantry_op_call_t *call) {
+static int32_t conv_plain_alone(gantry_op_call_t *call) {
     gantry__cudnn_call_t read;
     conv_plain_read(call, &read);
     return conv_plain_run(call, "conv_joined", &read.form, call->inputs[0], call->inputs[1], NULL);
+}
+
+static int32_t conv_plain_supports_image(const gantry_op_call_t *call) {
+    gantry__cudnn_call_t read;
+    if (!call->device) return 0;
+    gantry__cudnn_read_image_gradient(call, &read);
+    return conv_plain_has_groups(&read.form);
+}
+
+static int32_t conv_plain_supports_filter(const gantry_op_call_t *call) {
+    gantry__cudnn_call_t read;
+    if (!call->device) return 0;
+    gantry__cudnn_read_filter_gradient(call, &read);
+    return conv_plain_has_groups(&read.form);
 }
 
 static int32_t conv_plain_of_image(gantry_op_call_t *call) {
@@ -122,10 +143,10 @@ static const char *const conv_plain_filter_hosts[] = {"filter_sizes"};
 
 const gantry_kernel_def_t gantry__conv_plain_kernels[GANTRY__CONV_PLAIN_OPS] = {
     GANTRY_K_DEFINITION("ConvolveImages", conv_plain_types, 1, NULL, 0,
-                        .supports = conv_plain_supports_groups, .compute = conv_plain_groups),
+                        .supports = conv_plain_supports_alone, .compute = conv_plain_alone),
     GANTRY_K_DEFINITION("_FusedConvolveImages", conv_plain_types, 1, NULL, 0,
                         .supports = conv_plain_supports_joined, .compute = conv_plain_joined),
     GANTRY_K_DEFINITION("_ImagesGradient", conv_plain_types, 1, conv_plain_image_hosts, 1,
-                        .compute = conv_plain_of_image),
+                        .supports = conv_plain_supports_image, .compute = conv_plain_of_image),
     GANTRY_K_DEFINITION("_ImagesFilterGradient", conv_plain_types, 1, conv_plain_filter_hosts, 1,
-                        .compute = conv_plain_of_filter)};
+                        .supports = conv_plain_supports_filter, .compute = conv_plain_of_filter)};

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads rows of parameters, checks them, and gives them to CLBlast
  * (opencl_clblast_parameters.h). */
-#define _POSIX_C_SOURCE 200809L
 #include "opencl/matmul/opencl_clblast_parameters.h"
 
 #include <errno.h>
@@ -161,11 +160,18 @@ static bool read_head(gantry__clblast_row_t *row, const char *vendor, const char
     return true;
 }
 
+/* Ends the next word of the rest, and moves the rest after it; NULL: there is none. */
+static char *next_word(char **rest) {
+    static const char blanks[] = " \t\r\n";
+    char *word = *rest + strspn(*rest, blanks), *end = word + strcspn(word, blanks);
+    *rest = *end ? end + 1 : end;
+    *end = '\0';
+    return *word ? word : NULL;
+}
+
 bool gantry__clblast_row_read(const char *line, gantry__clblast_row_t *out_row, char *reason,
                               size_t reason_bytes) {
-    static const char blanks[] = " \t\r\n";
     char *head[4];
-    char *rest = NULL;
     unsigned set = 0;
     memset(out_row, 0, sizeof *out_row);
     char text[LINE_BYTES];
@@ -174,11 +180,10 @@ bool gantry__clblast_row_read(const char *line, gantry__clblast_row_t *out_row, 
                        LINE_BYTES - 1);
         return false;
     }
-    for (int i = 0; i < 4; ++i) {
-        head[i] = i == 0 || head[i - 1] ? strtok_r(i == 0 ? text : NULL, blanks, &rest) : NULL;
-    }
+    char *rest = text;
+    for (int i = 0; i < 4; ++i) head[i] = next_word(&rest);
     if (!read_head(out_row, head[0], head[1], head[2], head[3], reason, reason_bytes)) return false;
-    for (char *word = strtok_r(NULL, blanks, &rest); word; word = strtok_r(NULL, blanks, &rest)) {
+    for (char *word; (word = next_word(&rest)) != NULL;) {
         if (!read_parameter(word, out_row, &set, reason, reason_bytes)) return false;
     }
     return check_row(out_row, set, reason, reason_bytes);

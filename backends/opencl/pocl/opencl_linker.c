@@ -14,56 +14,56 @@
  * programs are found by this one trial, which takes a few milliseconds. It writes into a folder of
  * its own; what a killed process left of one is removed by a later trial. A program that linked is
  * recorded in the folder, and is not tried again until its file changes. */
-#define _GNU_SOURCE
 #include "opencl/pocl/opencl_linker.h"
 
-#include <dirent.h>
-#include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <glob.h>
-#include <signal.h>
-#include <spawn.h>
+#include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/utsname.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "base/os/clock.h"
+#include "base/os/files.h"
+#include "base/os/process.h"
 
 #define PATH_BYTES 1024
+#define MACHINE_BYTES 65
 #define MOST_SECONDS 10
-#define POLL_NS 200000L
+#define POLL_NS UINT64_C(200000)
 #define OLD_SECONDS 120
 #define STEM "gantry_link_" /* of the trials' folders */
 
+/* What ELF calls machines. */
+enum { NO_MACHINE = 0, X86_64 = 62, AARCH64 = 183 };
+
 #if defined(__x86_64__)
-#define MACHINE EM_X86_64
+#define MACHINE X86_64
 #define FORMAT "elf_x86_64"
 #elif defined(__aarch64__)
-#define MACHINE EM_AARCH64
+#define MACHINE AARCH64
 #define FORMAT "aarch64linux"
 #else
-#define MACHINE EM_NONE /* there is no trial */
+#define MACHINE NO_MACHINE /* there is no trial */
 #define FORMAT ""
 #endif
 
 /* ---- which program ---- */
 
 static bool is_program(const char *path) {
-    struct stat info;
-    return access(path, R_OK | X_OK) == 0 && stat(path, &info) == 0 && S_ISREG(info.st_mode);
+    gantry__os_info_t info;
+    return gantry__os_may(path, GANTRY__OS_MAY_READ | GANTRY__OS_MAY_RUN) == 0 &&
+           gantry__os_path_info(path, &info) == 0 && info.kind == GANTRY__OS_PLAIN;
+}
+
+static bool note_match(void *user, const char *path) {
+    (void)path;
+    *(bool *)user = true;
+    return false;
 }
 
 static bool matches(const char *pattern) {
-    glob_t found;
-    bool is_found = glob(pattern, GLOB_NOSORT, NULL, &found) == 0;
-    if (is_found) globfree(&found);
+    bool is_found = false;
+    gantry__os_match(pattern, note_match, &is_found);
     return is_found;
 }
 
@@ -79,25 +79,36 @@ static bool find_in_list(const char *list, const char *name, bool (*is_it)(const
     return false;
 }
 
+typedef struct gcc_search_t {
+    const char *name;
+    char *out_path;
+    size_t path_bytes;
+    bool is_found;
+} gcc_search_t;
+
+/* The last folder that is visited is the first of their order, which counts. */
+static bool visit_gcc(void *user, const char *folder) {
+    gcc_search_t *search = user;
+    char path[PATH_BYTES];
+    (void)snprintf(path, sizeof path, "/usr/%s/bin/%s", strrchr(folder, '/') + 1, search->name);
+    if (!is_program(path)) return true;
+    (void)snprintf(search->out_path, search->path_bytes, "%s", path);
+    search->is_found = true;
+    return true;
+}
+
 /* Other folders of that form belong to cross compilers: MinGW's ld makes programs for Windows. */
 static bool find_in_gcc(const char *machine, const char *name, char *out_path, size_t path_bytes) {
-    char pattern[sizeof((struct utsname *)0)->machine + 32];
-    glob_t found;
-    bool is_found = false;
+    char pattern[MACHINE_BYTES + 32];
+    gcc_search_t search = {.name = name, .out_path = out_path, .path_bytes = path_bytes};
     (void)snprintf(pattern, sizeof pattern, "/usr/lib*/gcc/%s-*linux*", machine);
-    if (glob(pattern, GLOB_ONLYDIR, NULL, &found) != 0) return false;
-    for (size_t i = 0; i < found.gl_pathc && !is_found; ++i) {
-        (void)snprintf(out_path, path_bytes, "/usr/%s/bin/%s", strrchr(found.gl_pathv[i], '/') + 1,
-                       name);
-        is_found = is_program(out_path);
-    }
-    globfree(&found);
-    return is_found;
+    gantry__os_match(pattern, visit_gcc, &search);
+    return search.is_found;
 }
 
 /* The variable that names the linker's folder, "" for another folder; NULL: there is none. */
 static const char *find_linker(const char *machine, char *out_path, size_t path_bytes) {
-    char of_machine[sizeof((struct utsname *)0)->machine + 32];
+    char of_machine[MACHINE_BYTES + 32];
     (void)snprintf(of_machine, sizeof of_machine, "%s-pc-linux-gnu-ld", machine);
     const char *const names[] = {of_machine, "ld"};
     if (find_in_list(getenv("COMPILER_PATH"), "ld", is_program, out_path, path_bytes))
@@ -155,123 +166,122 @@ static void name_files(link_trial_t *trial) {
 }
 
 static void remove_trial(const link_trial_t *trial) {
-    (void)unlink(trial->object);
-    (void)unlink(trial->library);
-    (void)rmdir(trial->folder);
+    (void)gantry__os_remove(trial->object);
+    (void)gantry__os_remove(trial->library);
+    (void)gantry__os_remove_folder(trial->folder);
 }
 
-/* Those of processes that were killed. */
-static void remove_old_trials(const char *folder) {
-    DIR *directory = opendir(folder);
-    if (!directory) return;
-    for (const struct dirent *entry; (entry = readdir(directory)) != NULL;) {
-        link_trial_t trial;
-        struct stat info;
-        if (strncmp(entry->d_name, STEM, strlen(STEM)) != 0 || strlen(entry->d_name) > 24) continue;
-        (void)snprintf(trial.folder, sizeof trial.folder, "%.1000s/%.24s", folder, entry->d_name);
-        name_files(&trial);
-        if (lstat(trial.folder, &info) == 0 && S_ISDIR(info.st_mode) &&
-            time(NULL) - info.st_mtime > OLD_SECONDS)
-            remove_trial(&trial);
-    }
-    (void)closedir(directory);
+/* One of a process that was killed. */
+static bool remove_old_trial(void *user, const char *name) {
+    const char *folder = user;
+    link_trial_t trial;
+    gantry__os_info_t info;
+    if (strncmp(name, STEM, strlen(STEM)) != 0 || strlen(name) > 24) return true;
+    (void)snprintf(trial.folder, sizeof trial.folder, "%.1000s/%.24s", folder, name);
+    name_files(&trial);
+    if (gantry__os_link_info(trial.folder, &info) == 0 && info.kind == GANTRY__OS_FOLDER &&
+        time(NULL) - info.modified_s > OLD_SECONDS)
+        remove_trial(&trial);
+    return true;
+}
+
+/* The parts of ELF that a trial needs: of 64 bits, with this machine's order of bytes. */
+typedef struct elf_header_t {
+    unsigned char ident[16]; /* magic, 64 bits, little-endian, version 1 */
+    uint16_t type, machine;
+    uint32_t version;
+    uint64_t entry, parts_at, sections_at;
+    uint32_t flags;
+    uint16_t header_bytes, part_bytes, part_count, section_bytes, section_count, names_section;
+} elf_header_t;
+
+typedef struct elf_section_t {
+    uint32_t name, type;
+    uint64_t flags, address, at, bytes;
+    uint32_t link, info;
+    uint64_t alignment, entry_bytes;
+} elf_section_t;
+
+_Static_assert(sizeof(elf_header_t) == 64 && sizeof(elf_section_t) == 64, "as ELF has them");
+
+enum { ELF_OBJECT = 1, ELF_LIBRARY = 3, ELF_NAMES = 3, ELF_MAGIC_BYTES = 4 };
+
+#define ELF_MAGIC "\177ELF"
+
+static bool write_trial_file(const char *path, const void *bytes, size_t size) {
+    const int file = gantry__os_open(path, GANTRY__OS_WRITE | GANTRY__OS_NEW, 0600);
+    if (file < 0) return false;
+    const bool is_written = gantry__os_write(file, bytes, size, GANTRY__OS_NEXT) == (int64_t)size;
+    return gantry__os_close(file) == 0 && is_written;
+}
+
+/* Reads the beginning of a file; returns its bytes, -1 after a failure. */
+static int64_t read_begin(const char *path, unsigned flags, void *bytes, size_t size) {
+    const int file = gantry__os_open(path, GANTRY__OS_READ | flags, 0);
+    const int64_t got = file >= 0 ? gantry__os_read(file, bytes, size) : -1;
+    if (file >= 0) (void)gantry__os_close(file);
+    return got;
 }
 
 /* An object without code or data: a header, the table of sections, and their names. */
 static bool write_empty_object(const char *path) {
     static const char names[16] = "\0.shstrtab";
     struct {
-        Elf64_Ehdr header;
-        Elf64_Shdr sections[2];
+        elf_header_t header;
+        elf_section_t sections[2];
         char names[sizeof names];
-    } object = {.header = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
-                                       EV_CURRENT},
-                           .e_type = ET_REL,
-                           .e_machine = MACHINE,
-                           .e_version = EV_CURRENT,
-                           .e_shoff = sizeof(Elf64_Ehdr),
-                           .e_ehsize = sizeof(Elf64_Ehdr),
-                           .e_shentsize = sizeof(Elf64_Shdr),
-                           .e_shnum = 2,
-                           .e_shstrndx = 1}};
-    object.sections[1] = (Elf64_Shdr){.sh_name = 1,
-                                      .sh_type = SHT_STRTAB,
-                                      .sh_offset = sizeof(Elf64_Ehdr) + 2 * sizeof(Elf64_Shdr),
-                                      .sh_size = sizeof names,
-                                      .sh_addralign = 1};
+    } object = {.header = {.ident = {0177, 'E', 'L', 'F', 2, 1, 1},
+                           .type = ELF_OBJECT,
+                           .machine = MACHINE,
+                           .version = 1,
+                           .sections_at = sizeof(elf_header_t),
+                           .header_bytes = sizeof(elf_header_t),
+                           .section_bytes = sizeof(elf_section_t),
+                           .section_count = 2,
+                           .names_section = 1}};
+    object.sections[1] = (elf_section_t){.name = 1,
+                                         .type = ELF_NAMES,
+                                         .at = sizeof(elf_header_t) + 2 * sizeof(elf_section_t),
+                                         .bytes = sizeof names,
+                                         .alignment = 1};
     memcpy(object.names, names, sizeof names);
-    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    bool is_written = file >= 0 && write(file, &object, sizeof object) == (ssize_t)sizeof object;
-    if (file >= 0) (void)close(file);
-    return is_written;
+    return write_trial_file(path, &object, sizeof object);
 }
 
 static bool is_library_of_machine(const char *path) {
-    Elf64_Ehdr header = {.e_type = ET_NONE};
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    bool is_read = file >= 0 && read(file, &header, sizeof header) == (ssize_t)sizeof header;
-    if (file >= 0) (void)close(file);
-    return is_read && memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_type == ET_DYN &&
-           header.e_machine == MACHINE;
+    elf_header_t header = {.type = 0};
+    return read_begin(path, 0, &header, sizeof header) == (int64_t)sizeof header &&
+           memcmp(header.ident, ELF_MAGIC, ELF_MAGIC_BYTES) == 0 && header.type == ELF_LIBRARY &&
+           header.machine == MACHINE;
 }
 
 /* ---- a trial ---- */
 
-/* In a process group of its own, so that what it starts can be ended with it. Without input and
- * output. Returns 0 or why there is no process. */
-static int start_linker(const char *linker, link_trial_t *trial, pid_t *out_child) {
-    char name[PATH_BYTES], minus_m[] = "-m", format[] = FORMAT, shared[] = "-shared", o[] = "-o";
-    (void)snprintf(name, sizeof name, "%s", linker);
-    char *arguments[] = {name, minus_m, format, shared, o, trial->library, trial->object, NULL};
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    int code = posix_spawn_file_actions_init(&actions);
-    if (code != 0) return code;
-    code = posix_spawnattr_init(&attributes);
-    if (code == 0) {
-        code = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-        if (code == 0) code = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
-        for (int file = 1; file <= 2 && code == 0; ++file)
-            code = posix_spawn_file_actions_adddup2(&actions, 0, file);
-        if (code == 0)
-            code = posix_spawn(out_child, linker, &actions, &attributes, arguments, environ);
-        (void)posix_spawnattr_destroy(&attributes);
-    }
-    (void)posix_spawn_file_actions_destroy(&actions);
-    return code;
-}
-
-/* As waitpid, but 0 when the child, which is then killed, does not end. */
-static pid_t wait_for_linker(pid_t child, int *out_state) {
-    for (long waited = 0; waited < MOST_SECONDS * (1000000000L / POLL_NS); ++waited) {
-        pid_t ended = waitpid(child, out_state, WNOHANG);
-        if (ended > 0 || (ended < 0 && errno != EINTR)) return ended;
-        gantry__os_sleep_ns(POLL_NS);
-    }
-    (void)killpg(child, SIGKILL);
-    (void)waitpid(child, out_state, 0);
-    return 0;
-}
-
 /* True, or why there is no library. A handler of the program's may take the child's end, so the
  * library counts. */
 static bool run_trial(const char *linker, link_trial_t *trial, char *why, size_t why_bytes) {
-    int state = 0;
-    pid_t child;
+    const char *const arguments[] = {linker, "-m",           FORMAT,        "-shared",
+                                     "-o",   trial->library, trial->object, NULL};
+    const gantry__os_start_t start = {.program = linker, .arguments = arguments, .report = -1};
+    gantry__os_child_t child;
+    gantry__os_end_t end = GANTRY__OS_LOST;
+    int code = 0;
     if (!write_empty_object(trial->object)) {
         (void)snprintf(why, why_bytes, "%s cannot be written", trial->object);
         return false;
     }
-    const int code = start_linker(linker, trial, &child);
-    const pid_t ended = code == 0 ? wait_for_linker(child, &state) : -1;
-    if (code != 0) {
-        (void)snprintf(why, why_bytes, "it cannot be started: %s", strerror(code));
-    } else if (ended == 0) {
+    const int error = gantry__os_child_start(&start, &child);
+    if (!error)
+        end = gantry__os_child_wait(&child, MOST_SECONDS * UINT64_C(1000000000), POLL_NS, &code);
+    if (error) {
+        (void)snprintf(why, why_bytes, "it cannot be started: %s", strerror(error));
+    } else if (end == GANTRY__OS_RUNS) {
+        gantry__os_child_kill(&child);
         (void)snprintf(why, why_bytes, "it did not end in %d s", MOST_SECONDS);
-    } else if (ended > 0 && WIFSIGNALED(state)) {
-        (void)snprintf(why, why_bytes, "it ended by signal %d", WTERMSIG(state));
-    } else if (ended > 0 && WEXITSTATUS(state) != 0) {
-        (void)snprintf(why, why_bytes, "it ended with exit code %d", WEXITSTATUS(state));
+    } else if (end != GANTRY__OS_LOST && end != GANTRY__OS_EXITED) {
+        (void)snprintf(why, why_bytes, "it ended by signal %d", code);
+    } else if (end == GANTRY__OS_EXITED && code != 0) {
+        (void)snprintf(why, why_bytes, "it ended with exit code %d", code);
     } else if (!is_library_of_machine(trial->library)) {
         (void)snprintf(why, why_bytes, "it wrote no library");
     } else {
@@ -287,51 +297,45 @@ static bool run_trial(const char *linker, link_trial_t *trial, char *why, size_t
 /* What the linker's file is: a program that was replaced or changed has another text. "" for a
  * script, because what it starts may change while it stays. */
 static void describe_linker(const char *linker, char text[RECORD_BYTES]) {
-    struct stat info;
-    char magic[SELFMAG] = "";
-    int file = open(linker, O_RDONLY | O_CLOEXEC);
+    gantry__os_info_t info;
+    char magic[ELF_MAGIC_BYTES] = "";
     text[0] = '\0';
-    if (file < 0) return;
-    if (read(file, magic, sizeof magic) == (ssize_t)sizeof magic &&
-        memcmp(magic, ELFMAG, SELFMAG) == 0 && fstat(file, &info) == 0)
-        (void)snprintf(text, RECORD_BYTES, "%s %ju %ju %jd %jd.%09ld %jd.%09ld\n", linker,
-                       (uintmax_t)info.st_dev, (uintmax_t)info.st_ino, (intmax_t)info.st_size,
-                       (intmax_t)info.st_mtim.tv_sec, info.st_mtim.tv_nsec,
-                       (intmax_t)info.st_ctim.tv_sec, info.st_ctim.tv_nsec);
-    (void)close(file);
+    if (read_begin(linker, 0, magic, sizeof magic) != (int64_t)sizeof magic ||
+        memcmp(magic, ELF_MAGIC, ELF_MAGIC_BYTES) != 0 || gantry__os_path_info(linker, &info) != 0)
+        return;
+    (void)snprintf(text, RECORD_BYTES,
+                   "%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 ".%09" PRId32 " %" PRId64
+                   ".%09" PRId32 "\n",
+                   linker, info.volume, info.number, info.size, info.modified_s, info.modified_ns,
+                   info.changed_s, info.changed_ns);
 }
 
 static bool is_recorded(const char *path, const char *text) {
     char found[RECORD_BYTES] = "";
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (file < 0) return false;
-    const ssize_t bytes = read(file, found, sizeof found - 1);
-    (void)close(file);
-    return bytes > 0 && strcmp(found, text) == 0;
+    return read_begin(path, GANTRY__OS_NO_LINK | GANTRY__OS_NO_WAIT, found, sizeof found - 1) > 0 &&
+           strcmp(found, text) == 0;
 }
 
 /* A record that cannot be written costs the next process a trial. */
 static void record_linker(const char *path, const link_trial_t *trial, const char *text) {
-    (void)unlink(trial->object);
-    int file = open(trial->object, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (file < 0) return;
-    const ssize_t bytes = (ssize_t)strlen(text);
-    const bool is_written = write(file, text, (size_t)bytes) == bytes;
-    if (close(file) == 0 && is_written) (void)rename(trial->object, path);
+    (void)gantry__os_remove(trial->object);
+    if (write_trial_file(trial->object, text, strlen(text)))
+        (void)gantry__os_rename(trial->object, path);
 }
 
 static bool linker_links(const char *linker, const char *folder, char *why, size_t why_bytes) {
     link_trial_t trial;
     char record[PATH_BYTES + 32], text[RECORD_BYTES];
-    if (MACHINE == EM_NONE) return true;
+    if (MACHINE == NO_MACHINE) return true;
     (void)snprintf(record, sizeof record, "%.1000s/gantry_linker", folder);
     describe_linker(linker, text);
     if (*text && is_recorded(record, text)) return true;
-    remove_old_trials(folder);
+    (void)gantry__os_list(folder, remove_old_trial, (char *)(uintptr_t)folder);
     (void)snprintf(trial.folder, sizeof trial.folder, "%.1000s/" STEM "XXXXXX", folder);
-    if (!mkdtemp(trial.folder)) {
+    const int error = gantry__os_make_own_folder(trial.folder);
+    if (error) {
         (void)snprintf(why, why_bytes, "no folder can be made in %.300s: %s", folder,
-                       strerror(errno));
+                       strerror(error));
         return false;
     }
     name_files(&trial);
@@ -344,10 +348,7 @@ static bool linker_links(const char *linker, const char *folder, char *why, size
 /* ---- the checks ---- */
 
 bool gantry__linker_can_wait(char *reason, size_t reason_bytes) {
-    struct sigaction action;
-    if (sigaction(SIGCHLD, NULL, &action) != 0 ||
-        (action.sa_handler != SIG_IGN && !(action.sa_flags & SA_NOCLDWAIT)))
-        return true;
+    if (gantry__os_child_can_wait()) return true;
     (void)snprintf(
         reason, reason_bytes,
         "PoCL links each kernel with the program ld and cannot wait for it, because this process ignores the signal SIGCHLD: set SIG_DFL or a handler; programs inherit what the program that starts them ignores");
@@ -356,11 +357,11 @@ bool gantry__linker_can_wait(char *reason, size_t reason_bytes) {
 
 bool gantry__linker_can_link(const char *folder, char *reason, size_t reason_bytes) {
     const char *path = getenv("PATH");
-    struct utsname system = {.machine = ""};
+    char machine[MACHINE_BYTES];
     char linker[PATH_BYTES], why[512];
-    (void)uname(&system);
+    gantry__os_system_name(NULL, machine, sizeof machine);
     if (!gantry__linker_can_wait(reason, reason_bytes)) return false;
-    const char *found_by = find_linker(system.machine, linker, sizeof linker);
+    const char *found_by = find_linker(machine, linker, sizeof linker);
     if (!found_by) {
         (void)snprintf(
             reason, reason_bytes,
@@ -380,6 +381,6 @@ bool gantry__linker_can_link(const char *folder, char *reason, size_t reason_byt
     (void)snprintf(
         reason, reason_bytes,
         "PoCL links each kernel with the first program ld that is found, %.300s, which linked no library for %.16s when it was tried: %.300s; mend %s, so that the system's ld comes first",
-        linker, system.machine, why, *found_by ? found_by : "it");
+        linker, machine, why, *found_by ? found_by : "it");
     return false;
 }

@@ -9,18 +9,14 @@
  *
  * The checks below must come before a program is built and a kernel is made. Where memory or disk
  * is scarce they must come before a launch, too (opencl_compile.h). */
-#define _GNU_SOURCE
 #include "opencl/pocl/opencl_pocl.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <unistd.h>
 
+#include "base/os/files.h"
 #include "base/os/thread.h"
 #include "opencl/pocl/opencl_linker.h"
 #include "opencl/opencl_status.h"
@@ -88,20 +84,19 @@ static int opencl_pocl_make_folder(const gantry_host_t *host, const char *path, 
                                    char *others, size_t others_bytes) {
     char part[PATH_BYTES];
     others[0] = '\0';
-    struct stat found;
+    gantry__os_info_t found;
     for (const char *at = path + 1;; ++at) {
         if (*at != '/' && *at != '\0') continue;
         *out_length = (size_t)(at - path);
         memcpy(part, path, *out_length);
         part[*out_length] = '\0';
-        if (stat(part, &found) != 0 && errno == ENOENT &&
+        if (gantry__os_path_info(part, &found) == ENOENT &&
             gantry__host_others_may_write(host, part, others, others_bytes))
             return EPERM;
-        if (mkdir(part, 0700) != 0) {
-            int code = errno; /* not always EEXIST where it exists and nothing may be made */
-            if (stat(part, &found) != 0) return code;
-            if (!S_ISDIR(found.st_mode)) return ENOTDIR;
-        }
+        const int code = gantry__os_make_folder(part, 0700);
+        /* not always EEXIST where it exists and nothing may be made */
+        if (code != 0 && gantry__os_path_info(part, &found) != 0) return code;
+        if (code != 0 && found.kind != GANTRY__OS_FOLDER) return ENOTDIR;
         if (*at == '\0') return 0;
     }
 }
@@ -112,20 +107,17 @@ static int try_file(const char *path, uint64_t *out_free_bytes, bool *out_runs) 
     int code = 0;
     char name[PATH_BYTES + 16];
     (void)snprintf(name, sizeof name, "%s/gantry_XXXXXX", path);
-    int file = mkostemp(name, O_CLOEXEC);
+    const int file = gantry__os_make_own_file(name);
     if (file < 0) return errno;
-    (void)unlink(name); /* at once: a process that is killed leaves nothing */
-    errno = ENOSPC;     /* a short write sets nothing */
+    (void)gantry__os_remove(name); /* at once: a process that is killed leaves nothing */
+    errno = ENOSPC;                /* a short write sets nothing */
     static const char page[4096];
-    if (write(file, page, sizeof page) != (ssize_t)sizeof page) code = errno;
+    if (gantry__os_write(file, page, sizeof page, GANTRY__OS_NEXT) != (int64_t)sizeof page)
+        code = errno;
     *out_free_bytes = UINT64_MAX;
     *out_runs = true;
-    struct statvfs room;
-    if (fstatvfs(file, &room) == 0) {
-        *out_free_bytes = (uint64_t)room.f_bavail * room.f_frsize;
-        *out_runs = (room.f_flag & ST_NOEXEC) == 0;
-    }
-    close(file);
+    (void)gantry__os_room(file, out_free_bytes, out_runs);
+    (void)gantry__os_close(file);
     return code;
 }
 
@@ -238,9 +230,13 @@ bool gantry__pocl_can_start(const gantry_host_t *host, gantry__pocl_folder_t *ou
 }
 
 bool gantry__pocl_is_tight(const gantry__pocl_folder_t *folder) {
-    struct statvfs room;
-    return gantry__process_is_limited() || statvfs(folder->path, &room) != 0 ||
-           (uint64_t)room.f_bavail * room.f_frsize < TIGHT_FOLDER_BYTES;
+    uint64_t free_bytes = 0;
+    bool runs;
+    if (gantry__process_is_limited()) return true;
+    const int file = gantry__os_open(folder->path, GANTRY__OS_READ | GANTRY__OS_IS_FOLDER, 0);
+    if (file >= 0 && gantry__os_room(file, &free_bytes, &runs) != 0) free_bytes = 0;
+    if (file >= 0) (void)gantry__os_close(file);
+    return free_bytes < TIGHT_FOLDER_BYTES;
 }
 
 static int32_t check_memory(const gantry_host_t *host, uint64_t needed_bytes, const char *what) {

@@ -3,6 +3,7 @@
 #ifndef GANTRY_BASE_OS_CLOCK_H
 #define GANTRY_BASE_OS_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define GANTRY__OS_DATE_BYTES 32
@@ -11,6 +12,9 @@
 uint64_t gantry__now_ns(void);
 /* The same in seconds. */
 double gantry__now_seconds(void);
+/* Whether gantry__now_ns reads the processor's time-stamp counter, which the calling thread may
+ * read, too. */
+bool gantry__os_clock_is_counter(void);
 /* Nanoseconds since the machine was started, sleep included; where the system has no such clock,
  * those of gantry__now_ns. */
 uint64_t gantry__os_boot_ns(void);

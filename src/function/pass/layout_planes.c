@@ -78,6 +78,47 @@ static gantry_status_t planes_find_device(gantry_runtime_t *runtime, const gantr
     return GANTRY_OK;
 }
 
+/* The kernel that takes the node's call as this op, which is described; NULL: none on its device.
+ */
+static gantry_status_t planes_find_kernel(const planes_pass_t *pass, const gantry__node_t *node,
+                                          gantry__op_id_t op, const gantry_attr_value_t *attrs,
+                                          size_t count, gantry__asked_call_t *call,
+                                          const gantry_kernel_def_t **out_kernel) {
+    const gantry__fusing_t fusing = {.runtime = pass->runtime, .graph = pass->graph};
+    const gantry_logical_device_t *device;
+    *out_kernel = NULL;
+    gantry__asked_init(call, op, node->input_count);
+    for (uint32_t i = 0; i < node->input_count; ++i) {
+        call->shapes[i] = &pass->graph->values[node->inputs[i]].shape;
+        call->dtypes[i] = pass->graph->values[node->inputs[i]].dtype;
+    }
+    GANTRY__TRY(gantry__op_infer(&call->infer, attrs, count));
+    GANTRY__TRY(planes_find_device(pass->runtime, pass->graph, node, &device));
+    return device ? gantry__fused_find_kernel(&fusing, call, node->wish, device, out_kernel)
+                  : GANTRY_OK;
+}
+
+/* Whether the kernel of a convolution reads images whose channels come first, too. */
+static gantry_status_t planes_find_reader(const planes_pass_t *pass, const gantry__node_t *node,
+                                          bool *out_may) {
+    uint32_t inputs[] = {node->inputs[0], node->inputs[1]};
+    const gantry_kernel_def_t *own, *kernel;
+    gantry_attr_value_t attrs[GANTRY__FUSED_NODE_ATTRS];
+    gantry__asked_call_t call;
+    gantry__node_t given = *node;
+    const gantry__op_id_t op = (gantry__op_id_t)node->op->id;
+    const size_t count = gantry__fused_copy_attrs(node, op, attrs);
+    given.inputs = inputs;
+    GANTRY__TRY(planes_find_kernel(pass, &given, op, attrs, count, &call, &own));
+    inputs[0] = planes_transpose_of(pass, node)->inputs[0];
+    for (size_t i = 0; i < count; ++i) {
+        if (strcmp(attrs[i].name, "input_format") == 0) attrs[i].s = "NCHW";
+    }
+    GANTRY__TRY(planes_find_kernel(pass, &given, op, attrs, count, &call, &kernel));
+    *out_may = own && kernel == own;
+    return GANTRY_OK;
+}
+
 /* Whether the node may read the operand of the Transpose that makes its images. */
 static gantry_status_t planes_may_read(const planes_pass_t *pass, const gantry__node_t *node,
                                        bool *out_may) {
@@ -92,7 +133,10 @@ static gantry_status_t planes_may_read(const planes_pass_t *pass, const gantry__
     if (!*out_may || is_patches) return GANTRY_OK;
     GANTRY__TRY(planes_find_device(pass->runtime, pass->graph, node, &device));
     *out_may = device && device->synchronous;
-    return GANTRY_OK;
+    const bool is_processor =
+        device && device->info.type == GANTRY_DEVICE_TYPE_CPU && device->info.sub_group_size <= 1;
+    if (!device || is_processor) return GANTRY_OK;
+    return planes_find_reader(pass, node, out_may);
 }
 
 static gantry_status_t planes_set_format(const planes_pass_t *pass, gantry__node_t *node,
@@ -205,26 +249,6 @@ static size_t planes_first_attrs(const gantry__node_t *node, const int64_t place
     attrs[count++] = gantry__attr_ints("program", NULL, 0);
     attrs[count++] = gantry__attr_ints("places", places, 2);
     return count;
-}
-
-/* The kernel that takes the node's call as this op, which is described; NULL: none on its device.
- */
-static gantry_status_t planes_find_kernel(const planes_pass_t *pass, const gantry__node_t *node,
-                                          gantry__op_id_t op, const gantry_attr_value_t *attrs,
-                                          size_t count, gantry__asked_call_t *call,
-                                          const gantry_kernel_def_t **out_kernel) {
-    const gantry__fusing_t fusing = {.runtime = pass->runtime, .graph = pass->graph};
-    const gantry_logical_device_t *device;
-    *out_kernel = NULL;
-    gantry__asked_init(call, op, node->input_count);
-    for (uint32_t i = 0; i < node->input_count; ++i) {
-        call->shapes[i] = &pass->graph->values[node->inputs[i]].shape;
-        call->dtypes[i] = pass->graph->values[node->inputs[i]].dtype;
-    }
-    GANTRY__TRY(gantry__op_infer(&call->infer, attrs, count));
-    GANTRY__TRY(planes_find_device(pass->runtime, pass->graph, node, &device));
-    return device ? gantry__fused_find_kernel(&fusing, call, node->wish, device, out_kernel)
-                  : GANTRY_OK;
 }
 
 /* Makes the node's result one of channels first, if the kernel that computes it takes that. */

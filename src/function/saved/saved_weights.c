@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 
 #include <gantry/interop.h>
 #include <gantry/io.h>
@@ -76,14 +75,14 @@ static int weights_compare_parts(const void *left, const void *right) {
 
 /* Reads parts that follow each other in the file, from *at on, and moves *at after them. */
 static gantry_status_t weights_read_neighbours(const weights_load_t *load, size_t *at) {
-    struct iovec parts[MOST_PARTS];
+    gantry__os_part_t parts[MOST_PARTS];
     const uint64_t begin = load->parts[*at].begin;
     uint64_t end = begin;
     int count = 0;
     for (; count < MOST_PARTS && *at < load->part_count; ++count, ++*at) {
         const weights_part_t *part = &load->parts[*at];
         if (part->begin != end) break;
-        parts[count] = (struct iovec){part->made->data, part->made->size_bytes};
+        parts[count] = (gantry__os_part_t){part->made->data, part->made->size_bytes};
         end += part->made->size_bytes;
     }
     return gantry__file_read_parts(load->from->file, load->from->path, begin, parts, (size_t)count);

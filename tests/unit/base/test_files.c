@@ -14,7 +14,6 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -317,11 +316,11 @@ TEST(parts_are_read_one_after_another) {
     uint64_t size;
     assert_int_equal(write_text(path, "0123456789"), GANTRY_OK);
     assert_int_equal(gantry__file_open(path, 100, &file, &size), GANTRY_OK);
-    struct iovec parts[] = {{NULL, 0}, {one, 3}, {NULL, 0}, {two, 2}, {NULL, 0}};
+    gantry__os_part_t parts[] = {{NULL, 0}, {one, 3}, {NULL, 0}, {two, 2}, {NULL, 0}};
     assert_int_equal(gantry__file_read_parts(file, path, 5, parts, 5), GANTRY_OK);
     assert_string_equal(one, "567");
     assert_string_equal(two, "89");
-    struct iovec more[] = {{one, 3}, {two, 3}};
+    gantry__os_part_t more[] = {{one, 3}, {two, 3}};
     assert_int_equal(gantry__file_read_parts(file, path, 5, more, 2), GANTRY_DATA_LOSS);
     expect_message("/parts'", "it ends at byte 10, 1 bytes too early");
     assert_int_equal(gantry__file_read_parts(file, path, 50, NULL, 0), GANTRY_OK);

@@ -146,11 +146,11 @@ TEST(roots_folder_passes_for_another_user) {
 
 TEST(writers_of_the_library_may_be_trusted) {
     NEED_ROOT
-    const gantry__trust_t writers = {
+    const gantry__os_writers_t writers = {
         .has_user = true, .user = NOBODY, .has_group = true, .group = 100};
-    gantry__trust_t found;
+    gantry__os_writers_t found;
     assert_int_equal(chown(in_home("group"), 0, 100), 0);
-    char path[GANTRY__TRUST_PATH_BYTES];
+    char path[GANTRY__OS_PATH_BYTES];
     int file;
     assert_int_equal(gantry__trust_open_folder(in_home("his"), &writers, &file), GANTRY_OK);
     gantry__file_close(file);

@@ -8,6 +8,8 @@
  * Promise: Nodes of a function may have one graph, which the function's caller gives; it runs also
  * where nobody needs the first of them.
  * Promise: NonZero of a scalar that is not 0 is its one index, and of 0 nothing.
+ * Promise: Causal attention of a first prompt takes at most 2.2 times the memory for twice the
+ * length, with lengths of the batch's elements and a mask of keys, from 1,024 steps on.
  * Promise: An output that a lowering does not compute is refused where another node reads it. */
 #define _GNU_SOURCE
 
@@ -295,6 +297,54 @@ static void expect_no_mean(bool is_constant) {
 TEST(an_output_that_is_not_computed_is_refused_where_it_is_used) {
     expect_no_mean(false);
     expect_no_mean(true);
+}
+
+/* ---- attention ---- */
+
+enum { TOKENS_MOST = 2048, PROMPTS = 2, WIDTH = 8 };
+
+/* A causal node for PROMPTS prompts of `count` tokens, which takes their lengths, or a mask. */
+static onnx_wire_t attending(bool is_grouped, int64_t count) {
+    const int32_t total = (int32_t)count;
+    onnx_wire_t graph = {0}, attrs = {0};
+    onnx_put_text(&attrs, 7, "com.microsoft");
+    onnx_put_attr_int(&attrs, "num_heads", 2);
+    onnx_put_attr_int(&attrs, is_grouped ? "kv_num_heads" : "unidirectional", 1);
+    onnx_put_tensor(&graph, ONNX_TENSOR, "total", ONNX_INT32, NULL, 0, &total, sizeof total);
+    onnx_put_node(&graph, is_grouped ? "GroupQueryAttention" : "MultiHeadAttention",
+                  is_grouped ? "q k k   last total" : "q q q  last", "y", &attrs);
+    onnx_put_value(&graph, ONNX_INPUT, "q", ONNX_FLOAT, "b,n,8");
+    onnx_put_value(&graph, ONNX_INPUT, "k", ONNX_FLOAT, "b,n,4");
+    onnx_put_value(&graph, ONNX_INPUT, "last", ONNX_INT32, "b");
+    onnx_put_value(&graph, ONNX_OUTPUT, "y", ONNX_FLOAT, "b,n,8");
+    return graph;
+}
+
+/* The most bytes that a run holds. */
+static uint64_t peak_of_prompts(bool is_grouped, int64_t count) {
+    static const float zeros[PROMPTS * TOKENS_MOST * WIDTH];
+    const int32_t last[PROMPTS] = {(int32_t)count - 1, (int32_t)count / 2};
+    gantry_memory_info_t info = {.struct_size = sizeof info};
+    onnx_wire_t graph = attending(is_grouped, count);
+    onnx_loaded_t m = onnx_begin(&graph);
+    tensor *inputs[] = {onnx_floats(m.scope, GANTRY_SHAPE(PROMPTS, count, WIDTH), zeros),
+                        onnx_floats(m.scope, GANTRY_SHAPE(PROMPTS, count, WIDTH / 2), zeros),
+                        onnx_of(m.scope, GANTRY_INT32, GANTRY_SHAPE(PROMPTS), last)};
+    assert_int_equal(gantry_reset_memory_stats(onnx_runtime, "CPU:0"), GANTRY_OK);
+    assert_int_equal(gantry_tensor_wait(onnx_run(&m, inputs, 3)), GANTRY_OK);
+    assert_int_equal(gantry_get_memory_info(onnx_runtime, "CPU:0", &info), GANTRY_OK);
+    onnx_end(&m);
+    return info.peak_bytes;
+}
+
+TEST(causal_prompts_take_memory_of_their_length) {
+    for (int is_grouped = 0; is_grouped < 2; ++is_grouped) {
+        const uint64_t one = peak_of_prompts(is_grouped, TOKENS_MOST / 2),
+                       two = peak_of_prompts(is_grouped, TOKENS_MOST);
+        if (two * 10 > one * 22)
+            fail_msg("%d: %llu bytes, and %llu for twice the length", is_grouped,
+                     (unsigned long long)one, (unsigned long long)two);
+    }
 }
 
 int main(void) { return test_main_with(onnx_open, onnx_close, NULL, NULL); }

@@ -2508,6 +2508,7 @@ unsafe extern "C" {
     pub fn gantry_bidirectional(layer: *mut gantry_layer_t, merge: gantry_merge_t, name: *const c_char) -> *mut gantry_layer_t;
     pub fn gantry_time_distributed(layer: *mut gantry_layer_t, name: *const c_char) -> *mut gantry_layer_t;
     pub fn gantry_multi_head_attention(heads: i64, key_dim: i64, options: *const gantry_attention_options_t) -> *mut gantry_layer_t;
+    pub fn gantry_attention_why_scores(layer: *const gantry_layer_t) -> *const c_char;
     pub fn gantry_add_layer(name: *const c_char) -> *mut gantry_layer_t;
     pub fn gantry_subtract_layer(name: *const c_char) -> *mut gantry_layer_t;
     pub fn gantry_multiply_layer(name: *const c_char) -> *mut gantry_layer_t;
