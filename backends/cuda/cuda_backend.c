@@ -107,9 +107,12 @@ static uint32_t cuda_backend_device_count(gantry_backend_instance_t *instance) {
 static uint32_t cuda_backend_list_kernels(gantry_backend_instance_t *instance, uint32_t index,
                                           const gantry_kernel_def_t *const **out_kernels) {
     static const gantry_kernel_def_t *const kernels[] = {
-        &gantry__cublas_kernels[0], &gantry__cublas_kernels[1], &gantry__cublas_fused_kernel,
-        &gantry__cudnn_kernels[0],  &gantry__cudnn_kernels[1],  &gantry__cudnn_kernels[2],
-        &gantry__cudnn_kernels[3],  &gantry__nccl_kernel};
+        &gantry__cublas_kernels[0],     &gantry__cublas_kernels[1],
+        &gantry__cublas_fused_kernel,   &gantry__cudnn_kernels[0],
+        &gantry__cudnn_kernels[1],      &gantry__cudnn_kernels[2],
+        &gantry__cudnn_kernels[3],      &gantry__conv_plain_kernels[0],
+        &gantry__conv_plain_kernels[1], &gantry__conv_plain_kernels[2],
+        &gantry__conv_plain_kernels[3], &gantry__nccl_kernel};
     const uint32_t count = sizeof kernels / sizeof kernels[0];
 
     if (index >= instance->record_count) return 0;

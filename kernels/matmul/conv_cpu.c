@@ -658,10 +658,11 @@ static int32_t conv_cpu_compute_fused(gantry_op_call_t *call) {
 static const gantry_type_constraint_t types[] = {{"T", GANTRY_DTYPES_FLOATS}};
 static const gantry_kernel_def_t convolve_images =
     GANTRY_K_DEFINITION("ConvolveImages", types, 1, NULL, 0, .priority = GANTRY__MATMUL_ABOVE_PACK,
-                        .compute = conv_cpu_compute);
-static const gantry_kernel_def_t fused_images = GANTRY_K_DEFINITION(
-    "_FusedConvolveImages", types, 1, NULL, 0, .priority = GANTRY__MATMUL_ABOVE_PACK,
-    .compute = conv_cpu_compute_fused, .data = &convolve_images);
+                        .supports = gantry__window_is_whole, .compute = conv_cpu_compute);
+static const gantry_kernel_def_t fused_images =
+    GANTRY_K_DEFINITION("_FusedConvolveImages", types, 1, NULL, 0,
+                        .priority = GANTRY__MATMUL_ABOVE_PACK, .supports = gantry__window_is_whole,
+                        .compute = conv_cpu_compute_fused, .data = &convolve_images);
 extern const gantry_kernel_def_t gantry__cpu_conv_filter_kernel; /* from conv_filter_cpu.c */
 const gantry_kernel_def_t *const gantry__cpu_conv_kernels[] = {&convolve_images, &fused_images,
                                                                &gantry__cpu_conv_filter_kernel};

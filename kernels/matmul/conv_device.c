@@ -36,7 +36,8 @@ static bool conv_device_takes(const gantry_op_call_t *call, const gantry_arg_t *
     if (gantry__k_is_serial(call) || images->element_count == 0 || places->element_count == 0)
         return false;
     conv_device_read(call, images, places, filter, &w);
-    return conv_device_suits(w.height, w.out_height, w.rows, w.step_y, w.spread_y, w.top) &&
+    return w.channels == filter[2] && /* no groups */
+           conv_device_suits(w.height, w.out_height, w.rows, w.step_y, w.spread_y, w.top) &&
            conv_device_suits(w.width, w.out_width, w.columns, w.step_x, w.spread_x, w.left) &&
            images->element_count / w.channels <= INT32_MAX &&
            places->element_count / w.depth <= INT32_MAX && w.depth <= INT32_MAX &&

@@ -105,5 +105,6 @@ static int32_t conv_filter_compute(gantry_op_call_t *call) {
 
 static const gantry_type_constraint_t types[] = {{"T", GANTRY_DTYPES_FLOATS}};
 static const char *const hosts[] = {"filter_sizes"};
-const gantry_kernel_def_t gantry__cpu_conv_filter_kernel = GANTRY_K_DEFINITION(
-    "_ImagesFilterGradient", types, 1, hosts, 1, .compute = conv_filter_compute);
+const gantry_kernel_def_t gantry__cpu_conv_filter_kernel =
+    GANTRY_K_DEFINITION("_ImagesFilterGradient", types, 1, hosts, 1,
+                        .supports = gantry__filter_is_whole, .compute = conv_filter_compute);

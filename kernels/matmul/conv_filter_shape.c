@@ -20,6 +20,10 @@ static void cut_filter(gantry__filter_t *filter, int64_t size) {
     filter->chunks = filter_parts_of(filter->k, filter->places);
 }
 
+int32_t gantry__filter_is_whole(const gantry_op_call_t *call) {
+    return call->inputs[0]->dims[3] == call->outputs[0]->dims[2];
+}
+
 void gantry__filter_fill(const gantry_op_call_t *call, int64_t panel_rows, int64_t panel_columns,
                          int64_t most_lanes, gantry__filter_t *out) {
     static const gantry__window_names_t names = {"strides", "dilations", NULL};

@@ -9,6 +9,8 @@
 
 #include "kernels/matmul/conv_filter.cl"
 
+/* Whether the convolution of a call of _ImagesFilterGradient has no groups. */
+int32_t gantry__filter_is_whole(const gantry_op_call_t *call);
 /* Fills in the units of a call of _ImagesFilterGradient that has places, for panels of those sizes
  * and at most so many lanes. */
 void gantry__filter_fill(const gantry_op_call_t *call, int64_t panel_rows, int64_t panel_columns,

@@ -53,6 +53,11 @@ bool gantry__window_is_planar(const gantry_op_call_t *call, const char *name) {
     return format && format->s && format->s[1] == 'C';
 }
 
+int32_t gantry__window_is_whole(const gantry_op_call_t *call) {
+    return call->inputs[0]->dims[gantry__window_is_planar(call, "input_format") ? 1 : 3] ==
+           call->inputs[1]->dims[2];
+}
+
 gantry_arg_t gantry__window_result_arg(const gantry_op_call_t *call, int64_t dims[4]) {
     gantry_arg_t out = *call->outputs[0];
     if (!gantry__window_is_planar(call, "output_format")) return out;

@@ -36,6 +36,8 @@ int32_t gantry__window_run(gantry_op_call_t *call, uint32_t item, const gantry_a
                            const gantry_arg_t *filter, gantry__windows_t *window, int64_t width);
 /* Whether a convolution leaves the padding out; otherwise the padding counts as zeros. */
 bool gantry__window_is_without_padding(const gantry_op_call_t *call);
+/* Whether a convolution of input 0 with the filter, input 1, has no groups. */
+int32_t gantry__window_is_whole(const gantry_op_call_t *call);
 /* Whether the attribute, input_format or output_format, has the channels first. */
 bool gantry__window_is_planar(const gantry_op_call_t *call, const char *name);
 /* Result 0 with its channels last, from where output_format says. dims must live as long. */

@@ -43,7 +43,8 @@ GANTRY_K_ITEM_KERNEL(depthwise, window_sum, "DepthwiseConv2dNative", gantry__k_f
 /* A convolution by itself is the slowest one: products come first, also those of patches. */
 #define CONVOLVE(items)                                                                        \
     GANTRY_K_DEFINITION("ConvolveImages", gantry__k_floating_type, 1, NULL, 0, .priority = -1, \
-                        .compute = compute_convolve, .data = (items))
+                        .supports = gantry__window_is_whole, .compute = compute_convolve,      \
+                        .data = (items))
 static const gantry_kernel_def_t convolve_on_devices = CONVOLVE(&window_sum_items),
                                  convolve_on_cpu = CONVOLVE(&gantry__cpu_window_sum_items);
 GANTRY_K_ITEM_KERNEL_HOST(fold, window_sum, "FoldImagePatches", gantry__k_floating_type, fold_hosts,

@@ -18,7 +18,8 @@
  *
  * Patches are rows * columns times as large as the images, so PATCH_BYTES limits the images that
  * are processed at a time. A window of one element that skips nothing needs no patches. With
- * groups, the product is a batch of one per group, for single pixels in place (_GroupedMatMul).
+ * groups, the product is a batch of one per group, for single pixels in place (_GroupedMatMul),
+ * where no library convolves groups.
  * Channels that come first are moved to the end before, and back after. */
 #include <gantry/op.h>
 #include <gantry/ops.h>
@@ -298,7 +299,9 @@ static tensor *multiply_planes(const conv_t *conv, tensor *images, tensor *filte
  * because other transposes may cancel. */
 static void compose_conv_leave_out_transposes(conv_t *conv) {
     const gantry_dtype_t dtype = conv->c->call->out_dtypes[0];
-    if (!conv->channels_first || conv->scope->trace || conv->zero[0] || conv->groups > 1) return;
+    if (!conv->channels_first || conv->scope->trace || conv->zero[0] ||
+        (conv->groups > 1 && !conv->at_once))
+        return;
     const bool has_patches = !conv->at_once && !goes_without_patches(conv, dtype);
     conv->gives_planes = !has_patches;
     if (conv->at_once) conv->reads_planes = true;

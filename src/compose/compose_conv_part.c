@@ -53,6 +53,11 @@ static const void *compose_conv_sizes(void *caller, uint32_t input) {
     return caller;
 }
 
+/* Libraries have no good engine for windows that see one channel of many. */
+static bool conv_part_is_depthwise(const conv_t *conv) {
+    return conv->groups > 1 && conv->channels == 1;
+}
+
 /* The kernel of a call whose inputs are set, on the device; NULL: none takes it. */
 static const gantry_kernel_def_t *compose_conv_find_kernel(const conv_t *conv,
                                                            gantry__asked_call_t *call,
@@ -100,7 +105,8 @@ const gantry_kernel_def_t *gantry__conv_at_once(const conv_t *conv, gantry__op_i
     gantry__asked_call_t call;
     gantry_attr_value_t attrs[4];
     int32_t sizes[4];
-    if (conv->groups > 1 || gantry__conv_sees_pixels(conv) || !GANTRY__TYPE_IS(dtype, FLOATING))
+    if (conv_part_is_depthwise(conv) || gantry__conv_sees_pixels(conv) ||
+        !GANTRY__TYPE_IS(dtype, FLOATING))
         return NULL;
     const gantry_logical_device_t *device =
         gantry__conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype);
@@ -118,7 +124,7 @@ const gantry_kernel_def_t *gantry__conv_at_once(const conv_t *conv, gantry__op_i
     const gantry_kernel_def_t *kernel =
         compose_conv_find_kernel(conv, &call, attrs, gantry__conv_attrs(conv, attrs), device);
     const bool is_faster =
-        kernel && (kernel->library || (kernel->priority >= 0 &&
+        kernel && (kernel->library || (conv->groups == 1 && kernel->priority >= 0 &&
                                        compose_conv_has_portable_product(conv, id, dtype, device)));
     return is_faster ? kernel : NULL;
 }

@@ -44,14 +44,6 @@ gantry_status_t gantry__infer_conv_integer(gantry__infer_t *call) {
     return gantry__infer_zero_point(call, 3, call->shapes[1]->dims[3], NULL);
 }
 
-static gantry_status_t expect_no_groups(const gantry__infer_t *call, const gantry_shape_t *images,
-                                        const gantry_shape_t *filter) {
-    if (gantry__sizes_fit(images->dims[3], filter->dims[2])) return GANTRY_OK;
-    return gantry__refuse("images have %" PRId64 " channels and the filter %" PRId64
-                          ": there are no groups in %s",
-                          images->dims[3], filter->dims[2], call->op->name);
-}
-
 gantry_status_t gantry__infer_convolve_images(gantry__infer_t *call) {
     GANTRY__TRY(gantry__infer_convolved_rows(call));
     return gantry__window_result(call);
@@ -61,8 +53,7 @@ gantry_status_t gantry__infer_convolved_rows(gantry__infer_t *call) {
     const gantry_shape_t *filter = call->shapes[1];
     gantry_shape_t images;
     GANTRY__TRY(gantry__window_images(call, "convolution input", &images));
-    GANTRY__TRY(conv_shape(call, &images, filter, &call->out_shapes[0]));
-    return expect_no_groups(call, &images, filter);
+    return conv_shape(call, &images, filter, &call->out_shapes[0]);
 }
 
 /* Used before the format is checked. */
@@ -135,7 +126,6 @@ gantry_status_t gantry__infer_images_filter_gradient(gantry__infer_t *call) {
     gantry_shape_t *filter = &call->out_shapes[0], wanted;
     GANTRY__TRY(gantry__infer_dims(call, 1, false, filter));
     GANTRY__TRY(conv_shape(call, images, filter, &wanted));
-    GANTRY__TRY(expect_no_groups(call, images, filter));
     return expect_result(call, 2, &wanted, images, filter);
 }
 
@@ -143,7 +133,6 @@ gantry_status_t gantry__infer_images_gradient(gantry__infer_t *call) {
     gantry_shape_t *images = &call->out_shapes[0], wanted;
     GANTRY__TRY(gantry__infer_dims(call, 0, false, images));
     GANTRY__TRY(conv_shape(call, images, call->shapes[1], &wanted));
-    GANTRY__TRY(expect_no_groups(call, images, call->shapes[1]));
     return expect_result(call, 2, &wanted, images, call->shapes[1]);
 }
 

@@ -63,6 +63,15 @@ bool cuda_text_check_launches(const char *table);
 /* Frees the list, and what its programs hold. */
 void cuda_text_free(text_list_t *list);
 
+/* ---- kernels of the CUDA backend with device text of their own (cuda_text_cudnn.c) ---- */
+
+enum { TEXT_MOST_CONV_PLAIN = 8 };
+
+/* Writes the definitions, at most TEXT_MOST_CONV_PLAIN, and returns how many there are. */
+size_t cuda_text_list_conv_plain(const gantry_kernel_def_t **out_list);
+/* The card on which they run; NULL: the definition is none of them. */
+gantry_backend_device_t *cuda_text_conv_plain_card(const gantry_kernel_def_t *def);
+
 /* ---- one call, recorded (cuda_text_recorder.c) ---- */
 
 typedef struct text_recorder_t {

@@ -73,6 +73,13 @@ static gantry_backend_device_t *tensor_card(const gantry_kernel_def_t *def) {
 }
 #endif
 
+/* ---- the CUDA backend's convolutions without cuDNN ---- */
+
+static void collect_conv_plain(defs_t *defs) {
+    if (defs->count + TEXT_MOST_CONV_PLAIN <= MOST_KERNEL_DEFS)
+        defs->count += cuda_text_list_conv_plain(&defs->list[defs->count]);
+}
+
 /* ---- devices: properties that the host code reads ---- */
 
 /* A small card, a large one whose work-groups go on, and a part that imitates small work-groups. */
@@ -312,6 +319,7 @@ static bool run_on(const gantry_kernel_def_t *def, const types_t *types, const c
     item.call.op = def->op;
     item.call.kernel = def;
     item.call.device = tensor_card(def);
+    if (!item.call.device) item.call.device = cuda_text_conv_plain_card(def);
     item.call.device_info = &info;
     item.call.services = &cuda_text_services;
     item.call.core = recorder;
@@ -438,6 +446,7 @@ void cuda_text_record(const char *case_file, text_list_t *list) {
     }
     collect(&defs);
     collect_tensor(&defs);
+    collect_conv_plain(&defs);
     while (fgets(line, sizeof line, file)) run_line(&defs, line, list);
     fclose(file);
     for (size_t i = 0; i < defs.count; ++i) {

@@ -88,7 +88,6 @@ def convolve_images():
     good = {"strides": four((1, 1)), "padding": "SAME"}
     r.our_error("output_format_unknown", [x, f], {**good, "output_format": "NC"}, "Value for attr 'output_format'")
     r.our_error("input_format_unknown", [x, f], {**good, "input_format": "CHWN"}, "allowed values: \"NHWC\", \"NCHW\"")
-    r.our_error("groups", [x, values(F32, (3, 2, 2, 6))], good, "there are no groups in ConvolveImages")
     r.our_error("depths", [x, values(F32, (3, 2, 3, 6))], good, "input depth must be evenly divisible by filter depth")
     r.our_error("images_of_rank_3", [x[0], f], good, "convolution input must be 4-dimensional")
     r.our_error("filter_of_rank_3", [x, f[0]], good, "convolution filter must be 4-dimensional")

@@ -24,5 +24,8 @@ void gantry__cudnn_open(const gantry_host_t *host, const gantry__cuda_symbols_t 
 #define GANTRY__CUDNN_OPS 4
 /* ConvolveImages, the same with a bias and a Relu, the gradients of its images and its filter. */
 extern const gantry_kernel_def_t gantry__cudnn_kernels[GANTRY__CUDNN_OPS];
+#define GANTRY__CONV_PLAIN_OPS 4
+/* These with groups, where cuDNN fails at a run (cuda_conv_plain.c). */
+extern const gantry_kernel_def_t gantry__conv_plain_kernels[GANTRY__CONV_PLAIN_OPS];
 
 #endif

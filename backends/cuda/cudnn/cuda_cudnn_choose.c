@@ -16,10 +16,9 @@
 
 typedef struct cudnn_choosing_t {
     const gantry__cudnn_t *cudnn;
-    gantry__cudnn_handle_t handle;
-    const gantry__cudnn_form_t *form;
-    gantry__cudnn_desc_t graph, device;
+    const gantry__cudnn_wanted_t *wanted;
     gantry__cudnn_choice_t *choice;
+    int32_t left;                 /* engines that are still passed over */
     gantry__cudnn_parts_t failed; /* the first failure that is no refusal; it has no descriptors */
 } cudnn_choosing_t;
 
@@ -44,7 +43,7 @@ static bool cudnn_choose_allows(const cudnn_choosing_t *choosing, gantry__cudnn_
                                         MOST_NOTES, &count, notes));
     if (parts->status != GANTRY__CUDNN_SUCCESS || count > MOST_NOTES) return false;
     for (int64_t i = 0; i < count; ++i) {
-        if (!gantry__cudnn_note_is_allowed(choosing->form, notes[i])) return false;
+        if (!gantry__cudnn_note_is_allowed(choosing->wanted->form, notes[i])) return false;
     }
     return true;
 }
@@ -75,12 +74,12 @@ static gantry__cudnn_desc_t cudnn_choose_plan(const cudnn_choosing_t *choosing,
                                               gantry__cudnn_parts_t *parts,
                                               gantry__cudnn_desc_t config) {
     gantry__cudnn_desc_t plan = gantry__cudnn_make(parts, GANTRY__CUDNN_PLAN);
-    if (choosing->handle)
+    if (choosing->wanted->handle)
         gantry__cudnn_set(parts, plan, GANTRY__CUDNN_PLAN_HANDLE, GANTRY__CUDNN_TYPE_HANDLE, 1,
-                          &choosing->handle);
+                          &choosing->wanted->handle);
     gantry__cudnn_set_desc(parts, plan, GANTRY__CUDNN_PLAN_CONFIG, config);
-    if (choosing->device)
-        gantry__cudnn_set_desc(parts, plan, GANTRY__CUDNN_PLAN_DEVICE, choosing->device);
+    if (choosing->wanted->device)
+        gantry__cudnn_set_desc(parts, plan, GANTRY__CUDNN_PLAN_DEVICE, choosing->wanted->device);
     gantry__cudnn_finalize(parts, plan);
     return plan;
 }
@@ -95,6 +94,97 @@ static void cudnn_choose_note(cudnn_choosing_t *choosing, const gantry__cudnn_pa
     memcpy(failed->reason, parts->reason, sizeof failed->reason);
 }
 
+/* Keeps a plan of the configuration with this engine, if it is one and its workspace fits. */
+static bool cudnn_choose_plan_of(cudnn_choosing_t *choosing, gantry__cudnn_parts_t *parts,
+                                 gantry__cudnn_desc_t config, gantry__cudnn_desc_t engine) {
+    gantry__cudnn_choice_t *choice = choosing->choice;
+    gantry__cudnn_desc_t plan = cudnn_choose_plan(choosing, parts, config);
+    const int64_t bytes = cudnn_choose_number(choosing, parts, plan, GANTRY__CUDNN_PLAN_WORKSPACE);
+    choice->engine = cudnn_choose_number(choosing, parts, engine, GANTRY__CUDNN_ENGINE_INDEX);
+    if (parts->status != GANTRY__CUDNN_SUCCESS || bytes < 0 ||
+        (uint64_t)bytes > choosing->wanted->form->most_workspace_bytes)
+        return false;
+    choice->workspace_bytes = (uint64_t)bytes;
+    choice->plan = plan;
+    return true;
+}
+
+/* ---- recipes ---- */
+
+/* Reads one knob's number and value. */
+static void cudnn_choose_read_knob(const cudnn_choosing_t *choosing, gantry__cudnn_parts_t *parts,
+                                   gantry__cudnn_desc_t knob, int32_t *out_kind,
+                                   int64_t *out_value) {
+    int64_t count = 0;
+    if (parts->status == GANTRY__CUDNN_SUCCESS)
+        gantry__cudnn_parts_note(parts, choosing->cudnn->cudnnBackendGetAttribute(
+                                            knob, GANTRY__CUDNN_KNOB_TYPE, GANTRY__CUDNN_TYPE_KNOB,
+                                            1, &count, out_kind));
+    *out_value = cudnn_choose_number(choosing, parts, knob, GANTRY__CUDNN_KNOB_VALUE);
+}
+
+/* The recipe has no engine if it cannot be read, which only means that it is not kept. The library
+ * says how many knobs there are only when it fills them in. */
+static void cudnn_choose_read_recipe(cudnn_choosing_t *choosing, gantry__cudnn_desc_t config) {
+    const gantry__cudnn_t *cudnn = choosing->cudnn;
+    gantry__cudnn_recipe_t *recipe = &choosing->choice->recipe;
+    gantry__cudnn_desc_t knobs[GANTRY__CUDNN_KNOBS];
+    gantry__cudnn_parts_t parts;
+    int64_t found = 0;
+    gantry__cudnn_parts_begin(cudnn, &parts);
+    for (int i = 0; i < GANTRY__CUDNN_KNOBS; ++i)
+        knobs[i] = gantry__cudnn_make(&parts, GANTRY__CUDNN_KNOB);
+    if (parts.status == GANTRY__CUDNN_SUCCESS)
+        gantry__cudnn_parts_note(
+            &parts, cudnn->cudnnBackendGetAttribute(config, GANTRY__CUDNN_CONFIG_KNOBS,
+                                                    GANTRY__CUDNN_TYPE_DESCRIPTOR,
+                                                    GANTRY__CUDNN_KNOBS, &found, knobs));
+    const bool is_whole = found <= GANTRY__CUDNN_KNOBS;
+    for (int64_t i = 0; is_whole && i < found; ++i)
+        cudnn_choose_read_knob(choosing, &parts, knobs[i], &recipe->kinds[i], &recipe->values[i]);
+    recipe->knob_count = is_whole ? (int32_t)found : 0;
+    recipe->engine =
+        parts.status == GANTRY__CUDNN_SUCCESS && is_whole ? choosing->choice->engine : -1;
+    gantry__cudnn_parts_end(&parts);
+}
+
+static gantry__cudnn_desc_t cudnn_choose_make_engine(const cudnn_choosing_t *choosing,
+                                                     gantry__cudnn_parts_t *parts,
+                                                     const gantry__cudnn_recipe_t *recipe) {
+    gantry__cudnn_desc_t engine = gantry__cudnn_make(parts, GANTRY__CUDNN_ENGINE);
+    gantry__cudnn_set_desc(parts, engine, GANTRY__CUDNN_ENGINE_GRAPH, choosing->wanted->graph);
+    gantry__cudnn_set(parts, engine, GANTRY__CUDNN_ENGINE_INDEX, GANTRY__CUDNN_TYPE_INT64, 1,
+                      &recipe->engine);
+    if (choosing->wanted->device)
+        gantry__cudnn_set_desc(parts, engine, GANTRY__CUDNN_ENGINE_DEVICE,
+                               choosing->wanted->device);
+    gantry__cudnn_finalize(parts, engine);
+    return engine;
+}
+
+static gantry__cudnn_desc_t cudnn_choose_make_config(gantry__cudnn_parts_t *parts,
+                                                     gantry__cudnn_desc_t engine,
+                                                     const gantry__cudnn_recipe_t *recipe) {
+    gantry__cudnn_desc_t knobs[GANTRY__CUDNN_KNOBS],
+        config = gantry__cudnn_make(parts, GANTRY__CUDNN_CONFIG);
+    gantry__cudnn_set_desc(parts, config, GANTRY__CUDNN_CONFIG_ENGINE, engine);
+    for (int32_t i = 0; i < recipe->knob_count; ++i) {
+        knobs[i] = gantry__cudnn_make(parts, GANTRY__CUDNN_KNOB);
+        gantry__cudnn_set(parts, knobs[i], GANTRY__CUDNN_KNOB_TYPE, GANTRY__CUDNN_TYPE_KNOB, 1,
+                          &recipe->kinds[i]);
+        gantry__cudnn_set(parts, knobs[i], GANTRY__CUDNN_KNOB_VALUE, GANTRY__CUDNN_TYPE_INT64, 1,
+                          &recipe->values[i]);
+        gantry__cudnn_finalize(parts, knobs[i]);
+    }
+    if (recipe->knob_count > 0)
+        gantry__cudnn_set(parts, config, GANTRY__CUDNN_CONFIG_KNOBS, GANTRY__CUDNN_TYPE_DESCRIPTOR,
+                          recipe->knob_count, knobs);
+    gantry__cudnn_finalize(parts, config);
+    return config;
+}
+
+/* ---- the library's lists ---- */
+
 /* Makes the plan of a configuration, if its engine is allowed. parts must be empty, and have what
  * the plan needs if it is made. */
 static bool cudnn_choose_try(cudnn_choosing_t *choosing, gantry__cudnn_desc_t config,
@@ -103,16 +193,10 @@ static bool cudnn_choose_try(cudnn_choosing_t *choosing, gantry__cudnn_desc_t co
     gantry__cudnn_desc_t engine = cudnn_choose_engine(choosing, parts, config);
     ++choice->offered;
     if (engine && cudnn_choose_allows(choosing, parts, engine)) {
-        gantry__cudnn_desc_t plan = cudnn_choose_plan(choosing, parts, config);
-        const int64_t bytes =
-            cudnn_choose_number(choosing, parts, plan, GANTRY__CUDNN_PLAN_WORKSPACE);
         ++choice->allowed;
-        choice->engine = cudnn_choose_number(choosing, parts, engine, GANTRY__CUDNN_ENGINE_INDEX);
-        if (parts->status == GANTRY__CUDNN_SUCCESS && bytes >= 0 &&
-            (uint64_t)bytes <= choosing->form->most_workspace_bytes) {
-            choice->workspace_bytes = (uint64_t)bytes;
-            choice->plan = plan;
-            return true;
+        if (cudnn_choose_plan_of(choosing, parts, config, engine)) {
+            if (choosing->left-- <= 0) return true;
+            choice->plan = NULL;
         }
     }
     cudnn_choose_note(choosing, parts);
@@ -133,11 +217,12 @@ static int64_t cudnn_choose_list(const cudnn_choosing_t *choosing, gantry__cudnn
     int64_t wanted = 0, made = 0;
     *out_found = 0;
     gantry__cudnn_desc_t list = gantry__cudnn_make(parts, GANTRY__CUDNN_HEURISTICS);
-    gantry__cudnn_set_desc(parts, list, GANTRY__CUDNN_HEURISTICS_GRAPH, choosing->graph);
+    gantry__cudnn_set_desc(parts, list, GANTRY__CUDNN_HEURISTICS_GRAPH, choosing->wanted->graph);
     gantry__cudnn_set(parts, list, GANTRY__CUDNN_HEURISTICS_MODE,
                       GANTRY__CUDNN_TYPE_HEURISTICS_MODE, 1, &mode);
-    if (choosing->device)
-        gantry__cudnn_set_desc(parts, list, GANTRY__CUDNN_HEURISTICS_DEVICE, choosing->device);
+    if (choosing->wanted->device)
+        gantry__cudnn_set_desc(parts, list, GANTRY__CUDNN_HEURISTICS_DEVICE,
+                               choosing->wanted->device);
     gantry__cudnn_finalize(parts, list);
     if (parts->status == GANTRY__CUDNN_SUCCESS)
         gantry__cudnn_parts_note(parts, cudnn->cudnnBackendGetAttribute(
@@ -173,6 +258,7 @@ static bool cudnn_choose_from(cudnn_choosing_t *choosing, int mode, gantry__cudn
         gantry__cudnn_parts_begin(choosing->cudnn, &tried);
         is_chosen = cudnn_choose_try(choosing, configs[i], &tried);
         if (is_chosen) {
+            cudnn_choose_read_recipe(choosing, configs[i]);
             kept->list[kept->count++] = configs[i];
             configs[i] = NULL;
             cudnn_choose_move(&tried, kept);
@@ -201,21 +287,56 @@ static void cudnn_choose_refuse(const cudnn_choosing_t *choosing, gantry__cudnn_
                    "of %d engines, %d keep the precision and the order of sums, and none of these "
                    "can be used with at most %llu bytes of workspace",
                    choice->offered, choice->allowed,
-                   (unsigned long long)choosing->form->most_workspace_bytes);
+                   (unsigned long long)choosing->wanted->form->most_workspace_bytes);
 }
 
-void gantry__cudnn_choose(gantry__cudnn_parts_t *parts, gantry__cudnn_handle_t handle,
-                          const gantry__cudnn_form_t *form, gantry__cudnn_desc_t graph,
-                          gantry__cudnn_desc_t device, gantry__cudnn_choice_t *out_choice) {
-    cudnn_choosing_t choosing = {.cudnn = parts->cudnn,
-                                 .handle = handle,
-                                 .form = form,
-                                 .graph = graph,
-                                 .device = device,
-                                 .choice = out_choice};
-    *out_choice = (gantry__cudnn_choice_t){.plan = NULL};
-    if (parts->status != GANTRY__CUDNN_SUCCESS) return;
-    if (!cudnn_choose_from(&choosing, GANTRY__CUDNN_MODE_A, parts) &&
-        !cudnn_choose_from(&choosing, GANTRY__CUDNN_MODE_FALLBACK, parts))
-        cudnn_choose_refuse(&choosing, parts);
+static void cudnn_choose_begin(gantry__cudnn_parts_t *parts, const gantry__cudnn_wanted_t *wanted,
+                               int32_t passed_over, gantry__cudnn_choice_t *choice,
+                               cudnn_choosing_t *out) {
+    *choice = (gantry__cudnn_choice_t){.recipe = {.engine = -1}};
+    *out = (cudnn_choosing_t){
+        .cudnn = parts->cudnn, .wanted = wanted, .choice = choice, .left = passed_over};
+}
+
+void gantry__cudnn_choose(gantry__cudnn_parts_t *parts, const gantry__cudnn_wanted_t *wanted,
+                          gantry__cudnn_choice_t *out_choice) {
+    int32_t passed_over = wanted->passed_over;
+    cudnn_choosing_t choosing;
+    for (;; passed_over = 0) {
+        cudnn_choose_begin(parts, wanted, passed_over, out_choice, &choosing);
+        if (parts->status != GANTRY__CUDNN_SUCCESS) return;
+        if (cudnn_choose_from(&choosing, GANTRY__CUDNN_MODE_A, parts) ||
+            cudnn_choose_from(&choosing, GANTRY__CUDNN_MODE_FALLBACK, parts))
+            return;
+        if (passed_over == 0) break;
+    }
+    cudnn_choose_refuse(&choosing, parts);
+}
+
+bool gantry__cudnn_restore(gantry__cudnn_parts_t *parts, const gantry__cudnn_wanted_t *wanted,
+                           const gantry__cudnn_recipe_t *recipe, gantry__cudnn_choice_t *out_choice,
+                           char reason[200]) {
+    cudnn_choosing_t choosing;
+    gantry__cudnn_parts_t tried;
+    bool is_good = false;
+    cudnn_choose_begin(parts, wanted, 0, out_choice, &choosing);
+    gantry__cudnn_parts_begin(parts->cudnn, &tried);
+    gantry__cudnn_desc_t engine = cudnn_choose_make_engine(&choosing, &tried, recipe);
+    const bool is_allowed =
+        tried.status == GANTRY__CUDNN_SUCCESS && cudnn_choose_allows(&choosing, &tried, engine);
+    if (is_allowed) {
+        gantry__cudnn_desc_t config = cudnn_choose_make_config(&tried, engine, recipe);
+        is_good = cudnn_choose_plan_of(&choosing, &tried, config, engine);
+    }
+    if (is_good) {
+        out_choice->recipe = *recipe;
+        cudnn_choose_move(&tried, parts);
+    } else {
+        (void)snprintf(reason, 200, "%s",
+                       tried.status != GANTRY__CUDNN_SUCCESS ? tried.reason
+                       : is_allowed ? "its workspace is larger than is allowed"
+                                    : "its engine breaks a promise of precision or order");
+    }
+    gantry__cudnn_parts_end(&tried);
+    return is_good;
 }

@@ -22,11 +22,11 @@ typedef struct gantry__cudnn_form_t {
     int32_t dtype;                             /* of all operands; sums are float32 */
     int32_t image_is_planar, result_is_planar; /* 1: the channels come first */
     int32_t has_bias, has_relu;
-    int32_t may_round;                                 /* float32 operands may be rounded to TF32 */
-    int32_t any_order;                                 /* sums may have another order in each run */
-    int64_t image[4];                                  /* batch, channels, height, width */
-    int64_t filter[4];                                 /* outputs, channels, rows, columns */
-    int64_t result[4];                                 /* batch, outputs, height, width */
+    int32_t may_round; /* float32 operands may be rounded to TF32 */
+    int32_t any_order; /* sums may have another order in each run */
+    int64_t image[4];  /* batch, channels, height, width */
+    int64_t filter[4]; /* outputs, channels of a group, rows, columns */
+    int64_t result[4]; /* batch, outputs, height, width */
     int64_t before[2], after[2], steps[2], spreads[2]; /* of rows and columns */
     uint64_t most_workspace_bytes;
 } gantry__cudnn_form_t;
@@ -43,7 +43,7 @@ enum {
 /* Every operand must begin at a multiple of this. */
 #define GANTRY__CUDNN_ALIGNMENT 16
 
-#define GANTRY__CUDNN_MOST_PARTS 24
+#define GANTRY__CUDNN_MOST_PARTS 40
 /* Descriptors that belong together, in the order in which they were made. */
 typedef struct gantry__cudnn_parts_t {
     const gantry__cudnn_t *cudnn;

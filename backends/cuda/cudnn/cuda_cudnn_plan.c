@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cuda/cuda_backend.h"
+#include "cuda/cudnn/cuda_cudnn_record.h"
 
 /* ---- texts ---- */
 
@@ -116,14 +117,88 @@ static void cudnn_plan_end_handle(gantry_backend_device_t *device, const char *r
     cudnn_plan_refuse_device(device, whole);
 }
 
+/* ---- records of the tuning file ---- */
+
+/* A form's texts, and what the tuning file says of it. */
+typedef struct cudnn_lookup_t {
+    bool has_name;
+    char form[GANTRY__CUDNN_FORM_BYTES], name[GANTRY__CUDNN_NAME_BYTES];
+    gantry_tuning_t given; /* values NULL: there is no record that can be used */
+    gantry__cudnn_record_t record;
+} cudnn_lookup_t;
+
+static gantry__cudnn_machine_t cudnn_plan_machine(const gantry_backend_device_t *device) {
+    return (gantry__cudnn_machine_t){.version = (int64_t)device->instance->cudnn.cudnnGetVersion(),
+                                     .capability = device->record->capability};
+}
+
+/* Leaves the record, which a line of the log then says. */
+static void cudnn_plan_leave_record(const gantry_backend_device_t *device, cudnn_lookup_t *lookup,
+                                    const char *reason) {
+    gantry__host_log(device->host, GANTRY_LEVEL_WARNING,
+                     "Tuning file %.200s, line %u: %s is not used: %s", lookup->given.file,
+                     lookup->given.line, lookup->name, reason);
+    lookup->given.values = NULL;
+    lookup->record = (gantry__cudnn_record_t){.recipe = {.engine = -1}};
+}
+
+static void cudnn_plan_look_up(const gantry_backend_device_t *device,
+                               const gantry__cudnn_form_t *form, cudnn_lookup_t *out) {
+    const gantry_host_t *host = device->host;
+    *out = (cudnn_lookup_t){.given = {.struct_size = sizeof out->given},
+                            .record = {.recipe = {.engine = -1}}};
+    out->has_name = gantry__cudnn_record_name(form, out->form, out->name);
+    if (!out->has_name || !GANTRY_ABI_HAS(host, tuning) || !host->tuning) return;
+    if (!host->tuning(host->self, &device->record->info, out->name, &out->given)) {
+        out->given.values = NULL;
+        return;
+    }
+    const char *reason = gantry__cudnn_record_read(out->given.values, out->form,
+                                                   cudnn_plan_machine(device), &out->record);
+    if (reason) cudnn_plan_leave_record(device, out, reason);
+}
+
+/* Which plan serves, and why. */
+static void cudnn_plan_explain(const gantry_backend_device_t *device, const cudnn_lookup_t *lookup,
+                               const gantry__cudnn_choice_t *choice) {
+    char values[GANTRY__CUDNN_VALUES_BYTES], why[300];
+    if (!lookup->has_name || !gantry__cudnn_record_write(lookup->form, &choice->recipe,
+                                                         cudnn_plan_machine(device), values))
+        return;
+    if (lookup->given.values)
+        (void)snprintf(why, sizeof why, "line %u of the tuning file %.200s", lookup->given.line,
+                       lookup->given.file);
+    else
+        (void)snprintf(why, sizeof why,
+                       "number %d of the library's list, the first that keeps precision and order",
+                       choice->offered);
+    gantry__host_log(device->host, GANTRY_LEVEL_DEBUG, "cuDNN plan %s %s; %llu bytes; %s",
+                     lookup->name, values, (unsigned long long)choice->workspace_bytes, why);
+}
+
+/* Makes the plan by the form's record, or by the library's list. */
+static void cudnn_plan_choose(gantry_backend_device_t *device, gantry__cudnn_plan_t *plan) {
+    gantry__cudnn_wanted_t wanted = {.handle = device->cudnn.handle, .form = &plan->form};
+    cudnn_lookup_t lookup;
+    char reason[200];
+    wanted.graph = gantry__cudnn_graph(&plan->parts, wanted.handle, wanted.form);
+    if (!wanted.graph) return;
+    cudnn_plan_look_up(device, wanted.form, &lookup);
+    if (lookup.record.recipe.engine >= 0 &&
+        !gantry__cudnn_restore(&plan->parts, &wanted, &lookup.record.recipe, &plan->choice, reason))
+        cudnn_plan_leave_record(device, &lookup, reason);
+    wanted.passed_over = lookup.record.passed_over;
+    if (!plan->choice.plan) gantry__cudnn_choose(&plan->parts, &wanted, &plan->choice);
+    if (plan->choice.plan) cudnn_plan_explain(device, &lookup, &plan->choice);
+}
+
 /* The context must be current. A failure for lack of host memory is not kept. */
 static gantry__cudnn_plan_t *cudnn_plan_make(gantry_backend_device_t *device,
                                              const gantry__cudnn_form_t *form) {
     char reason[400];
     gantry__cudnn_plan_t *plan = cudnn_plan_add(device, form);
     if (!plan) return NULL;
-    gantry__cudnn_desc_t graph = gantry__cudnn_graph(&plan->parts, device->cudnn.handle, form);
-    gantry__cudnn_choose(&plan->parts, device->cudnn.handle, form, graph, NULL, &plan->choice);
+    cudnn_plan_choose(device, plan);
     if (plan->choice.plan) return plan;
     cudnn_plan_write_reason(&plan->parts, reason, sizeof reason);
     const gantry__cudnn_status_t status = plan->parts.status;

@@ -106,7 +106,7 @@ static int32_t opencl_cpu_conv_compute(gantry_op_call_t *call) {
 /* The lines of window_lines.cl need the channels last. Places that are summed again for the padding
  * must be in the result. */
 static int32_t opencl_cpu_conv_supports(const gantry_op_call_t *call) {
-    return gantry__opencl_suits_processor(call) &&
+    return gantry__opencl_suits_processor(call) && gantry__window_is_whole(call) &&
            !gantry__window_is_planar(call, "input_format") &&
            !(gantry__window_is_planar(call, "output_format") &&
              gantry__window_is_without_padding(call));

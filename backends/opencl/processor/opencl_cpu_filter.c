@@ -59,9 +59,13 @@ static int32_t opencl_cpu_filter_compute(gantry_op_call_t *call) {
                              call->device_info, (double)out->element_count * (double)shape.chunks));
 }
 
+static int32_t opencl_cpu_filter_supports(const gantry_op_call_t *call) {
+    return gantry__opencl_suits_processor(call) && gantry__filter_is_whole(call);
+}
+
 static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_DTYPES_FLOATS}};
 static const char *const hosts[] = {"filter_sizes"};
 
 const gantry_kernel_def_t gantry__opencl_cpu_filter_kernel = GANTRY_K_DEFINITION(
-    "_ImagesFilterGradient", float_types, 1, hosts, 1, .supports = gantry__opencl_suits_processor,
+    "_ImagesFilterGradient", float_types, 1, hosts, 1, .supports = opencl_cpu_filter_supports,
     .compute = opencl_cpu_filter_compute);

@@ -5,6 +5,8 @@
  *                        are captures, the values of the graph around it
  *     control inputs     those that keep the order of a variable's uses fall away: the order of
  *                        nodes gives them again */
+#include <string.h>
+
 #include "function/build/graph_description.h"
 #include "run/runtime_state.h"
 
@@ -74,10 +76,23 @@ static gantry_status_t describe_add(const describe_t *d, const gantry__node_t *n
     return GANTRY_OK;
 }
 
-/* A gradient that only some devices compute in one part becomes the op of which it is a part, with
- * the same inputs, because another machine may have no kernel for the part. Sizes of int64, which
- * old files have, are none of that op's. */
+/* Whether the node is a part of a Conv2D with groups: its channels are last. */
+static bool describe_has_groups(const describe_t *d, const gantry__node_t *node) {
+    if (node->op->id != GANTRY__OP_ID_ConvolveImages) return false;
+    for (uint32_t i = 0; i < node->op->attr_count; ++i) {
+        const gantry_attr_t *attr = &node->attrs[i];
+        if (attr->kind == GANTRY_ATTR_BOOL && attr->i != 0) return false;
+        if (attr->kind == GANTRY_ATTR_STRING && strcmp(attr->s, "NCHW") == 0) return false;
+    }
+    return d->traced->values[node->inputs[0]].shape.dims[3] !=
+           d->traced->values[node->inputs[1]].shape.dims[2];
+}
+
+/* A gradient, or a convolution of groups, that only some devices compute in one part becomes the op
+ * of which it is a part, with the same inputs, because another machine may have no kernel for the
+ * part. Sizes of int64, which old files have, are none of that op's. */
 static const gantry__op_def_t *describe_choose_op(const describe_t *d, const gantry__node_t *node) {
+    if (describe_has_groups(d, node)) return gantry__op_get(GANTRY__OP_ID_Conv2D);
     if (node->op->id == GANTRY__OP_ID__ImagesGradient)
         return gantry__op_get(GANTRY__OP_ID_Conv2DBackpropInput);
     if (node->op->id == GANTRY__OP_ID__ImagesFilterGradient &&
@@ -86,13 +101,22 @@ static const gantry__op_def_t *describe_choose_op(const describe_t *d, const gan
     return node->op;
 }
 
-/* The types of another op follow from its inputs. */
-static size_t describe_list_attrs(const gantry__node_t *node, bool is_another,
+static bool describe_has_attr(const gantry__op_def_t *op, const char *name) {
+    for (uint32_t i = 0; i < op->attr_count; ++i) {
+        if (strcmp(op->attrs[i].name, name) == 0) return true;
+    }
+    return false;
+}
+
+/* The types of another op follow from its inputs, and what it lacks has its default. */
+static size_t describe_list_attrs(const gantry__node_t *node, const gantry__op_def_t *op,
                                   gantry_attr_value_t *out) {
     size_t count = 0;
     for (uint32_t i = 0; i < node->op->attr_count; ++i) {
         const gantry_attr_t *attr = &node->attrs[i];
-        if (is_another && attr->kind == GANTRY_ATTR_TYPE) continue;
+        if (op != node->op &&
+            (attr->kind == GANTRY_ATTR_TYPE || !describe_has_attr(op, node->op->attrs[i].name)))
+            continue;
         out[count++] = (gantry_attr_value_t){.name = node->op->attrs[i].name,
                                              .kind = (gantry_attr_kind_t)attr->kind,
                                              .i = attr->i,
@@ -113,7 +137,7 @@ static gantry_status_t describe_op(const describe_t *d, const gantry__node_t *no
     item->kind = GANTRY_GRAPH_OP;
     item->node.op = op->name;
     item->node.attrs = attrs;
-    item->node.attr_count = describe_list_attrs(node, op != node->op, attrs);
+    item->node.attr_count = describe_list_attrs(node, op, attrs);
     item->node.refuses_gradient = *is_apart != 0;
     item->node.any_order = node->marks.any_order;
     return describe_add(d, node, item);

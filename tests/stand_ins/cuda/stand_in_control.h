@@ -17,6 +17,7 @@
  *   driver=12040                 result of cuDriverGetVersion (default 12090)
  *   nvrtc=12090                  version of NVRTC; it knows no newer architectures (default 12090)
  *   cublas=120900                version of cuBLASLt, in its own format (default)
+ *   cudnn_fast=3                 the engine of cuDNN that is faster than others (default none)
  *   blas_fast=3                  the choice of cuBLASLt that is faster than others (default none)
  *   cudnn=91900, nccl=22809      versions of cuDNN and NCCL, in their own format (defaults)
  *   cudnn_cuda=12090             the CUDA for which cuDNN was built (default)

@@ -84,7 +84,8 @@ typedef struct stand_in_machine_t {
     int driver;
     int nvrtc;
     int cublas;
-    int blas_fast; /* -1: each choice is */
+    int blas_fast;  /* -1: each choice is */
+    int cudnn_fast; /* -1: each engine is */
     int cudnn;
     int cudnn_cuda;
     uint64_t cudnn_workspace;

@@ -5,13 +5,16 @@
  * It offers four engines, of which the first three come by mode A and the last one as the fallback:
  *   0   tensor cores: float32 is rounded to TF32
  *   1   not deterministic
- *   2   without a note, and with a workspace
+ *   2   without a note, and with a workspace; it has a knob, which must be 7
  *   3   strict with NaN, without a workspace
  * and none for float64, a Relu without a bias, and halves aligned below 16 bytes, as the real one.
- * Each run is counted as "engine N". */
+ * Each run is counted as "engine N". With cudnn_fast=N runs of other engines take fifty
+ * milliseconds more. */
+#define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "stand_in_convolution.h"
 #include "stand_in_descriptor.h"
@@ -20,7 +23,8 @@
 
 #define MOST_OPS 3
 enum { HEURISTICS_FALLBACK = 2, HEURISTICS_A = 3, POINTWISE_ADD = 0, POINTWISE_RELU = 100 };
-enum { ENGINE_TENSOR_CORE, ENGINE_ANY_ORDER, ENGINE_PLAIN, ENGINE_STRICT };
+enum { ENGINE_TENSOR_CORE, ENGINE_ANY_ORDER, ENGINE_PLAIN, ENGINE_STRICT, ENGINES };
+enum { PLAIN_KNOB = 2, PLAIN_VALUE = 7 };
 
 #define DNN_ENTER()                                                                        \
     do {                                                                                   \
@@ -332,7 +336,38 @@ static int check_pack(const dnn_descriptor_t *pack) {
                           (long long)dnn_get(pack, 1001)->count);
 }
 
-static int check_final(const dnn_descriptor_t *descriptor) {
+/* A caller's own engine: its number, and the graph that a plan of it computes. */
+static int check_engine(dnn_descriptor_t *engine) {
+    const int64_t number = dnn_get(engine, 1301)->as.whole[0];
+    const dnn_descriptor_t *graph = dnn_part(engine, 1300, 0);
+    form_t form;
+
+    if (number < 0 || number >= ENGINES)
+        return dnn_fail(DNN_NOT_SUPPORTED, "there is no engine %lld", (long long)number);
+    if (graph == NULL || read_graph(graph, &form) != DNN_OK || !form.is_served)
+        return dnn_fail(DNN_NOT_SUPPORTED, "the engine does not serve the graph");
+    engine->engine = (int)number;
+    return DNN_OK;
+}
+
+static int check_config(dnn_descriptor_t *config) {
+    const dnn_descriptor_t *engine = dnn_part(config, 300, 0);
+    const dnn_attribute_t *knobs = dnn_get(config, 302);
+
+    if (engine == NULL) return DNN_BAD_PARAM;
+    for (int i = 0; knobs != NULL && i < knobs->count; ++i) {
+        const dnn_descriptor_t *knob = dnn_part(config, 302, i);
+        if (knob == NULL || engine->engine != ENGINE_PLAIN ||
+            dnn_get(knob, 600)->as.number[0] != PLAIN_KNOB ||
+            dnn_get(knob, 601)->as.whole[0] != PLAIN_VALUE)
+            return dnn_fail(DNN_NOT_SUPPORTED, "the engine has no such knob");
+    }
+    config->engine = engine->engine;
+    config->attributes[config->attribute_count++] = *dnn_get(engine, 1300);
+    return DNN_OK;
+}
+
+static int check_final(dnn_descriptor_t *descriptor) {
     switch (descriptor->kind) {
         case DNN_TENSOR: return check_tensor(descriptor);
         case DNN_CONVOLUTION: return check_window(descriptor);
@@ -340,6 +375,8 @@ static int check_final(const dnn_descriptor_t *descriptor) {
         case DNN_BACKWARD_DATA:
         case DNN_BACKWARD_FILTER: return check_convolution(descriptor);
         case DNN_GRAPH: return check_graph(descriptor);
+        case DNN_ENGINE: return check_engine(descriptor);
+        case DNN_CONFIG: return check_config(descriptor);
         case DNN_PACK: return check_pack(descriptor);
         default: return DNN_OK;
     }
@@ -429,6 +466,29 @@ static int get_engine(const dnn_descriptor_t *config, int64_t *out_count, void *
     return fill(*(void **)values, DNN_ENGINE, config->engine, dnn_get(config, 1300)->as.pointer[0]);
 }
 
+/* The configuration's knobs, into descriptors that the caller made. */
+static int get_knobs(const dnn_descriptor_t *config, int64_t room, int64_t *out_count,
+                     void *values) {
+    *out_count = room > 0 && config->engine == ENGINE_PLAIN;
+    if (*out_count == 0) return DNN_OK;
+    dnn_descriptor_t *knob = dnn_find(*(void **)values, DNN_KNOB);
+    if (knob == NULL) return dnn_fail(DNN_BAD_PARAM, "no knob to fill");
+    knob->attribute_count = 2;
+    knob->attributes[0] =
+        (dnn_attribute_t){.name = 600, .count = 1, .as = {.number = {PLAIN_KNOB}}};
+    knob->attributes[1] =
+        (dnn_attribute_t){.name = 601, .count = 1, .as = {.whole = {PLAIN_VALUE}}};
+    knob->is_final = 1;
+    return DNN_OK;
+}
+
+static int get_knob_type(const dnn_descriptor_t *knob, int64_t room, int64_t *out_count,
+                         int *values) {
+    *out_count = 1;
+    if (room > 0) values[0] = dnn_get(knob, 600)->as.number[0];
+    return DNN_OK;
+}
+
 static int get_notes(const dnn_descriptor_t *engine, int64_t room, int64_t *out_count,
                      int *values) {
     static const int notes[] = {0, 4, -1, 9};
@@ -458,6 +518,12 @@ int cudnnBackendGetAttribute(void *handle, int name, int type, int64_t room, int
         return get_results(from, room, out_count, values);
     if (from->kind == DNN_CONFIG && name == 300 && type == 15 && room == 1)
         return get_engine(from, out_count, values);
+    if (from->kind == DNN_CONFIG && name == 302 && type == 15)
+        return get_knobs(from, room, out_count, values);
+    if (from->kind == DNN_KNOB && name == 600 && type == 9)
+        return get_knob_type(from, room, out_count, values);
+    if (from->kind == DNN_KNOB && name == 601 && type == 3)
+        return get_whole(dnn_get(from, 601)->as.whole[0], room, out_count, values);
     if (from->kind == DNN_ENGINE && name == 1303 && type == 11)
         return get_notes(from, room, out_count, values);
     if (from->kind == DNN_ENGINE && name == 1301 && type == 3)
@@ -525,6 +591,7 @@ static int bind_all(const dnn_descriptor_t *pack, form_t *form, int engine) {
 static int execute(handle_t *handle, const dnn_descriptor_t *plan, const dnn_descriptor_t *pack) {
     const dnn_descriptor_t *config = dnn_part(plan, 401, 0);
     const dnn_descriptor_t *graph = config != NULL ? dnn_part(config, 1300, 0) : NULL;
+    const struct timespec pause = {.tv_nsec = 50000000};
     form_t form;
     char name[32];
 
@@ -538,6 +605,8 @@ static int execute(handle_t *handle, const dnn_descriptor_t *plan, const dnn_des
     load_kernels(handle, stand_in__current()->device);
     snprintf(name, sizeof name, "engine %d", config->engine);
     stand_in__count(name);
+    if (stand_in__machine()->cudnn_fast >= 0 && stand_in__machine()->cudnn_fast != config->engine)
+        nanosleep(&pause, NULL);
     return stand_in__enqueue(handle->stream, stand_in__run_convolution, &form.convolution,
                              sizeof form.convolution) == CUDA_OK
                ? DNN_OK

@@ -16,6 +16,7 @@ enum {
     POINTER = 6,
     CONVOLUTION_MODE = 7,
     HEURISTICS_MODE = 8,
+    KNOB_TYPE = 9,
     POINTWISE_MODE = 14,
     DESCRIPTOR = 15
 };
@@ -34,6 +35,12 @@ static const struct {
     {DNN_CONVOLUTION, 104, INT64, 2, 2, 1, 0},
     {DNN_CONVOLUTION, 105, INT64, 2, 2, 1, 0},
     {DNN_CONVOLUTION, 106, INT64, 1, 1, 1, 0},
+    {DNN_ENGINE, 1300, DESCRIPTOR, 1, 1, 1, DNN_GRAPH},
+    {DNN_ENGINE, 1301, INT64, 1, 1, 1, 0},
+    {DNN_CONFIG, 300, DESCRIPTOR, 1, 1, 1, DNN_ENGINE},
+    {DNN_CONFIG, 302, DESCRIPTOR, 1, DNN_MOST_VALUES, 0, DNN_KNOB},
+    {DNN_KNOB, 600, KNOB_TYPE, 1, 1, 1, 0},
+    {DNN_KNOB, 601, INT64, 1, 1, 1, 0},
     {DNN_HEURISTICS, 200, HEURISTICS_MODE, 1, 1, 1, 0},
     {DNN_HEURISTICS, 201, DESCRIPTOR, 1, 1, 1, DNN_GRAPH},
     {DNN_PLAN, 400, HANDLE, 1, 1, 1, 0},
@@ -97,7 +104,7 @@ static int is_known(int kind) {
     for (size_t i = 0; i < RULES; ++i) {
         if (rules[i].kind == kind) return 1;
     }
-    return kind == DNN_ENGINE || kind == DNN_CONFIG;
+    return 0;
 }
 
 int dnn_create(int kind, dnn_descriptor_t **out) {

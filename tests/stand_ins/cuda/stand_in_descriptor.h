@@ -33,6 +33,7 @@ enum {
     DNN_CONFIG = 3,
     DNN_HEURISTICS = 4,
     DNN_PLAN = 5,
+    DNN_KNOB = 7,
     DNN_FORWARD = 10,
     DNN_BACKWARD_FILTER = 11,
     DNN_BACKWARD_DATA = 12,

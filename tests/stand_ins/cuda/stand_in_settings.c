@@ -17,6 +17,7 @@ void stand_in__default_machine(stand_in_machine_t *out_machine) {
     out_machine->nvrtc = 12090;
     out_machine->cublas = 120900;
     out_machine->blas_fast = -1;
+    out_machine->cudnn_fast = -1;
     out_machine->cudnn = 91900;
     out_machine->cudnn_cuda = 12090;
     out_machine->cudnn_workspace = 64u << 10;
@@ -189,6 +190,8 @@ static int set_one(stand_in_machine_t *machine, const char *key, char *value) {
         machine->cublas = number;
     } else if (strcmp(key, "blas_fast") == 0) {
         machine->blas_fast = number;
+    } else if (strcmp(key, "cudnn_fast") == 0) {
+        machine->cudnn_fast = number;
     } else if (strcmp(key, "cudnn") == 0) {
         machine->cudnn = number;
     } else if (strcmp(key, "cudnn_cuda") == 0) {

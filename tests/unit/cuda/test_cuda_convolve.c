@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: On CUDA, convolutions of float32, float16 and bfloat16 are cuDNN's, channels last or
- * first, with every stride, dilation and padding, and without patches.
+ * first, with every stride, dilation, padding and number of groups, and without patches.
  * Promise: float32 convolutions by cuDNN are rounded to TF32 only if the precision of products lets
  * them, and never take an engine whose sums have another order in each run.
+ * Promise: A record of the tuning file chooses the engine of its shape without a question to cuDNN;
+ * a damaged, foreign or old one is left with a line of the log, and results stay right.
  * Promise: A function saved where cuDNN computes its gradients runs on a machine without a card.
  * Promise: What cuDNN takes of a card for itself counts with the driver's context.
  * Promise: Without cuDNN 9, or where its plan, run or workspace fails, convolutions on CUDA are
@@ -42,7 +44,9 @@ static const convolve_case_t cases[] = {
                  .padding = GANTRY_PADDING_EXPLICIT,
                  .explicit_paddings = {1, 3, 0, 2}}},
     {.images = SIZES(3, 1, 12, 2), .filter = SIZES(1, 5, 2, 6), .options = {.strides = {1, 2}}},
+    {.images = SIZES(2, 7, 6, 6), .filter = SIZES(3, 2, 2, 9), .options = {.strides = {2, 1}}},
 };
+#define GROUPED (CASES - 1) /* of three groups */
 #define CASES (sizeof cases / sizeof cases[0])
 
 /* Quarters of few bits, so that each sum is exact in float32 in every order. */
@@ -194,6 +198,19 @@ TEST(halves_take_tensor_cores) {
     check_all(GANTRY_BFLOAT16, 0);
 }
 
+/* One channel in each of several groups is a depthwise convolution. */
+TEST(depthwise_convolutions_are_not_given_to_cudnn) {
+    gantry_runtime_t *runtime = fixture_open_runtime(GANTRY_OFF);
+    const convolve_case_t c = {.dtype = GANTRY_FLOAT32,
+                               .images = GANTRY_SHAPE(2, 6, 5, 4),
+                               .filter = GANTRY_SHAPE(3, 3, 1, 8)};
+    const uint64_t before = all_runs();
+    for (int what = CONVOLVES; what <= GIVES_FILTER; ++what) check(runtime, &c, what);
+    assert_int_equal(all_runs() - before, 0);
+    gantry_runtime_release(runtime);
+    fixture_expect_nothing_lives();
+}
+
 /* The table of plans is full after 256 forms; a form that was dropped is planned again. */
 TEST(forms_beyond_the_table_have_the_same_results) {
     gantry_runtime_t *runtime = fixture_open_runtime(GANTRY_OFF);
@@ -301,6 +318,7 @@ static void call_joined(gantry_runtime_t *runtime, gantry_function_t *function, 
         make_input(scope, c->dtype, c->images, 1), make_input(scope, c->dtype, c->filter, 2),
         make_input(scope, c->dtype, GANTRY_SHAPE(c->filter.dims[3]), 4)};
     const gantry_tensor_t *results[3];
+    memset(out, 0, 3 * sizeof out[0]);
     if (gantry_function_call(scope, function, inputs, 3, results, 3) != GANTRY_OK)
         fail_msg("%s", gantry_scope_message(scope));
     for (int i = 0; i < 3; ++i) {
@@ -336,16 +354,14 @@ static void expect_equal(float got[3][4096], float expected[3][4096]) {
 
 static float got[3][4096], expected[3][4096];
 
-TEST(function_joins_bias_and_relu_and_is_replayed) {
+static void join_and_replay(convolve_case_t c) {
     gantry_runtime_t *runtime = fixture_open_runtime(GANTRY_OFF);
-    convolve_case_t c = cases[1];
     c.dtype = GANTRY_FLOAT32;
     gantry_function_t *function = trace_joined(runtime, &c);
     char text[8192];
     call_joined(runtime, function, "CPU:0", &c, expected);
     for (int i = 0; i < 4; ++i) {
         const uint64_t before = all_runs();
-        memset(got, 0, sizeof got);
         call_joined(runtime, function, "GPU:0", &c, got);
         expect_equal(got, expected);
         if (i == 0) assert_int_equal(all_runs() - before, 3);
@@ -358,12 +374,16 @@ TEST(function_joins_bias_and_relu_and_is_replayed) {
     fixture_expect_nothing_lives();
 }
 
+TEST(function_joins_bias_and_relu_and_is_replayed) {
+    join_and_replay(cases[1]);
+    join_and_replay(cases[GROUPED]);
+}
+
 /* A function that was traced where cuDNN computes gradients runs where nothing has their parts. */
-static void save_and_load_on_cpu(gantry_dtype_t dtype) {
+static void save_and_load_on_cpu(convolve_case_t c, gantry_dtype_t dtype) {
     static const gantry_runtime_options_t options = {.struct_size = sizeof options,
                                                      .backends = "cpu"};
     gantry_runtime_t *runtime = fixture_open_runtime(GANTRY_OFF), *other;
-    convolve_case_t c = cases[1];
     saved_file_t file;
     c.dtype = dtype;
     saved_file_init(&file);
@@ -374,7 +394,6 @@ static void save_and_load_on_cpu(gantry_dtype_t dtype) {
     gantry_runtime_release(runtime);
     assert_int_equal(gantry_runtime_create(&options, &other), GANTRY_OK);
     function = saved_file_load(other, &file, NULL);
-    memset(got, 0, sizeof got);
     call_joined(other, function, "CPU:0", &c, got);
     expect_equal(got, expected);
     gantry_function_release(function);
@@ -383,8 +402,9 @@ static void save_and_load_on_cpu(gantry_dtype_t dtype) {
 }
 
 TEST(function_saved_with_cudnn_runs_without_it) {
-    save_and_load_on_cpu(GANTRY_FLOAT32);
-    save_and_load_on_cpu(GANTRY_FLOAT16);
+    save_and_load_on_cpu(cases[1], GANTRY_FLOAT32);
+    save_and_load_on_cpu(cases[1], GANTRY_FLOAT16);
+    save_and_load_on_cpu(cases[GROUPED], GANTRY_FLOAT32);
 }
 
 /* ---- failures ---- */
@@ -483,23 +503,31 @@ TEST(each_call_of_the_library_may_fail) {
 }
 
 /* A function has placed its nodes when a run fails: the next kernels of its device compute. */
-TEST(function_whose_runs_fail_has_the_same_results) {
+static void fail_runs_in_function(convolve_case_t c, gantry_dtype_t dtype, const char *line) {
     gantry_runtime_t *runtime = open_logged(NULL);
-    convolve_case_t c = cases[1];
-    c.dtype = GANTRY_FLOAT32;
+    c.dtype = dtype;
     gantry_function_t *function = trace_joined(runtime, &c);
     call_joined(runtime, function, "CPU:0", &c, expected);
     assert_int_equal(fixture_control()->set("fail=cudnnBackendExecute:*:5000"), 0);
     for (int i = 0; i < 3; ++i) {
-        memset(got, 0, sizeof got);
         call_joined(runtime, function, "GPU:0", &c, got);
         expect_equal(got, expected);
     }
-    expect_line("cuDNN does not compute the gradient of the filter of images [1, 8, 9, 3]");
+    expect_line(line);
     gantry_function_release(function);
     gantry_runtime_release(runtime);
     fixture_expect_nothing_lives();
     fixture_control()->reset();
+}
+
+TEST(function_whose_runs_fail_has_the_same_results) {
+    fail_runs_in_function(
+        cases[1], GANTRY_FLOAT32,
+        "cuDNN does not compute the gradient of the filter of images [1, 8, 9, 3]");
+    /* bias and Relu of halves are ops of their own */
+    fail_runs_in_function(
+        cases[GROUPED], GANTRY_FLOAT16,
+        "cuDNN does not compute the gradient of the filter of images [2, 7, 6, 6]");
 }
 
 /* ---- memory ---- */
@@ -548,6 +576,113 @@ TEST(plans_keep_to_a_workspace_that_fits) {
     check_engine("cudnn_workspace=64M", 2);
     check_engine("cudnn_workspace=65M", 3);            /* more than plans may have */
     check_engine("cudnn_workspace=60M;memory=40M", 3); /* more than the card has */
+}
+
+/* ---- records of the tuning file ---- */
+
+/* A runtime whose tuning file has one record of the first convolution of the case, or none. */
+static gantry_runtime_t *open_tuned(const saved_file_t *file, const char *name,
+                                    const char *values) {
+    const gantry_physical_device_t *device;
+    (void)setenv("GANTRY_TUNING_FILE", file->path, 1);
+    (void)setenv("GANTRY_LOG_LEVEL", "debug", 1);
+    (void)unlink(file->path);
+    gantry_runtime_t *runtime = open_logged(NULL);
+    if (!values) return runtime;
+    if (gantry_find_physical_device(runtime, "cuda:0", &device) != GANTRY_OK ||
+        gantry_put_tuning(runtime, device, name, values) != GANTRY_OK)
+        fail_msg("%s", gantry_last_message());
+    return runtime;
+}
+
+/* The words of the log's line about the plan, up to the semicolon. */
+static void find_plan(char name[64], char values[512]) {
+    for (int i = 0; i < lines.count && i < LOG_LINES; ++i) {
+        const char *at = strstr(lines.lines[i], "cuDNN plan ");
+        if (at && sscanf(at, "cuDNN plan %63s %511[^;];", name, values) == 2) return;
+    }
+    fail_msg("no line of the log says which plan serves");
+}
+
+/* Convolves with a record. Returns how often the engine ran of two. */
+static uint64_t runs_with(const saved_file_t *file, const char *name, const char *values,
+                          int engine) {
+    convolve_case_t c = cases[0];
+    c.dtype = GANTRY_FLOAT32;
+    gantry_runtime_t *runtime = open_tuned(file, name, values);
+    const uint64_t before = runs(engine);
+    check(runtime, &c, CONVOLVES);
+    check(runtime, &c, CONVOLVES);
+    gantry_runtime_release(runtime);
+    fixture_expect_nothing_lives();
+    return runs(engine) - before;
+}
+
+/* The case's form, which the log says, and its records with one part that differs. */
+TEST(tuning_file_chooses_the_engine_of_a_shape) {
+    char name[64], values[512], form[256], other[640];
+    saved_file_t file;
+    saved_file_init(&file);
+    assert_int_equal(runs_with(&file, NULL, NULL, 2), 2);
+    find_plan(name, values);
+    assert_non_null(strstr(values, "engine=2 knobs=2:7 version=91900 capability=90"));
+    expect_line("the first that keeps precision and order");
+    assert_int_equal(sscanf(values, "form=%255s", form), 1);
+    assert_string_equal(form, "convolve:float32:nhwc:2x7x6x5:3x3x5x4:p1.1.1.1:s1x1:d1x1");
+    const uint64_t lists = fixture_control()->calls("cudnnBackendGetAttribute");
+    assert_int_equal(runs_with(&file, name, values, 2), 2); /* and no list is read */
+    expect_line("; line 2 of the tuning file");
+    assert_true(fixture_control()->calls("cudnnBackendGetAttribute") - lists <= 3);
+    (void)snprintf(other, sizeof other, "form=%s engine=3 version=91900 capability=90", form);
+    assert_int_equal(runs_with(&file, name, other, 3), 2);
+    (void)snprintf(other, sizeof other, "form=%s use=1", form);
+    assert_int_equal(runs_with(&file, name, other, 3), 2);
+    (void)snprintf(other, sizeof other, "form=%s use=2", form); /* there are two */
+    assert_int_equal(runs_with(&file, name, other, 2), 2);
+    saved_file_deinit(&file);
+}
+
+TEST(wrong_records_are_left_with_a_reason) {
+    static const struct {
+        const char *values, *reason;
+    } rows[] = {
+        {"engine=3 version=91800 capability=90", "measured with another version of cuDNN"},
+        {"engine=3 version=91900 capability=80", "card of another compute capability"},
+        {"engine=3 version=91900", "card of another compute capability"},
+        {"engine=0 version=91900 capability=90", "breaks a promise of precision or order"},
+        {"engine=1 version=91900 capability=90", "breaks a promise of precision or order"},
+        {"engine=9 version=91900 capability=90", "there is no engine 9"},
+        {"engine=2 knobs=2:8 version=91900 capability=90", "the engine has no such knob"},
+        {"engine=3 knobs=2:7 version=91900 capability=90", "the engine has no such knob"},
+        {"engine=2 knobs=2 version=91900 capability=90", "knobs= has no such numbers"},
+        {"engine=2 knobs=2:7, version=91900 capability=90", "knobs= has no such numbers"},
+        {"engine=99999999999 version=91900 capability=90", "a value is no such number"},
+        {"engine=-1 version=91900 capability=90", "a value is no such number"},
+        {"engine=3 use=1 version=91900 capability=90", "one of engine= and use= is needed"},
+        {"version=91900 capability=90", "one of engine= and use= is needed"},
+        {"use=64", "use= is 0 to 63"},
+        {"engine=3 speed=2", "are accepted"},
+        {"engine", "a word is not NAME=VALUE"},
+        {"form=convolve:float32 engine=3", "it is another form's"},
+    };
+    char name[64], values[512], form[256], other[1024];
+    saved_file_t file;
+    saved_file_init(&file);
+    (void)runs_with(&file, NULL, NULL, 2);
+    find_plan(name, values);
+    assert_int_equal(sscanf(values, "form=%255s", form), 1);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
+        (void)snprintf(other, sizeof other, "form=%s %s", form, rows[i].values);
+        assert_int_equal(runs_with(&file, name, other, 2), 2);
+        expect_line(rows[i].reason);
+        if (log_lines_with(&lines, "is not used", rows[i].reason) != 1)
+            fail_msg("%s", rows[i].values);
+    }
+    assert_int_equal(runs_with(&file, name, "engine=3 version=91900 capability=90", 2), 2);
+    expect_line("form= is missing");
+    saved_file_deinit(&file);
+    unsetenv("GANTRY_TUNING_FILE");
+    unsetenv("GANTRY_LOG_LEVEL");
 }
 
 int main(void) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: NVIDIA's own cuDNN 9 accepts the descriptors of each convolution and gradient, and plans
- * an engine for an H100 that keeps Gantry's promises, without a card.
+/* Promise: NVIDIA's own cuDNN 9 accepts the descriptors of each convolution and gradient, with
+ * and without groups, and plans an engine for an H100 that keeps Gantry's promises, without a card.
+ * Promise: NVIDIA's own cuDNN 9 makes a plan again from the numbers that the tuning file keeps.
  *
  * Engines are the library's choice and differ between its versions, so no number of one is
  * expected. */
@@ -40,7 +41,8 @@ static const gantry__cudnn_t *open_library(fixture_t *fixture) {
 
 static void try_form(const gantry__cudnn_t *cudnn, const gantry__cudnn_form_t *form) {
     gantry__cudnn_parts_t of_device, parts;
-    gantry__cudnn_choice_t choice;
+    gantry__cudnn_choice_t choice, again;
+    char reason[200];
     gantry__cudnn_parts_begin(cudnn, &of_device);
     gantry__cudnn_parts_begin(cudnn, &parts);
     gantry__cudnn_desc_t device = gantry__cudnn_make(&of_device, GANTRY__CUDNN_DEVICE);
@@ -49,7 +51,8 @@ static void try_form(const gantry__cudnn_t *cudnn, const gantry__cudnn_form_t *f
     gantry__cudnn_finalize(&of_device, device);
     gantry__cudnn_desc_t graph = gantry__cudnn_graph(&parts, NULL, form);
     if (!graph) fail_msg("no graph: %u %s", parts.status, parts.reason);
-    gantry__cudnn_choose(&parts, NULL, form, graph, device, &choice);
+    const gantry__cudnn_wanted_t wanted = {.form = form, .graph = graph, .device = device};
+    gantry__cudnn_choose(&parts, &wanted, &choice);
     print_message("  %s %d%s%s%s%s: engine %lld, %llu bytes, number %d of the list, %d allowed\n",
                   gantry_dtype_name((gantry_dtype_t)form->dtype), form->what,
                   form->image_is_planar ? " NCHW" : " NHWC", form->has_bias ? " bias" : "",
@@ -58,26 +61,25 @@ static void try_form(const gantry__cudnn_t *cudnn, const gantry__cudnn_form_t *f
                   choice.offered, choice.allowed);
     if (!choice.plan) fail_msg("no plan: %u %s", parts.status, parts.reason);
     assert_true(choice.workspace_bytes <= form->most_workspace_bytes);
+    assert_int_equal(choice.recipe.engine, choice.engine);
+    if (!gantry__cudnn_restore(&parts, &wanted, &choice.recipe, &again, reason))
+        fail_msg("engine %lld with %d knobs cannot be made again: %s", (long long)choice.engine,
+                 choice.recipe.knob_count, reason);
+    assert_int_equal(again.workspace_bytes, choice.workspace_bytes);
     gantry__cudnn_parts_end(&parts);
     gantry__cudnn_parts_end(&of_device);
 }
 
-TEST(real_library_plans_each_form) {
+/* The forms of one convolution whose filter has so many channels for a group. */
+static void try_forms(const gantry__cudnn_t *cudnn, int64_t depth) {
     static const int32_t dtypes[] = {GANTRY_FLOAT32, GANTRY_FLOAT16, GANTRY_BFLOAT16};
-    fixture_t fixture;
-    const gantry__cudnn_t *cudnn = open_library(&fixture);
-    if (!cudnn) return;
-    if (cudnn->cudnnGetVersion() < 90900) {
-        print_message("skipped, versions before 9.9 plan for the machine's card only\n");
-        return;
-    }
     for (uint32_t i = 0; i < 3 * 3 * 2; ++i) {
         gantry__cudnn_form_t form = {.what = (int32_t)(i / 3 % 3),
                                      .dtype = dtypes[i % 3],
                                      .image_is_planar = i / 9 == 1,
                                      .result_is_planar = i / 9 == 1,
                                      .image = {8, 64, 56, 56},
-                                     .filter = {32, 64, 3, 3},
+                                     .filter = {32, depth, 3, 3},
                                      .result = {8, 32, 28, 28},
                                      .after = {1, 1},
                                      .steps = {2, 2},
@@ -95,6 +97,19 @@ TEST(real_library_plans_each_form) {
         form.most_workspace_bytes = 0;
         try_form(cudnn, &form);
     }
+}
+
+TEST(real_library_plans_each_form) {
+    fixture_t fixture;
+    const gantry__cudnn_t *cudnn = open_library(&fixture);
+    if (!cudnn) return;
+    if (cudnn->cudnnGetVersion() < 90900) {
+        print_message("skipped, versions before 9.9 plan for the machine's card only\n");
+        return;
+    }
+    try_forms(cudnn, 64);
+    print_message("  with 4 groups:\n");
+    try_forms(cudnn, 16);
 }
 
 /* The library checks what it is given: a result of another shape is no graph. */
