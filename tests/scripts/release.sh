@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Promise: The tarball of a release, and its bill of materials, have the same bytes each time; the bill names each file of
-# the tarball and each library that a build takes from the system, with the licence of each.
+# Promise: The tarball of a release, and its bill of materials, have the same bytes each time.
+# Promise: The bill of materials names each file of the tarball and each library that a build takes from the system, with
+# the licence of each.
 # Promise: scripts/release refuses a version that the headers do not state, and names both.
 #
 # release.sh SOURCE_DIR WORK. The whole release is scripts/test --packages.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: A program that is started has its arguments, the variables that were changed for it
- * with the others, and the report's end; how it ended is known: its code, a fault of its own,
- * that others ended it, or that it runs on.
+ * with the others, and the report's end.
+ * Promise: How a started program ended is known: its code, a fault of its own, that others ended
+ * it, or that it runs on.
  * Promise: A program that is not there is an error of the start.
  * Promise: A process knows its number, its command line, its machine and its threads' numbers, of
  * which no two are alike. */
