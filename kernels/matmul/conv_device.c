@@ -6,14 +6,14 @@
 #include "kernels/matmul/matmul_patches.h"
 #include "kernels/window/window_shape.h"
 
-#define MOST_SIZE ((INT64_C(1) << 30) - 1)
+#define MOST_SIZE ((INT64_C(1) << 28) - 1)
 
 typedef gantry__patches_t patches_t;
 
 /* ---- sizes ---- */
 
-/* Whether one dimension's numbers suit the device text: its sums of a place and an element must
- * have 31 bits. */
+/* Whether one dimension's numbers suit the device text: a sum of two of them must stay before
+ * its NOWHERE. */
 static bool conv_device_suits(int64_t size, int64_t places, int64_t elements, int64_t step,
                               int64_t spread, int64_t before) {
     return size <= MOST_SIZE && places <= MOST_SIZE && elements <= MOST_SIZE && step <= MOST_SIZE &&
@@ -123,8 +123,13 @@ static int32_t conv_device_compute_filter(gantry_op_call_t *call) {
     return gantry__matmul_device_launch(call, &product);
 }
 
+/* With steps beyond the images, batches would have no pixel. */
 static int32_t conv_device_supports_images(const gantry_op_call_t *call) {
-    return conv_device_takes(call, call->outputs[0], call->inputs[2], call->inputs[1]->dims);
+    gantry__windows_t w;
+    if (!conv_device_takes(call, call->outputs[0], call->inputs[2], call->inputs[1]->dims))
+        return false;
+    conv_device_read(call, call->outputs[0], call->inputs[2], call->inputs[1]->dims, &w);
+    return w.step_y <= w.height && w.step_x <= w.width;
 }
 
 /* A batch has the pixels of one pair of remainders by the steps. */

@@ -23,7 +23,7 @@
 #if !GANTRY_SERIAL
 
 /* Must have the same fields as gantry__patches_t. Numbers of places, pixels and elements have 31
- * bits, sizes 29. */
+ * bits, sizes 28. */
 typedef struct {
     GANTRY_LONG height, width;              /* of what is read */
     GANTRY_LONG image, row, pixel, channel; /* its strides, in elements */

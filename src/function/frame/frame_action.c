@@ -95,9 +95,8 @@ static GANTRY__COLD gantry_status_t compute_others(const gantry__frame_t *frame,
             failed->supports(&call->abi))
             break;
         call->abi.kernel = next;
-        if (plan->host_inputs[i] != plan->host_inputs[place->choice] ||
-            (next->supports && !next->supports(&call->abi)))
-            break;
+        if (plan->host_inputs[i] != plan->host_inputs[place->choice]) break;
+        if (next->supports && !next->supports(&call->abi)) continue;
         status = (gantry_status_t)next->compute(&call->abi);
         if (status == GANTRY_OK) gantry__forget_since(before);
     }
