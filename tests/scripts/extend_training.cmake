@@ -17,6 +17,7 @@ find_path(cmocka_include cmocka.h REQUIRED)
 find_library(cmocka cmocka REQUIRED)
 include(cmake/gantry_flags.cmake)
 include(cmake/gantry_symbols.cmake)
+set(GANTRY_OS_FOLDER ${PROJECT_SOURCE_DIR}/src/base/os/posix)
 include_directories(${built}/generated) # what the build makes of ops/types.def
 
 add_library(gantry SHARED IMPORTED)

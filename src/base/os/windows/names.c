@@ -21,10 +21,57 @@ void gantry__os_make_whole(int folder, const char *name, unsigned mode) {
     (void)mode;
 }
 
+/* Windows 10 replaces a file that others have open, if it is asked as other systems do it. */
+static bool rename_over(const wchar_t *from, const wchar_t *to) {
+    union {
+        FILE_RENAME_INFO info;
+        unsigned char bytes[sizeof(FILE_RENAME_INFO) + GANTRY__OS_WIDE * sizeof(wchar_t)];
+    } rename;
+    enum { REPLACE = 1, AS_POSIX = 2, BY_FLAGS = 22 };
+    const DWORD flags = REPLACE | AS_POSIX;
+    const size_t bytes = wcslen(to) * sizeof *to;
+    const HANDLE handle =
+        CreateFileW(from, DELETE | SYNCHRONIZE, SHARE_EVERY, NULL, OPEN_EXISTING,
+                    FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT, NULL);
+    if (handle == INVALID_HANDLE_VALUE) return false;
+    memset(&rename, 0, sizeof rename);
+    memcpy(&rename.info, &flags, sizeof flags); /* the first member, whose name is newer */
+    rename.info.FileNameLength = (DWORD)bytes;
+    memcpy(rename.info.FileName, to, bytes);
+    const bool is_renamed = SetFileInformationByHandle(handle, (FILE_INFO_BY_HANDLE_CLASS)BY_FLAGS,
+                                                       &rename, sizeof rename);
+    (void)CloseHandle(handle);
+    return is_renamed;
+}
+
+/* Older systems keep the name of an open file: the file gets another name, and is then removed. */
+static int rename_aside(const wchar_t *from, const wchar_t *to) {
+    wchar_t aside[GANTRY__OS_WIDE];
+    unsigned char number[4] = {0};
+    (void)gantry__os_entropy(number, sizeof number);
+    const int length =
+        _snwprintf(aside, GANTRY__OS_WIDE, L"%ls.%02x%02x%02x%02x", to, (unsigned)number[0],
+                   (unsigned)number[1], (unsigned)number[2], (unsigned)number[3]);
+    if (length < 0 || length >= GANTRY__OS_WIDE) return ENAMETOOLONG;
+    if (!MoveFileExW(to, aside, 0)) return gantry__os_errno();
+    if (!MoveFileExW(from, to, MOVEFILE_REPLACE_EXISTING)) {
+        const int error = gantry__os_errno();
+        (void)MoveFileExW(aside, to, 0);
+        return error;
+    }
+    (void)DeleteFileW(aside);
+    return 0;
+}
+
 int gantry__os_rename(const char *from, const char *to) {
     wchar_t wide_from[GANTRY__OS_WIDE], wide_to[GANTRY__OS_WIDE];
     if (!gantry__os_wide_path(from, wide_from) || !gantry__os_wide_path(to, wide_to)) return errno;
-    return done_or_error(MoveFileExW(wide_from, wide_to, MOVEFILE_REPLACE_EXISTING));
+    if (MoveFileExW(wide_from, wide_to, MOVEFILE_REPLACE_EXISTING)) return 0;
+    const int error = gantry__os_errno();
+    const DWORD there = GetFileAttributesW(wide_to);
+    if (error != EACCES || there == INVALID_FILE_ATTRIBUTES || (there & FILE_ATTRIBUTE_DIRECTORY))
+        return error;
+    return rename_over(wide_from, wide_to) ? 0 : rename_aside(wide_from, wide_to);
 }
 
 /* What is marked as only to be read is removed, too, as on other systems. */
