@@ -99,20 +99,41 @@ int gantry__os_make_folder(const char *path, unsigned mode) {
     return gantry__os_wide_path(path, wide) ? done_or_error(CreateDirectoryW(wide, NULL)) : errno;
 }
 
-int gantry__os_make_own_folder(char *path) {
+/* Writes another name in place of XXXXXX; 0 or an errno value. */
+static int draw_own_name(char *path) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
-    enum { SIGNS = 6, ATTEMPTS = 100 };
+    enum { SIGNS = 6 };
+    unsigned char numbers[SIGNS];
     const size_t length = strlen(path);
-    if (length < SIGNS || strcmp(path + length - SIGNS, "XXXXXX") != 0) return EINVAL;
-    for (int i = 0; i < ATTEMPTS; ++i) {
-        unsigned char numbers[SIGNS];
-        int error = gantry__os_entropy(numbers, sizeof numbers);
-        if (error != 0) return error;
-        for (int k = 0; k < SIGNS; ++k) path[length - SIGNS + (size_t)k] = letters[numbers[k] % 32];
-        error = gantry__os_make_folder(path, 0700);
+    if (length < SIGNS) return EINVAL;
+    const int error = gantry__os_entropy(numbers, sizeof numbers);
+    for (int k = 0; k < SIGNS && error == 0; ++k)
+        path[length - SIGNS + (size_t)k] = letters[numbers[k] % 32];
+    return error;
+}
+
+#define NAME_ATTEMPTS 100
+
+int gantry__os_make_own_folder(char *path) {
+    for (int i = 0; i < NAME_ATTEMPTS; ++i) {
+        int error = draw_own_name(path);
+        if (error == 0) error = gantry__os_make_folder(path, 0700);
         if (error != EEXIST) return error;
     }
     return EEXIST;
+}
+
+int gantry__os_make_own_file(char *path) {
+    for (int i = 0; i < NAME_ATTEMPTS; ++i) {
+        const int error = draw_own_name(path);
+        if (error != 0) errno = error;
+        const int file =
+            error == 0
+                ? gantry__os_open(path, GANTRY__OS_READ | GANTRY__OS_WRITE | GANTRY__OS_NEW, 0600)
+                : -1;
+        if (file >= 0 || errno != EEXIST) return file;
+    }
+    return -1;
 }
 
 /* A file has the rights that its folder hands on. */
