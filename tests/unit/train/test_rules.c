@@ -247,6 +247,8 @@ TEST(each_differentiable_op_has_a_case) {
         gantry_op_info_t info = {.struct_size = sizeof info};
         assert_int_equal(gantry_op_info(i, &info), GANTRY_OK);
         if (!gantry_op_is_differentiable(info.name) || has_case(info.name)) continue;
+        /* test_rules_parts.c compares this one with the op's parts. */
+        if (strcmp(info.name, "ScaledDotProductAttentionGrad") == 0) continue;
         (void)strncat(missing, info.name, sizeof missing - strlen(missing) - 2);
         (void)strcat(missing, " ");
     }

@@ -2,7 +2,6 @@
 #define _XOPEN_SOURCE 700
 #include "base/os/processes.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -74,7 +73,8 @@ bool gantry__os_processes_with(const char *path_end, int64_t *out_processes, siz
     DIR *processes = opendir("/proc");
     *out_count = 0;
     for (const struct dirent *entry; processes && (entry = readdir(processes));) {
-        if (!isdigit((unsigned char)entry->d_name[0]) || *out_count == most) continue;
+        const char first = entry->d_name[0];
+        if (first < '0' || first > '9' || *out_count == most) continue;
         if (process_has_open(entry->d_name, path_end))
             out_processes[(*out_count)++] = strtol(entry->d_name, NULL, 10);
     }
