@@ -6,14 +6,14 @@
 #include "kernels/matmul/matmul_patches.h"
 #include "kernels/window/window_shape.h"
 
-#define MOST_SIZE ((INT64_C(1) << 30) - 1)
+#define MOST_SIZE ((INT64_C(1) << 29) - 1)
 
 typedef gantry__patches_t patches_t;
 
 /* ---- sizes ---- */
 
 /* Whether one dimension's numbers suit the device text: its sums of a place and an element must
- * have 31 bits. */
+ * have 29 bits, so that NOWHERE and any of them is below 0. */
 static bool conv_device_suits(int64_t size, int64_t places, int64_t elements, int64_t step,
                               int64_t spread, int64_t before) {
     return size <= MOST_SIZE && places <= MOST_SIZE && elements <= MOST_SIZE && step <= MOST_SIZE &&
