@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Toolchain that cross-compiles for 64-bit Windows by MinGW-w64; wine runs the programs. scripts/test-windows uses this file.
+# Toolchain that cross-compiles for 64-bit Windows by MinGW-w64. No script uses this file.
 # GANTRY_TEST_WINDOWS_ROOT names the folder with the libraries that Debian does not have for Windows.
 set(CMAKE_SYSTEM_NAME Windows)
 set(CMAKE_SYSTEM_PROCESSOR x86_64)

@@ -86,8 +86,8 @@ GANTRY_FN void find_remainders(const patches_t *p, const int batch, int *y, int 
     *x = batch - *y * (int)p->step_x;
 }
 
-/* How far the places of which pixels of the batch are this element stand from these pixels' numbers
- * in the batch. False if there are no such places. */
+/* What must be added to the number of a pixel in the batch for the place whose element it is. False
+ * if no pixel of the batch is this element. */
 GANTRY_FN int find_shifts(const patches_t *p, const int element, const int batch, int *y, int *x) {
     const int r = element / (int)p->columns, c = element - r * (int)p->columns;
     const int step_y = (int)p->step_y, step_x = (int)p->step_x;

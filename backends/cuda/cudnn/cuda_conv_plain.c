@@ -95,14 +95,14 @@ static void conv_plain_read(const gantry_op_call_t *call, gantry__cudnn_call_t *
     gantry__cudnn_read_forward(call, &none, out);
 }
 
-static int32_t conv_plain_supports_alone(const gantry_op_call_t *call) {
+static int32_t conv_plain_supports_single(const gantry_op_call_t *call) {
     gantry__cudnn_call_t read;
     if (!call->device || !gantry__cudnn_pads_with_zeros(call)) return 0;
     conv_plain_read(call, &read);
     return conv_plain_has_groups(&read.form);
 }
 
-static int32_t conv_plain_alone(gantry_op_call_t *call) {
+static int32_t conv_plain_single(gantry_op_call_t *call) {
     gantry__cudnn_call_t read;
     conv_plain_read(call, &read);
     return conv_plain_run(call, "conv_joined", &read.form, call->inputs[0], call->inputs[1], NULL);
@@ -143,7 +143,7 @@ static const char *const conv_plain_filter_hosts[] = {"filter_sizes"};
 
 const gantry_kernel_def_t gantry__conv_plain_kernels[GANTRY__CONV_PLAIN_OPS] = {
     GANTRY_K_DEFINITION("ConvolveImages", conv_plain_types, 1, NULL, 0,
-                        .supports = conv_plain_supports_alone, .compute = conv_plain_alone),
+                        .supports = conv_plain_supports_single, .compute = conv_plain_single),
     GANTRY_K_DEFINITION("_FusedConvolveImages", conv_plain_types, 1, NULL, 0,
                         .supports = conv_plain_supports_joined, .compute = conv_plain_joined),
     GANTRY_K_DEFINITION("_ImagesGradient", conv_plain_types, 1, conv_plain_image_hosts, 1,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What only programs do with files, beside files.h. Owner: the caller's buffers. Threads:
+/* What only programs do with files, in addition to files.h. Owner: the caller's buffers. Threads:
  * thread-safe while no other code changes the environment. */
 #ifndef GANTRY_BASE_OS_PROGRAM_FILES_H
 #define GANTRY_BASE_OS_PROGRAM_FILES_H

@@ -242,7 +242,7 @@ int gantry__os_close(int file) { return _close(file) == 0 ? 0 : errno; }
 
 /* ---- content ---- */
 
-/* A read or write at a place leaves the position behind it, so it is set back. Files whose threads
+/* A read or write at a place moves the position to after it, so it is set back. Files whose threads
  * read at places are not read at the position at the same time. */
 static int64_t at_place(HANDLE handle, void *bytes, size_t size, uint64_t place, bool is_write) {
     OVERLAPPED at = {.Offset = (DWORD)place, .OffsetHigh = (DWORD)(place >> 32)};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who may write a file stands in its access control list. Trusted are this process's user, the
+/* The access control list of a file says who may write it. Trusted are this process's user, the
  * system, its administrators and its installer, and whoever is the owner: "CREATOR OWNER" and
  * "OWNER RIGHTS". Every other entry that allows to write refuses the path.
  *
@@ -91,13 +91,14 @@ static int refuse_others(const check_t *check, const char *what, const char *who
     return GANTRY__OS_OTHERS_MAY_WRITE;
 }
 
-/* The entry's user, if it allows one of the rights to someone who is not trusted. */
+/* The entry's user, if it allows one of the rights to someone who is not trusted. An entry with a
+ * condition has the same fields; the condition counts as met. */
 static PSID entry_of_others(const check_t *check, void *entry, DWORD rights) {
     const ACE_HEADER *head = entry;
     ACCESS_ALLOWED_ACE *allowed = entry;
-    if (head->AceType != ACCESS_ALLOWED_ACE_TYPE || (head->AceFlags & INHERIT_ONLY_ACE) ||
-        !(allowed->Mask & rights))
-        return NULL;
+    const bool allows = head->AceType == ACCESS_ALLOWED_ACE_TYPE ||
+                        head->AceType == ACCESS_ALLOWED_CALLBACK_ACE_TYPE;
+    if (!allows || (head->AceFlags & INHERIT_ONLY_ACE) || !(allowed->Mask & rights)) return NULL;
     PSID who = (PSID)&allowed->SidStart;
     return account_is_trusted(check, who) ? NULL : who;
 }
