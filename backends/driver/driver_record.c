@@ -18,8 +18,6 @@ void gantry__record_set_uuid(gantry__record_texts_t *texts, const unsigned char 
                    b[14], b[15]);
 }
 
-/* Adds a text by FNV-1a, 64 bits. The terminator is hashed as well, so that "ab", "c" differs from
- * "a", "bc". */
 static uint64_t add_to_hash(uint64_t hash, const char *text) {
     do {
         hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
@@ -27,12 +25,16 @@ static uint64_t add_to_hash(uint64_t hash, const char *text) {
     return hash;
 }
 
+uint64_t gantry__record_hash(const char *const *texts, size_t count) {
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < count; ++i) hash = add_to_hash(hash, texts[i]);
+    return hash;
+}
+
 void gantry__record_set_hash(gantry__record_texts_t *texts, const char *const *parts,
                              size_t count) {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < count; ++i) hash = add_to_hash(hash, parts[i]);
     (void)snprintf(texts->build_hash, sizeof texts->build_hash, "%016llx",
-                   (unsigned long long)hash);
+                   (unsigned long long)gantry__record_hash(parts, count));
 }
 
 void gantry__record_point(gantry_device_info_t *info, const gantry__record_texts_t *texts) {

@@ -19,6 +19,9 @@ typedef struct gantry__record_texts_t {
 void gantry__record_set_pci(gantry__record_texts_t *texts, unsigned domain, unsigned bus,
                             unsigned device, unsigned function);
 void gantry__record_set_uuid(gantry__record_texts_t *texts, const unsigned char bytes[16]);
+/* FNV-1a of 64 bits over all texts with their terminators, so that "ab", "c" differs from
+ * "a", "bc". */
+uint64_t gantry__record_hash(const char *const *texts, size_t count);
 /* Sets the hash of all parts that a binary depends on; their order counts. */
 void gantry__record_set_hash(gantry__record_texts_t *texts, const char *const *parts, size_t count);
 /* Points info to the texts and sets its struct_size. It must be called again after the record

@@ -203,7 +203,7 @@ static bool goes_without_patches(const conv_t *conv, gantry_dtype_t dtype) {
         return false;
     const gantry_logical_device_t *device =
         gantry__conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype);
-    return device && gantry__conv_is_processor(device);
+    return device && gantry__logical_is_processor(device);
 }
 
 /* The product of pixels and a filter of one pixel, without moving the groups. */

@@ -46,9 +46,6 @@ void gantry__conv_write_sizes(const gantry_shape_t *shape, int32_t out[4]);
 /* The device that a part would run on with this type; NULL: none. */
 const gantry_logical_device_t *gantry__conv_find_device(const gantry__conv_t *conv,
                                                         gantry__op_id_t id, gantry_dtype_t dtype);
-/* Whether the device is a processor. One that imitates a card, or makes lanes from work-items, does
- * not count. */
-bool gantry__conv_is_processor(const gantry_logical_device_t *device);
 #define GANTRY__CONV_NO_HOST UINT32_MAX
 /* The kernel that computes the part on a GPU without patches; NULL: none does for these shapes, or
  * a library multiplies patches there. It is a vendor's library's, or the portable one, which has

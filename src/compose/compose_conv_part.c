@@ -39,10 +39,6 @@ const gantry_logical_device_t *gantry__conv_find_device(const conv_t *conv, gant
     return NULL;
 }
 
-bool gantry__conv_is_processor(const gantry_logical_device_t *device) {
-    return device->info.type == GANTRY_DEVICE_TYPE_CPU && device->info.sub_group_size <= 1;
-}
-
 void gantry__conv_write_sizes(const gantry_shape_t *shape, int32_t out[4]) {
     for (int d = 0; d < 4; ++d) out[d] = (int32_t)shape->dims[d];
 }
@@ -110,7 +106,7 @@ const gantry_kernel_def_t *gantry__conv_at_once(const conv_t *conv, gantry__op_i
         return NULL;
     const gantry_logical_device_t *device =
         gantry__conv_find_device(conv, GANTRY__OP_ID_ConvolveImages, dtype);
-    if (!device || gantry__conv_is_processor(device)) return NULL;
+    if (!device || gantry__logical_is_processor(device)) return NULL;
     gantry__asked_init(&call, id, count);
     for (uint32_t i = 0; i < count; ++i) {
         call.shapes[i] = i == host ? &four : shapes[i];

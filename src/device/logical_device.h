@@ -51,6 +51,12 @@ struct gantry_logical_device_t {
     _Atomic(struct gantry__device_times_t *) times;
 };
 
+/* Whether the device is a processor. One that imitates a card, or makes lanes from work-items, does
+ * not count. */
+static inline bool gantry__logical_is_processor(const gantry_logical_device_t *device) {
+    return device->info.type == GANTRY_DEVICE_TYPE_CPU && device->info.sub_group_size <= 1;
+}
+
 /* The view that serves the card: itself, or the one that took over. */
 static inline const struct gantry_physical_device_t *gantry__device_view(
     const struct gantry_physical_device_t *listed) {

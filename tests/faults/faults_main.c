@@ -191,6 +191,10 @@ static int run_all(const line_t *line) {
         return 1;
     }
     if (totals.failures == 0 && totals.sites == 0 && line->settings.site == 0) {
+        if (line->source != FAULTS_OPENCL) {
+            (void)printf("no event came from the source\n");
+            return 1;
+        }
         (void)printf(
             "SKIP no event came from the source: does the OpenCL loader take layers (OPENCL_LAYERS)?\n");
         return SKIPPED;

@@ -6,8 +6,8 @@
 # Promise: No file of kernels/ includes one of backends/, and a family of kernels includes another only where
 # scripts/directions.txt says so.
 # Promise: No .c file of src/ has a vendor's name in a text, except for the list of Gantry's own backends.
-# Promise: Only src/base/os includes an operating system's headers and reads its macros, but for files listed in
-# scripts/directions.txt; a listed file that needs no system is a breach.
+# Promise: Only src/base/os includes an operating system's headers and reads its macros, but for the files that
+# scripts/directions.txt frees.
 #
 # $1: sources, $2: an empty folder.
 import importlib.machinery
@@ -139,8 +139,8 @@ def small_tree(files):
     shutil.copy(SOURCES / "scripts/check-directions", WORK / "scripts")
     (WORK / "scripts/directions.txt").write_text("names src src\nunnamed src NVIDIA\nroom src/low:\nroom src/low/os:\nroom src/high: src/low\n"
                                                 "system room src/low/os\nsystem wings src\nsystem headers unistd.h sys/\nsystem macros __linux__\n"
-                                                "system free src/high/export.h\nsystem outside src/high/old.c\n")
-    for path, text in ((p, t) for p, t in files.items() if t is not None):
+                                                "system free src/high/export.h\n")
+    for path, text in ((p, t) for p, t in files.items()):
         (WORK / path).parent.mkdir(parents=True, exist_ok=True)
         (WORK / path).write_text(text)
     return check(WORK)
@@ -148,7 +148,7 @@ def small_tree(files):
 
 HEAD = "/* SPDX */\n/* A room. Threads: thread-safe. */\n#ifndef X\n"
 GOOD = {"src/low/a.h": HEAD + "int a(void);\ntypedef int a_t;\n#endif\n", "src/low/a.c": '#include "low/a.h"\nint a(void) { return 1; }\n',
-        "src/high/b.c": '#include "low/a.h"\n', "src/high/old.c": "#include <unistd.h>\n", "src/low/os/file.c": "#include <unistd.h>\n",
+        "src/high/b.c": '#include "low/a.h"\n', "src/low/os/file.c": "#include <unistd.h>\n",
         "src/high/export.h": HEAD + "#if defined(__linux__)\n#endif\n#endif\n", "src/high/word.c": "/* <unistd.h> of __linux__ */\n",
         "src/high/b.h": HEAD + "#endif\n"}
 BREACHES = (
@@ -162,8 +162,6 @@ BREACHES = (
     ({"src/low/a.c": "#include <unistd.h>\n"}, "src/low/a.c:1: needs unistd.h of an operating system: only src/low/os may"),
     ({"src/low/a.c": "\n# include <sys/stat.h>\n"}, "src/low/a.c:2: needs sys/stat.h"),
     ({"src/low/a.c": "#if !defined(__linux__)\n#endif\n"}, "src/low/a.c:1: needs __linux__"),
-    ({"src/high/old.c": ""}, "src/high/old.c:1: needs no operating system any more: remove it from the list"),
-    ({"src/high/old.c": None}, "src/high/old.c:1: is listed as outside of the system's room, and there is no such file"),
     ({"src/other/c.c": ""}, "its folder is no room"),
 )
 

@@ -15,7 +15,8 @@ typedef struct attention_t {
     double dropout;
     bool has_bias, is_causal, takes_mask;
     gantry_initializer_t kernel;
-    const char *why_scores; /* the newest call needed all scores in memory; NULL: it did not */
+    const char
+        *_Atomic why_scores; /* the newest call needed all scores in memory; NULL: it did not */
 } attention_t;
 
 /* Its inputs: query, value, key, then the attention mask, if it takes one. Without a key, the value
@@ -295,15 +296,17 @@ static const char *why_scores(const gantry_layer_call_t *call, const attention_t
     if (a->dropout > 0 && call->training) return "dropout takes weights away from keys";
     if (a->key_dim > MOST_ELEMENTS || a->value_dim > MOST_ELEMENTS)
         return "a head has more than 1,024 elements";
-    if (queries < 1 || keys < MANY_SCORES / queries) return "a head has fewer than 262,144 scores";
+    if (queries < 1 || keys < (MANY_SCORES + queries - 1) / queries)
+        return "a head has fewer than 262,144 scores";
     return NULL;
 }
 
 /* The values, mixed by the parts of the keys: [batch, heads, queries, value_dim]. */
 static tensor *mix_values(const gantry_layer_call_t *call, attention_t *a, tensor *q, tensor *k,
                           tensor *v) {
-    a->why_scores = why_scores(call, a, q, k);
-    return a->why_scores ? mix_by_scores(call, a, q, k, v) : mix_by_op(call, a, q, k, v);
+    const char *why = why_scores(call, a, q, k);
+    a->why_scores = why;
+    return why ? mix_by_scores(call, a, q, k, v) : mix_by_op(call, a, q, k, v);
 }
 
 static tensor *attention_call(const gantry_layer_call_t *call, void *user) {

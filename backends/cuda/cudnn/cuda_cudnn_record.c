@@ -6,21 +6,18 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "driver/driver_record.h"
+
 #define MOST_NUMBER INT32_MAX
 
 /* ---- names ---- */
 
 static const char *const cudnn_record_kinds[] = {"convolve", "image_gradient", "filter_gradient"};
 
-static uint64_t cudnn_record_hash(const char *text) { /* FNV-1a */
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (; *text; ++text) hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 bool gantry__cudnn_record_name(const gantry__cudnn_form_t *form,
                                char out_form[GANTRY__CUDNN_FORM_BYTES],
                                char out_name[GANTRY__CUDNN_NAME_BYTES]) {
+    const char *const texts[] = {out_form};
     const int64_t *i = form->image, *f = form->filter;
     const char *type = form->dtype == GANTRY_FLOAT16    ? "float16"
                        : form->dtype == GANTRY_BFLOAT16 ? "bfloat16"
@@ -40,7 +37,8 @@ bool gantry__cudnn_record_name(const gantry__cudnn_form_t *form,
         (long long)form->spreads[1], form->has_bias ? ":bias" : "", form->has_relu ? ":relu" : "",
         form->may_round ? ":tf32" : "");
     (void)snprintf(out_name, GANTRY__CUDNN_NAME_BYTES, "cudnn.%s.%016llx",
-                   cudnn_record_kinds[form->what], (unsigned long long)cudnn_record_hash(out_form));
+                   cudnn_record_kinds[form->what],
+                   (unsigned long long)gantry__record_hash(texts, 1));
     return length > 0 && length < GANTRY__CUDNN_FORM_BYTES;
 }
 

@@ -133,9 +133,7 @@ static gantry_status_t planes_may_read(const planes_pass_t *pass, const gantry__
     if (!*out_may || is_patches) return GANTRY_OK;
     GANTRY__TRY(planes_find_device(pass->runtime, pass->graph, node, &device));
     *out_may = device && device->synchronous;
-    const bool is_processor =
-        device && device->info.type == GANTRY_DEVICE_TYPE_CPU && device->info.sub_group_size <= 1;
-    if (!device || is_processor) return GANTRY_OK;
+    if (!device || gantry__logical_is_processor(device)) return GANTRY_OK;
     return planes_find_reader(pass, node, out_may);
 }
 

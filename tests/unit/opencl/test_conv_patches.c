@@ -2,7 +2,9 @@
 /* Promise: A convolution and its gradients on a GPU have the bits of patches and their products, in
  * each floating type, although no patches are made.
  * Promise: A convolution and its gradients on a GPU run where its memory is too small for the
- * patches. */
+ * patches.
+ * Promise: A convolution on a GPU with paddings or dilations beyond 2^28, or with steps beyond the
+ * images in their gradient, takes patches and has their bits. */
 #define _XOPEN_SOURCE 700
 
 #include <stdio.h>
@@ -289,6 +291,29 @@ TEST(convolutions_on_cards_need_no_memory_for_patches) {
                (const gantry_tensor_t *[]){of_images, filter, grad}, 3);
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
     check_no_patches(runtime, 1);
+    gantry_runtime_release(runtime);
+}
+
+TEST(numbers_that_the_text_does_not_hold_take_patches) {
+    static const int64_t far = (INT64_C(1) << 29) - 5;
+    const patches_case_t apart = {
+        "an element 2^29 rows away", 1, 4, 5, 3, 2, 3, 6, 1, 1, far, 1, {far, 0, 1, 1}};
+    const patches_case_t beyond = {
+        "steps beyond the images", 2, 3, 4, 3, 2, 2, 6, 5, 7, 1, 1, {0, 0, 0, 0}};
+    gantry_runtime_t *runtime = open_card(&cards[0]);
+    assert_int_equal(gantry_profile_start(runtime, GANTRY_PROFILE_ON), GANTRY_OK);
+    gantry_scope_t *scope = gantry_scope_begin(runtime, "GPU:0");
+    patches_t p = begin_case(scope, &beyond, GANTRY_FLOAT32);
+    check_images(&p);
+    assert_true(parts_of(runtime, "FoldImagePatches") > 0);
+    assert_int_equal(parts_of(runtime, "ExtractImagePatches"), 0);
+    p = begin_case(scope, &apart, GANTRY_FLOAT32);
+    check_forward(&p);
+    check_filter(&p);
+    check_images(&p);
+    assert_true(parts_of(runtime, "ExtractImagePatches") >= 3);
+    assert_int_equal(parts_of(runtime, "_ImagesGradient"), 0);
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
     gantry_runtime_release(runtime);
 }
 
