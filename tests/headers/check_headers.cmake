@@ -1,22 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 # Promise (headers_c): Every public header compiles by itself in C11, with gcc and clang, with -Wpedantic -Werror.
 # Promise (headers_cpp): Every public header compiles by itself in C++11, with g++ and clang++.
+# Promise (headers_cl): Every public header compiles by itself in C11 as Microsoft's compiler reads it, with /W4 /WX.
 #
 # Compiles the public headers in strict standard mode: each header as the first and only one, and a program that uses
-# the macros. The headers that their comments name exist.
-#   cmake -DINCLUDE=... -DWORK=... -DLANGUAGE=c|c++ -DCOMPILERS=a;b -DSOURCE=use_macros.c -P check_headers.cmake
+# the macros. The headers that their comments name exist. For `cl`, clang imitates Microsoft's compiler, without its headers.
+#   cmake -DINCLUDE=... -DWORK=... -DLANGUAGE=c|c++|cl -DCOMPILERS=a;b -DSOURCE=use_macros.c -P check_headers.cmake
 set(c_standards c11 c99)
 set(c++_standards c++11 c++17 c++20)
-set(flags -Wall -Wextra -Wpedantic -Werror -fsyntax-only -x ${LANGUAGE} -I${INCLUDE})
+set(cl_standards c11 c17)
+set(flags -Wall -Wextra -Wpedantic -Werror -fsyntax-only -x ${LANGUAGE} -I${INCLUDE} -std=)
+if(LANGUAGE STREQUAL "cl")
+  set(flags --driver-mode=cl --target=x86_64-pc-windows-msvc -fms-compatibility-version=19.29 -Xclang -ffreestanding
+      /W4 /WX /Zs /TC -I${INCLUDE} /std:)
+  set(end --) # because an absolute path reads like an option
+endif()
 if(NOT COMPILERS)
   message("SKIP: there is no compiler for ${LANGUAGE}")
   return() # the test's SKIP_REGULAR_EXPRESSION sees it
 endif()
 
 function(compile compiler standard source what)
-  execute_process(COMMAND ${compiler} -std=${standard} ${flags} ${source} RESULT_VARIABLE code ERROR_VARIABLE text OUTPUT_VARIABLE text)
+  execute_process(COMMAND ${compiler} ${flags}${standard} ${end} ${source} RESULT_VARIABLE code ERROR_VARIABLE text OUTPUT_VARIABLE text)
   if(NOT code EQUAL 0)
-    message(FATAL_ERROR "${what}, ${compiler} -std=${standard}:\n${text}")
+    message(FATAL_ERROR "${what}, ${compiler}, ${standard}:\n${text}")
   endif()
 endfunction()
 

@@ -20,12 +20,13 @@
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
 #define MIB (UINT64_C(1) << 20)
 
-/* A processor imitates these cards: one multiplies tiles, the other one element by element. */
+/* A processor imitates these cards: one multiplies tiles, the other one element by element. Each has
+ * two of the types, because PoCL compiles the kernels of each card and type for many seconds. */
 static const gantry_logical_device_config_t cards[] = {
     {.max_work_group_size = 256, .local_memory_bytes = 32768},
     {.max_work_group_size = 64, .local_memory_bytes = 16384}};
-static const gantry_dtype_t types[] = {GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_FLOAT16,
-                                       GANTRY_BFLOAT16};
+static const gantry_dtype_t types[][2] = {{GANTRY_FLOAT32, GANTRY_FLOAT16},
+                                          {GANTRY_FLOAT64, GANTRY_BFLOAT16}};
 
 typedef struct patches_case_t {
     const char *name;
@@ -255,9 +256,9 @@ TEST(convolutions_on_cards_have_the_bits_of_patches) {
         uint64_t calls = 0;
         assert_int_equal(gantry_profile_start(runtime, GANTRY_PROFILE_ON), GANTRY_OK);
         for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-            for (size_t k = 0; k < sizeof types / sizeof types[0]; ++k, ++calls) {
+            for (size_t k = 0; k < 2; ++k, ++calls) {
                 gantry_scope_t *scope = gantry_scope_begin(runtime, "GPU:0");
-                const patches_t p = begin_case(scope, &cases[i], types[k]);
+                const patches_t p = begin_case(scope, &cases[i], types[card][k]);
                 check_forward(&p);
                 check_filter(&p);
                 check_images(&p);
