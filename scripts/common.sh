@@ -61,6 +61,23 @@ install_packages() {
     $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing
 }
 
+# find_tool VARIABLE REQUIREMENT PROGRAM: prints the path of a program from PyPI: the value of VARIABLE, or bin/PROGRAM of
+# a virtual environment of its own in build/tools, into which pip installs REQUIREMENT. It returns 77 and says why when
+# there is none.
+ZIG_VERSION=0.17.1
+find_tool() {
+    eval "given=\${$1:-}"
+    [ -z "$given" ] || { echo "$given"; return 0; }
+    tools=$ROOT/build/tools/${2%%=*}
+    if [ ! -x "$tools/bin/$3" ]; then
+        [ "${INSTALL:-yes}" = yes ] || { echo "there is no $3: pip install $2, and its path in $1" >&2; return 77; }
+        mkdir -p "$tools"
+        { python3 -m venv "$tools" && "$tools/bin/python" -m pip install --quiet --disable-pip-version-check "$2"; } >"$tools/pip.log" 2>&1 ||
+            { tail -3 "$tools/pip.log" >&2; echo "there is no $3: pip installs no $2" >&2; return 77; }
+    fi
+    echo "$tools/bin/$3"
+}
+
 # room_targets: the targets of the unit tests that need no OpenCL and no CUDA.
 room_targets() {
     for folder in tests/unit/*/; do
