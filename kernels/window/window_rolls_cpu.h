@@ -187,12 +187,18 @@ static void GANTRY_CPU_NAME(rolls_rows)(gantry__rolls_t *rolls, const float *pla
     GANTRY_ROLLS_COLUMN(0, 0, A) \
     if (step_x == 1)             \
     GANTRY_ROLLS_COLUMN(1, 0, B) else GANTRY_ROLLS_COLUMN(1, 1, B) GANTRY_ROLLS_COLUMN(2, 0, C)
-#define GANTRY_ROLLS_5(ADD)                                                                        \
-    _Pragma("GCC unroll 1") for (int column = 0; step_x == 1 && column < 5; ++column)              \
-        GANTRY_ROLLS_COLUMN(column, 0, ADD)                                                        \
-            _Pragma("GCC unroll 1") for (int column = 0; step_x == 2 && column < 5; column += 2) { \
-        GANTRY_ROLLS_COLUMN(column, 0, ADD)                                                        \
-        if (column < 4) GANTRY_ROLLS_COLUMN(column + 1, 1, ADD)                                    \
+/* For other processors GCC may warn that it ignores this. */
+#if defined(__SSE2__) || defined(__aarch64__)
+#define GANTRY_ROLLS_LOOP _Pragma("GCC unroll 1")
+#else
+#define GANTRY_ROLLS_LOOP
+#endif
+#define GANTRY_ROLLS_5(ADD)                                                                  \
+    GANTRY_ROLLS_LOOP for (int column = 0; step_x == 1 && column < 5; ++column)              \
+        GANTRY_ROLLS_COLUMN(column, 0, ADD)                                                  \
+            GANTRY_ROLLS_LOOP for (int column = 0; step_x == 2 && column < 5; column += 2) { \
+        GANTRY_ROLLS_COLUMN(column, 0, ADD)                                                  \
+        if (column < 4) GANTRY_ROLLS_COLUMN(column + 1, 1, ADD)                              \
     }
 
 /* Stores sum a of a row of places. What a vector has after its row is of the next ones. */

@@ -300,11 +300,11 @@ TEST(digits_are_right_for_0_97_with_each_of_five_seeds) {
     if (access(GANTRY_DIGITS, R_OK) != 0)
         SKIP_BECAUSE("there is no " GANTRY_DIGITS ", which scripts/fetch-digits gets");
     if (IS_SANITIZED) {
-        expect_run(
-            0, "head -n 200 " GANTRY_DIGITS " >some && $BIN/digits --device CPU:0 --epochs 1 some");
+        expect_run(0, "head -n 200 '" GANTRY_DIGITS
+                      "' >some && $BIN/digits --device CPU:0 --epochs 1 some");
         expect_in_output("200 images: 160 to learn from, 40 held out");
     } else {
-        expect_run(0, "$BIN/digits --device CPU:0 --seeds 5 " GANTRY_DIGITS);
+        expect_run(0, "$BIN/digits --device CPU:0 --seeds 5 '" GANTRY_DIGITS "'");
         expect_in_output("1797 images: 1438 to learn from, 359 held out");
         assert_true(number_behind(", least ") >= 0.97);
     }

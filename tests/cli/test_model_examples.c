@@ -12,7 +12,7 @@ static bool has_models(void) { return access(GANTRY_MODELS "/silero_vad.onnx", R
 
 TEST(speech_is_found_in_a_computed_voice) {
     if (!has_models()) SKIP_BECAUSE("no models; scripts/fetch-models gets them");
-    expect_run(0, "$BIN/speech " GANTRY_MODELS "/silero_vad.onnx --device CPU:0");
+    expect_run(0, "$BIN/speech '" GANTRY_MODELS "/silero_vad.onnx' --device CPU:0");
     assert_string_equal(output,
                         "  0.99 s: speech begins\n  2.59 s: speech ends\n"
                         "  3.52 s: speech begins\n  4.58 s: speech ends\n");
@@ -26,8 +26,8 @@ TEST(files_have_their_types) {
     write_file("little", "ab");
     expect_run(0,
                "{ echo '#!/bin/sh'; echo 'for name in \"$@\"; do'; echo '  echo \"$name\"'; "
-               "echo done; } >script; $BIN/file_types " GANTRY_MODELS
-               "/magika text.md little script $BIN/speech --device CPU:0");
+               "echo done; } >script; $BIN/file_types '" GANTRY_MODELS
+               "/magika' text.md little script $BIN/speech --device CPU:0");
     expect_in_output("little cannot be read, or has too few bytes\n");
     expect_in_output("markdown ");
     expect_in_output("shell ");

@@ -44,7 +44,7 @@ has "libgantry_backend_text.so cannot be opened"
 has "^  cuda .*/one/.*libgantry_backend_cuda.so"
 echo "each installation has its modules, and unlike ones are refused"
 
-# A library of the next soname with one function,.
+# A library of the next soname with one function.
 cd "$work"
 lib=$(dirname "$modules")
 number=$(sed -n 's/^set(GANTRY_SONAME_NUMBER \([0-9]*\))$/\1/p' "$source/cmake/gantry_symbols.cmake")

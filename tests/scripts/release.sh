@@ -3,7 +3,9 @@
 # Promise: The tarball of a release, and its bill of materials, have the same bytes each time.
 # Promise: The bill of materials names each file of the tarball and each library that a build takes from the system, with
 # the licence of each.
-# Promise: scripts/release refuses a version that the headers do not state, and names both.
+# Promise: The tarball has no file above 1 MiB, so that nothing of a build or a download is in it.
+# Promise: scripts/release refuses, with the reason: no version, one that the headers do not state, a tree without git or
+# without the list of changes, a folder that it cannot write.
 #
 # release.sh SOURCE_DIR WORK. The whole release is scripts/test --packages.
 set -eu
@@ -44,8 +46,36 @@ for name in sorted(entry["fileName"] for entry in bill["files"]):
     print(name)
 EOS
 LC_ALL=C sort "$work/listed" | diff "$work/files" - >"$work/difference" || { head -20 "$work/difference"; fail "the bill does not list the files of the tarball"; }
+tar -tvzf "$work/first/gantry-$version.tar.gz" | awk '$3 > 1048576 { print $3, $6; found = 1 } END { exit found }' || fail "these files of the tarball are above 1 MiB"
 [ "$(wc -l <"$work/files")" -gt 1000 ] || fail "the tarball has only $(wc -l <"$work/files") files"
 
-if scripts/release 9.9.9 >"$work/refused" 2>&1; then fail "scripts/release takes the version 9.9.9"; fi
-grep -qF "the version is \"9.9.9\", and include/gantry/version.h states $version" "$work/refused" || { cat "$work/refused"; fail "the message does not name both versions"; }
+# refused TEXT ARGUMENT...: scripts/release of a small tree ends with exit code 2 and the text, and leaves no release.
+tree="$work/a tree"
+mkdir -p "$tree"
+cp -R scripts packaging CHANGELOG.md "$tree"
+mkdir -p "$tree/include/gantry"
+cp include/gantry/version.h "$tree/include/gantry"
+refused() {
+    text=$1 code=0
+    shift
+    "$tree/scripts/release" "$@" --no-install >"$work/refused" 2>&1 || code=$?
+    if [ $code != 2 ] || ! grep -qF -e "$text" "$work/refused"; then
+        cat "$work/refused"
+        fail "scripts/release $* ends with $code, and not with 2 and \"$text\""
+    fi
+    [ ! -d "$tree/build/release-$version" ] || fail "scripts/release $* leaves a release"
+}
+refused "a tree is not a clone, and a release is made of a commit" "$version"
+git -C "$tree" init -q
+refused "a tree is not a clone, and a release is made of a commit" "$version"
+git -C "$tree" -c user.name=test -c user.email=test@invalid commit -q --allow-empty -m "a commit"
+refused "which version? include/gantry/version.h states $version, so the command is scripts/release $version"
+refused "\"1.0\" is not understood; accepted are a version, such as 0.1.0" 1.0
+refused "\"--fast\" is not understood" --fast
+refused "the version is \"9.9.9\", and include/gantry/version.h states $version" 9.9.9
+refused "the version is \"${version}rc1\", and include/gantry/version.h states $version" "${version}rc1"
+echo "no folder" >"$tree/build"
+refused "$tree/build/release-$version cannot be made" "$version"
+echo "# Changelog" >"$tree/CHANGELOG.md"
+refused "CHANGELOG.md has no part of $version" "$version"
 cat "$work/said"

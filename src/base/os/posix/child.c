@@ -14,6 +14,7 @@
 
 #include "base/os/clock.h"
 #include "base/os/environment.h"
+#include "base/os/posix/pipes.h"
 #include "base/os/process.h"
 
 /* ---- its environment ---- */
@@ -146,14 +147,7 @@ bool gantry__os_child_can_wait(void) {
 
 int gantry__os_pipe(int *out_reading, int *out_writing) {
     int ends[2] = {-1, -1};
-#if defined(__APPLE__)
-    int error = pipe(ends) == 0 ? 0 : errno;
-    for (int i = 0; i < 2 && error == 0; ++i)
-        if (fcntl(ends[i], F_SETFD, FD_CLOEXEC) != 0 || fcntl(ends[i], F_SETFL, O_NONBLOCK) != 0)
-            error = errno;
-#else
-    const int error = pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0 ? 0 : errno;
-#endif
+    const int error = gantry__os_pipe_ends(ends, false);
     *out_reading = ends[0];
     *out_writing = ends[1];
     return error;

@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/os/posix/pipes.h"
+
 #define NOT_EXECUTABLE 126 /* the child's own code, which nobody sees */
 
 static const int forwarded[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1,
@@ -116,11 +118,8 @@ static gantry__os_run_t wait_for_program(pid_t child, int *out_code) {
 gantry__os_run_t gantry__os_run(const char *path, char *const *arguments, int *out_code) {
     signals_t signals;
     int ends[2], error = 0;
-    *out_code = 0;
-    if (pipe2(ends, O_CLOEXEC) != 0) {
-        *out_code = errno;
-        return GANTRY__OS_RUN_NO_PROCESS;
-    }
+    *out_code = gantry__os_pipe_ends(ends, true);
+    if (*out_code != 0) return GANTRY__OS_RUN_NO_PROCESS;
     take_signals(&signals);
     const pid_t child = fork();
     if (child == 0) become(path, arguments, &signals, ends[1]);

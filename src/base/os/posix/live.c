@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/os/clock.h"
+#include "base/os/posix/pipes.h"
 
 struct gantry__os_live_t {
     struct termios kept; /* the terminal's state before */
@@ -45,8 +46,9 @@ int gantry__os_live_open(gantry__os_live_t **out_live) {
     int ends[2];
     *out_live = NULL;
     if (!live) return ENOMEM;
-    if (tcgetattr(STDIN_FILENO, &live->kept) != 0 || pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
-        const int error = errno;
+    int error = tcgetattr(STDIN_FILENO, &live->kept) == 0 ? 0 : errno;
+    if (error == 0) error = gantry__os_pipe_ends(ends, false);
+    if (error != 0) {
         free(live);
         return error;
     }

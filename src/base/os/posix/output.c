@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* fopencookie */
 #include "base/os/output.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -24,7 +25,13 @@ void gantry__os_output_return(int kept) {
 
 FILE *gantry__os_output_take(void) {
     const int kept = gantry__os_output_divert();
-    return kept >= 0 ? fdopen(kept, "w") : NULL;
+    FILE *output = kept >= 0 ? fdopen(kept, "w") : NULL;
+    if (!output) {
+        const int error = errno;
+        gantry__os_output_return(kept);
+        errno = error;
+    }
+    return output;
 }
 
 /* ---- streams to functions ---- */
