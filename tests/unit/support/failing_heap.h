@@ -4,12 +4,12 @@
 #ifndef TESTS_FAILING_HEAP_H
 #define TESTS_FAILING_HEAP_H
 
-#if defined(__GLIBC__) || defined(__APPLE__)
-#include <execinfo.h>
-#endif
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#if defined(__GLIBC__) || defined(__APPLE__) /* the C library's headers say so */
+#include <execinfo.h>
+#endif
 
 #include "base/heap.h"
 
