@@ -28,8 +28,8 @@ static const char h100[] =
     "\"cudaDeviceId\":0,\"totalGlobalMem\":85017493504,\"maxSharedMemoryPerSM\":233472,"
     "\"deviceName\":\"NVIDIA H100 80GB HBM3\"}";
 
-/* cuDNN's C++ library never frees a pool that it makes each time it is opened. AddressSanitizer finds
- * the pool, which is no leak of Gantry's, only while cuDNN is open. */
+/* cuDNN's C++ library never frees a pool that it makes each time it is opened. AddressSanitizer
+ * finds the pool, which is no leak of Gantry's, only while cuDNN is open. */
 static void keep_open(void) {
     assert_non_null(dlopen("libcudnn_graph.so.9", RTLD_NOW | RTLD_NOLOAD));
 }

@@ -20,8 +20,9 @@
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
 #define MIB (UINT64_C(1) << 20)
 
-/* A processor imitates these cards: one multiplies tiles, the other one element by element. Each has
- * two of the types, because PoCL compiles the kernels of each card and type for many seconds. */
+/* A processor imitates these cards: one multiplies tiles, the other one element by element. Each
+ * has two of the types, because PoCL compiles the kernels of each card and type for many
+ * seconds. */
 static const gantry_logical_device_config_t cards[] = {
     {.max_work_group_size = 256, .local_memory_bytes = 32768},
     {.max_work_group_size = 64, .local_memory_bytes = 16384}};
