@@ -14,6 +14,7 @@
 #include "base/os/library.h"
 #include "base/os/paths.h"
 #include "driver/library_open.h"
+#include "opencl/opencl_names.h"
 
 #define DEFAULT_FOLDER "/etc/OpenCL/vendors"
 #define PATH_BYTES 4096
@@ -230,7 +231,8 @@ static int32_t open_listed(drivers_t drivers) {
 /* Whether the path is a loader's, by its file's name, because a loader would open its drivers if it
  * were called. */
 static bool is_called_loader(const char *path) {
-    return strncmp(gantry__os_path_name(path), "libOpenCL", strlen("libOpenCL")) == 0;
+    return strncmp(gantry__os_path_name(path), GANTRY__OPENCL_LOADER_BEGINS,
+                   strlen(GANTRY__OPENCL_LOADER_BEGINS)) == 0;
 }
 
 int32_t gantry__opencl_library_bind(const gantry_host_t *host) {
@@ -260,7 +262,7 @@ int32_t gantry__opencl_drivers_open(const gantry_host_t *host, gantry__opencl_no
 uint64_t gantry__opencl_driver_files(const gantry_host_t *host, char *text, uint64_t capacity) {
     const char *asked = gantry__host_option(host, "GANTRY_OPENCL_LIBRARY");
     gantry__library_files_t files = {.text = text, .capacity = capacity};
-    gantry__library_file_add(&files, asked ? asked : "libOpenCL.so.1");
+    gantry__library_file_add(&files, asked ? asked : GANTRY__OPENCL_LOADER);
     if (!asked || is_called_loader(asked))
         (void)open_listed((drivers_t){.host = host, .files = &files});
     return files.length;

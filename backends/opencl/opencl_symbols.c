@@ -2,11 +2,11 @@
 #include "opencl/opencl_symbols.h"
 
 #include "base/os/library.h"
+#include "opencl/opencl_names.h"
 #include "opencl/opencl_status.h"
 #include "driver/library_open.h"
 
-/* The versioned name comes first, because the bare one belongs to development packages. */
-static const char *const candidates[] = {"libOpenCL.so.1", "libOpenCL.so"};
+static const char *const candidates[] = {GANTRY__OPENCL_LOADERS};
 
 static const gantry__library_symbol_t symbols[] = {
 #define SYMBOL(function) {#function, offsetof(gantry__opencl_symbols_t, function)},
