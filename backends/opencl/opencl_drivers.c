@@ -16,7 +16,6 @@
 #include "driver/library_open.h"
 #include "opencl/opencl_names.h"
 
-#define DEFAULT_FOLDER "/etc/OpenCL/vendors"
 #define PATH_BYTES 4096
 
 typedef struct drivers_t {
@@ -204,6 +203,7 @@ static int32_t open_file(const drivers_t *drivers, const char *folder) {
 }
 
 static int32_t open_listed(drivers_t drivers) {
+    if (!*GANTRY__OPENCL_VENDORS) return GANTRY_OK;
     /* the loader's own variable: it reads the environment, not options */
     const char *asked = getenv("OCL_ICD_VENDORS");
     const char *folder = getenv("OPENCL_VENDOR_PATH");
@@ -211,14 +211,14 @@ static int32_t open_listed(drivers_t drivers) {
     drivers.value = asked;
     if (!asked || asked[0] == '\0') {
         drivers.variable = folder && folder[0] != '\0' ? "OPENCL_VENDOR_PATH" : NULL;
-        drivers.value = drivers.variable ? folder : DEFAULT_FOLDER;
+        drivers.value = drivers.variable ? folder : GANTRY__OPENCL_VENDORS;
         return open_folder(&drivers);
     }
     gantry__os_info_t info;
     const int error = gantry__os_path_info(asked, &info);
     if (!error && info.kind == GANTRY__OS_FOLDER) return open_folder(&drivers);
     if (ends_with_icd(asked))
-        return open_file(&drivers, folder && folder[0] != '\0' ? folder : DEFAULT_FOLDER);
+        return open_file(&drivers, folder && folder[0] != '\0' ? folder : GANTRY__OPENCL_VENDORS);
     if (gantry__os_path_has_folder(asked) && error == ENOENT) {
         note_place(&drivers, "does not exist", "");
         return GANTRY_OK;

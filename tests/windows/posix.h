@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of POSIX that tests call and MinGW lacks. On Windows the build includes this file before
- * each test; it includes no header of the system's, whose short names tests use, too. Owner: the
- * callers. Threads: main's only. */
+/* Functions of POSIX that tests call and MinGW lacks. On Windows the build includes this file
+ * before each test; it includes no windows.h, whose short names tests use, too. Owner: the callers.
+ * Threads: main's only. */
 #ifndef GANTRY_TESTS_WINDOWS_POSIX_H
 #define GANTRY_TESTS_WINDOWS_POSIX_H
 

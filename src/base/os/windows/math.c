@@ -14,7 +14,7 @@ typedef double (*one_fn)(double x);
 typedef double (*three_fn)(double a, double b, double c);
 typedef _Atomic(FARPROC) place_t;
 
-static FARPROC find(place_t *place, const char *name) {
+static FARPROC find_system(place_t *place, const char *name) {
     FARPROC found = atomic_load_explicit(place, memory_order_relaxed);
     if (found) return found;
     const HMODULE library = LoadLibraryExW(L"ucrtbase.dll", NULL, LOAD_LIBRARY_SEARCH_SYSTEM32);
@@ -23,17 +23,17 @@ static FARPROC find(place_t *place, const char *name) {
     return found;
 }
 
-static double call_one(place_t *place, const char *name, double x) {
-    const FARPROC found = find(place, name);
+static double call_system(place_t *place, const char *name, double x) {
+    const FARPROC found = find_system(place, name);
     one_fn function;
     memcpy(&function, &found, sizeof function);
     return function(x);
 }
 
-#define OF_SYSTEM(name)                    \
-    double name(double x) {                \
-        static place_t place;              \
-        return call_one(&place, #name, x); \
+#define OF_SYSTEM(name)                       \
+    double name(double x) {                   \
+        static place_t place;                 \
+        return call_system(&place, #name, x); \
     }
 OF_SYSTEM(acosh)
 OF_SYSTEM(cos)
@@ -42,7 +42,7 @@ OF_SYSTEM(tan)
 
 double fma(double a, double b, double c) {
     static place_t place;
-    const FARPROC found = find(&place, "fma");
+    const FARPROC found = find_system(&place, "fma");
     three_fn function;
     memcpy(&function, &found, sizeof function);
     return function(a, b, c);
@@ -51,5 +51,5 @@ double fma(double a, double b, double c) {
 double lgamma_r(double x, int *out_sign) {
     static place_t place;
     (void)out_sign;
-    return call_one(&place, "lgamma", x);
+    return call_system(&place, "lgamma", x);
 }
