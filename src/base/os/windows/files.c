@@ -210,7 +210,7 @@ int gantry__os_hand_on(int file) {
 }
 
 int gantry__os_copy(int file, int least) {
-    enum { MOST = 16 };
+    enum { MOST = 256 };
     int below[MOST], count = 0, copy = -1;
     const HANDLE handle = gantry__os_handle(file);
     if (handle == INVALID_HANDLE_VALUE) return -1;

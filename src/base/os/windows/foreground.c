@@ -32,6 +32,7 @@ static int why_no_program(char path[GANTRY__OS_PATH_BYTES]) {
 int gantry__os_find_program(const char *command, char out_path[GANTRY__OS_PATH_BYTES]) {
     char folders[32768];
     int error = ENOENT;
+    folders[0] = '\0';
     if (*command == '\0') return ENOENT;
     if (gantry__os_path_has_folder(command)) {
         (void)snprintf(out_path, GANTRY__OS_PATH_BYTES, "%s", command);
