@@ -120,15 +120,15 @@ run "$work/lonely/first.exe"
 [ "$code" != 0 ] && ! grep -q '22' "$work/seen" && result program_without_its_dll yes || result program_without_its_dll no
 
 # ---- conformance ----
-# counted NAME ARGUMENTS...: adds the counts of gantry_conformance.
+# counted DEVICE NAME ARGUMENTS...: adds the counts of gantry_conformance.
 counted() {
-    name=$1
-    shift
-    run "$bin/gantry_conformance.exe" --device cpu:0 "$@"
+    device=$1 name=$2
+    shift 2
+    run "$bin/gantry_conformance.exe" --device "$device" "$@"
     cp "$work/seen" "$work/$name.log"
     grep '^FAIL' "$work/seen" | head -20
     # shellcheck disable=SC2046
-    set -- $(sed -n 's/^cpu:0: \([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped.*/\1 \2 \3/p' "$work/seen" | tail -1)
+    set -- $(sed -n 's/^[a-z]*:0: \([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped.*/\1 \2 \3/p' "$work/seen" | tail -1)
     if [ $# != 3 ] || { [ "$code" != 0 ] && [ "$2" = 0 ]; }; then
         result "$name" no
         return
@@ -136,9 +136,20 @@ counted() {
     echo "$name: $1 passed, $2 failed, $3 skipped"
     passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
 }
-counted conformance --few-types --once
+counted cpu:0 conformance --few-types --once
 "$reference/bin/gantry_conformance" --device cpu:0 --write-bits "$work/bits.txt" >"$work/seen" 2>&1 || result write_bits no
-counted bits --compare-bits "$work/bits.txt"
+counted cpu:0 bits --compare-bits "$work/bits.txt"
+
+# ---- OpenCL: wine's OpenCL.dll opens the loader of this machine, and so PoCL ----
+mkdir -p "$work/pocl"
+WINEDLLOVERRIDES= GANTRY_OPENCL_CPU=gpu POCL_CACHE_DIR=$work/pocl
+export WINEDLLOVERRIDES GANTRY_OPENCL_CPU POCL_CACHE_DIR
+if run "$bin/gantry.exe" devices && grep -q '^ *opencl:0, ' "$work/seen"; then
+    counted opencl:0 opencl --only Add,Sum,MatMul --few-types --once
+else
+    skipped=$((skipped + 1))
+    echo "opencl: skipped, $(sed -n 's/^opencl *//p' "$work/seen" | head -1)"
+fi
 
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]
