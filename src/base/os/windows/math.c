@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of C's mathematics. MinGW's own round fma, fmaf and sqrt twice, return anything for the sine
- * of large numbers and infinity for lgamma of small ones, and lose half of acosh's digits near 1.
- * So these are those of the system's C library, which each Windows 10 has. */
+/* Functions of C's mathematics. MinGW's own round fma, fmaf and sqrt twice, return anything for the
+ * sine of large numbers and infinity for lgamma of small ones, and lose half of acosh's digits near
+ * 1. So these are those of the system's C library, which each Windows 10 has. */
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
