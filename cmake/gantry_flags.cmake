@@ -31,7 +31,7 @@ endfunction()
 # Windows 10.
 if(WIN32)
   add_compile_definitions(__USE_MINGW_ANSI_STDIO=1 _WIN32_WINNT=0x0A00 WIN32_LEAN_AND_MEAN)
-  add_link_options(-static-libgcc)
+  add_link_options(-static) # of libraries of the compiler; DLLs of this build are linked by their import libraries
 endif()
 
 # This vectorizes without the loop copies of -O3: half the code size, and the same speed for nearly every file. Only loops

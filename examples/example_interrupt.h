@@ -21,10 +21,14 @@ static void example_interrupt(int number) {
 
 /* From now on, the first Ctrl-C stops the training of this model. */
 static inline void example_catch_interrupts(gantry_model_t *model) {
+    example_interrupted_model = model;
+#if defined(_WIN32) /* where a handler is called once, too */
+    (void)signal(SIGINT, example_interrupt);
+#else
     const struct sigaction action = {.sa_handler = example_interrupt,
                                      .sa_flags = (int)(SA_RESTART | SA_RESETHAND)};
-    example_interrupted_model = model;
     (void)sigaction(SIGINT, &action, NULL);
+#endif
 }
 
 /* From now on, Ctrl-C ends the program. */

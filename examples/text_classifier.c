@@ -16,6 +16,10 @@
 #define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
 #include <sys/stat.h>
+#if defined(_WIN32)
+#include <direct.h>
+#define mkdir(path, mode) _mkdir(path)
+#endif
 
 #include "example_interrupt.h"
 #include "example_options.h"

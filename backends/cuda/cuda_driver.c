@@ -4,6 +4,7 @@
 
 #include "base/os/library.h"
 #include "cuda/cuda_library.h"
+#include "cuda/cuda_names.h"
 
 /* ---- errors ---- */
 
@@ -22,8 +23,7 @@ const gantry__native_errors_t gantry__cuda_errors = {"CUDA", "unknown CUDA error
 
 /* ---- functions ---- */
 
-/* The driver has this one name; libcuda.so belongs to toolkits, whose copy is a stub. */
-static const char *const candidates[] = {"libcuda.so.1"};
+static const char *const candidates[] = {GANTRY__CUDA_DRIVER};
 
 static const gantry__library_symbol_t symbols[] = {
 #define SYMBOL(function, parameters) {#function, offsetof(gantry__cuda_symbols_t, function)},

@@ -2,6 +2,8 @@
 /* Opens NCCL and judges its version (cuda_nccl.h). */
 #include "cuda/cuda_nccl.h"
 
+#include "cuda/cuda_names.h"
+
 static unsigned cuda_nccl_ask_version(void *table, unsigned *out_version) {
     const gantry__nccl_t *nccl = table;
     int version = 0;
@@ -21,7 +23,7 @@ void gantry__nccl_open(const gantry_host_t *host, gantry__nccl_t *nccl) {
     static const gantry__cuda_wanted_t wanted = {
         .name = "NCCL",
         .option = "GANTRY_CUDA_NCCL",
-        .candidate = "libnccl.so.2",
+        .candidate = GANTRY__CUDA_NCCL,
         .symbols = symbols,
         .symbol_count = sizeof symbols / sizeof symbols[0],
         .oldest = 21602,

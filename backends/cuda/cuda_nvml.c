@@ -7,6 +7,7 @@
 #include "base/os/library.h"
 #include "cuda/cuda_driver.h"
 #include "cuda/cuda_library.h"
+#include "cuda/cuda_names.h"
 #include "driver/library_open.h"
 
 static const gantry__library_symbol_t symbols[] = {
@@ -46,7 +47,7 @@ static void cuda_nvml_start(gantry__nvml_t *nvml, const char *file) {
 }
 
 void gantry__nvml_open(const gantry_host_t *host, gantry__nvml_t *out_nvml) {
-    static const char *const candidates[] = {"libnvidia-ml.so.1"};
+    static const char *const candidates[] = {GANTRY__CUDA_NVML};
     static const gantry__cuda_file_t wanted = {.name = "NVML",
                                                .least = "",
                                                .option = "GANTRY_CUDA_NVML",

@@ -6,6 +6,7 @@
 
 #include "cuda/cuda_driver.h"
 #include "cuda/cuda_library.h"
+#include "cuda/cuda_names.h"
 #include "driver/library_open.h"
 
 static const gantry__library_symbol_t symbols[] = {
@@ -62,10 +63,12 @@ static void cuda_nvrtc_ask_version(gantry__nvrtc_t *nvrtc, const char *file) {
  * new. */
 void gantry__nvrtc_open(const gantry_host_t *host, const gantry__cuda_symbols_t *cu, bool wants_12,
                         gantry__nvrtc_t *out_nvrtc) {
-    static const char *const newest_first[] = {"libnvrtc.so.13", "libnvrtc.so.12",
-                                               "libnvrtc.so.11.2"};
-    static const char *const for_12[] = {"libnvrtc.so.12", "libnvrtc.so.13", "libnvrtc.so.11.2"};
-    static const char *const below_13[] = {"libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so.13"};
+    static const char *const newest_first[] = {GANTRY__CUDA_NVRTC_13, GANTRY__CUDA_NVRTC_12,
+                                               GANTRY__CUDA_NVRTC_11};
+    static const char *const for_12[] = {GANTRY__CUDA_NVRTC_12, GANTRY__CUDA_NVRTC_13,
+                                         GANTRY__CUDA_NVRTC_11};
+    static const char *const below_13[] = {GANTRY__CUDA_NVRTC_12, GANTRY__CUDA_NVRTC_11,
+                                           GANTRY__CUDA_NVRTC_13};
     const gantry__cuda_file_t wanted = {.name = "NVRTC",
                                         .least = " of CUDA 11.2 or newer",
                                         .option = "GANTRY_CUDA_NVRTC",

@@ -4,15 +4,14 @@
 #include <stdlib.h>
 
 #include "base/os/library.h"
-
-#define LAYER "libgantry_opencl_layer.so"
+#include "opencl/opencl_names.h"
 
 /* Sets the mark in the layer, if the loader has opened it. */
 static void mark(int is_on) {
     const char *names = getenv("GANTRY_OPENCL_LAYER_DEVICES");
     if (!names || !*names) return;
-    void *layer =
-        gantry__os_library_open(LAYER, GANTRY__OS_LIBRARY_LAZY | GANTRY__OS_LIBRARY_LOADED);
+    void *layer = gantry__os_library_open(GANTRY__OPENCL_LAYER,
+                                          GANTRY__OS_LIBRARY_LAZY | GANTRY__OS_LIBRARY_LOADED);
     if (!layer) return;
     void (*show_all)(int is_on);
     if (gantry__os_library_function(layer, "gantry_opencl_layer_show_all", &show_all))

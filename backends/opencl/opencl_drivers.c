@@ -14,8 +14,8 @@
 #include "base/os/library.h"
 #include "base/os/paths.h"
 #include "driver/library_open.h"
+#include "opencl/opencl_names.h"
 
-#define DEFAULT_FOLDER "/etc/OpenCL/vendors"
 #define PATH_BYTES 4096
 
 typedef struct drivers_t {
@@ -203,6 +203,7 @@ static int32_t open_file(const drivers_t *drivers, const char *folder) {
 }
 
 static int32_t open_listed(drivers_t drivers) {
+    if (!*GANTRY__OPENCL_VENDORS) return GANTRY_OK;
     /* the loader's own variable: it reads the environment, not options */
     const char *asked = getenv("OCL_ICD_VENDORS");
     const char *folder = getenv("OPENCL_VENDOR_PATH");
@@ -210,14 +211,14 @@ static int32_t open_listed(drivers_t drivers) {
     drivers.value = asked;
     if (!asked || asked[0] == '\0') {
         drivers.variable = folder && folder[0] != '\0' ? "OPENCL_VENDOR_PATH" : NULL;
-        drivers.value = drivers.variable ? folder : DEFAULT_FOLDER;
+        drivers.value = drivers.variable ? folder : GANTRY__OPENCL_VENDORS;
         return open_folder(&drivers);
     }
     gantry__os_info_t info;
     const int error = gantry__os_path_info(asked, &info);
     if (!error && info.kind == GANTRY__OS_FOLDER) return open_folder(&drivers);
     if (ends_with_icd(asked))
-        return open_file(&drivers, folder && folder[0] != '\0' ? folder : DEFAULT_FOLDER);
+        return open_file(&drivers, folder && folder[0] != '\0' ? folder : GANTRY__OPENCL_VENDORS);
     if (gantry__os_path_has_folder(asked) && error == ENOENT) {
         note_place(&drivers, "does not exist", "");
         return GANTRY_OK;
@@ -230,7 +231,8 @@ static int32_t open_listed(drivers_t drivers) {
 /* Whether the path is a loader's, by its file's name, because a loader would open its drivers if it
  * were called. */
 static bool is_called_loader(const char *path) {
-    return strncmp(gantry__os_path_name(path), "libOpenCL", strlen("libOpenCL")) == 0;
+    return strncmp(gantry__os_path_name(path), GANTRY__OPENCL_LOADER_BEGINS,
+                   strlen(GANTRY__OPENCL_LOADER_BEGINS)) == 0;
 }
 
 int32_t gantry__opencl_library_bind(const gantry_host_t *host) {
@@ -260,7 +262,7 @@ int32_t gantry__opencl_drivers_open(const gantry_host_t *host, gantry__opencl_no
 uint64_t gantry__opencl_driver_files(const gantry_host_t *host, char *text, uint64_t capacity) {
     const char *asked = gantry__host_option(host, "GANTRY_OPENCL_LIBRARY");
     gantry__library_files_t files = {.text = text, .capacity = capacity};
-    gantry__library_file_add(&files, asked ? asked : "libOpenCL.so.1");
+    gantry__library_file_add(&files, asked ? asked : GANTRY__OPENCL_LOADER);
     if (!asked || is_called_loader(asked))
         (void)open_listed((drivers_t){.host = host, .files = &files});
     return files.length;

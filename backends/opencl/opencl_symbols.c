@@ -2,11 +2,11 @@
 #include "opencl/opencl_symbols.h"
 
 #include "base/os/library.h"
+#include "opencl/opencl_names.h"
 #include "opencl/opencl_status.h"
 #include "driver/library_open.h"
 
-/* The versioned name comes first, because the bare one belongs to development packages. */
-static const char *const candidates[] = {"libOpenCL.so.1", "libOpenCL.so"};
+static const char *const candidates[] = {GANTRY__OPENCL_LOADERS};
 
 static const gantry__library_symbol_t symbols[] = {
 #define SYMBOL(function) {#function, offsetof(gantry__opencl_symbols_t, function)},
@@ -28,12 +28,11 @@ int32_t gantry__opencl_symbols_open(const gantry_host_t *host,
         host, "GANTRY_OPENCL_LIBRARY", candidates, sizeof candidates / sizeof candidates[0],
         out_symbols->name, sizeof out_symbols->name, reasons, sizeof reasons);
     if (!out_symbols->library) {
-        return gantry__driver_fail(
-            host, GANTRY_UNAVAILABLE, 0,
-            asked
-                ? "GANTRY_OPENCL_LIBRARY cannot be opened: %s"
-                : "no OpenCL loader: %s; install ocl-icd-libopencl1, or name a loader with GANTRY_OPENCL_LIBRARY",
-            reasons);
+        return gantry__driver_fail(host, GANTRY_UNAVAILABLE, 0,
+                                   asked ? "GANTRY_OPENCL_LIBRARY cannot be opened: %s"
+                                         : "no OpenCL loader: %s; " GANTRY__OPENCL_SOURCE
+                                           ", or name a loader with GANTRY_OPENCL_LIBRARY",
+                                   reasons);
     }
     const char *missing = gantry__library_resolve(out_symbols->library, symbols,
                                                   sizeof symbols / sizeof symbols[0], out_symbols);

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/os/paths.h"
 #include "shared/memory.h"
 #include "onnx/model/model_state.h"
 #include "shared/struct_size.h"
@@ -97,8 +98,8 @@ static gantry_status_t model_check_values(const gantry_onnx_model_t *model) {
 }
 
 static const char *name_in_path(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
+    const char *name = gantry__os_path_name(path);
+    return *name ? name : path;
 }
 
 /* Takes the file over, also if it fails. */

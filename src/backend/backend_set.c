@@ -16,6 +16,7 @@
 #include "backend/slot_failure.h"
 #include "backend/tuning_key.h"
 #include "base/nearest.h"
+#include "base/os/paths.h"
 #include "base/text.h"
 #include "base/trust.h"
 
@@ -254,8 +255,7 @@ static gantry_status_t visit_module(void *user, const char *file) {
     search_t *search = user;
     const gantry_backend_t *table;
     if (gantry__module_query(file, &table) != GANTRY_OK) {
-        const char *slash = strrchr(file, '/');
-        return backend_set_refuse(search->set, slash ? slash + 1 : file, file,
+        return backend_set_refuse(search->set, gantry__os_path_name(file), file,
                                   GANTRY_BACKEND_REFUSED, NULL);
     }
     if (backend_set_has(search->set, table)) return GANTRY_OK;

@@ -15,6 +15,7 @@
 
 #include "base/amount.h"
 #include "base/fp_mode.h"
+#include "base/os/paths.h"
 #include "base/os/process.h"
 #include "shared/c_locale.h"
 #include "shared/printable.h"
@@ -46,7 +47,7 @@ gantry_status_t gantry__log_open(gantry__log_t *log, gantry__settings_t *setting
     if (!setting) return GANTRY_RESOURCE_EXHAUSTED;
     const char *name = setting->value;
     if (!name || !*name) return GANTRY_OK;
-    if (strcmp(name, "stderr") != 0 && *name != '/') {
+    if (strcmp(name, "stderr") != 0 && !gantry__os_path_is_absolute(name)) {
         return gantry__refuse(
             "%s is \"%.200s\"; stderr and the absolute path of a file are accepted",
             gantry__setting_by(setting), name);

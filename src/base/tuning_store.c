@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "base/new_file.h"
 #include "base/os/clock.h"
+#include "base/os/paths.h"
 #include "base/text.h"
 #include "base/trust.h"
 #include "base/user_folder.h"
@@ -244,11 +245,11 @@ static gantry_status_t rewrite_locked(const gantry__tuning_store_t *store, chang
 }
 
 static gantry_status_t tuning_store_make_folder(const gantry__tuning_store_t *store) {
-    const char *slash = strrchr(store->path, '/');
-    if (!slash || slash == store->path) return GANTRY_OK;
+    const size_t length = (size_t)(gantry__os_path_name(store->path) - store->path);
+    if (length <= 1) return GANTRY_OK;
     gantry__text_t folder;
     gantry__text_init(&folder, store->heap);
-    gantry__text_append_bytes(&folder, store->path, (size_t)(slash - store->path));
+    gantry__text_append_bytes(&folder, store->path, length - 1);
     gantry_status_t status = gantry__text_status(&folder);
     if (status == GANTRY_OK) status = gantry__trust_make_folder(gantry__text_get(&folder), NULL);
     gantry__text_deinit(&folder);

@@ -18,6 +18,7 @@
 #include "base/files.h"
 #include "base/new_file.h"
 #include "base/os/clock.h"
+#include "base/os/paths.h"
 #include "base/os/process.h"
 #include "base/shared_folder.h"
 #include "base/trust.h"
@@ -154,7 +155,8 @@ static gantry_status_t read_status_setting(gantry__settings_t *settings, const c
     if (!folder || !*folder || !is_on) return GANTRY_OK;
     if (is_switch) folder = COMMON_FOLDER;
     *out_folder = folder;
-    if (*folder == '/' && strlen(folder) <= MOST_PATH - 40) return GANTRY_OK;
+    if ((is_switch || gantry__os_path_is_absolute(folder)) && strlen(folder) <= MOST_PATH - 40)
+        return GANTRY_OK;
     return gantry__refuse(
         "GANTRY_STATUS is \"%.500s\"; 0, 1 and the absolute path of a folder are accepted", folder);
 }

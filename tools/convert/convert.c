@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os/paths.h"
 #include "command/command.h"
 #include "convert/convert.h"
 #include "shared/printable.h"
@@ -41,7 +42,7 @@ static const char *more_names(size_t count) { return count > MOST_NAMED ? ", and
 /* The array of a .npy file has no name. */
 static bool name_array(convert_set_t *set, const char *path, const char *wanted) {
     if (*set->tensors[0].name && !wanted) return true;
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    const char *base = gantry__os_path_name(path);
     const char *dot = strrchr(base, '.');
     const size_t length = wanted              ? strlen(wanted)
                           : dot && dot > base ? (size_t)(dot - base)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os/program_files.h"
 #include "common/tool.h"
 #include "doctor/doctor.h"
 
@@ -27,9 +28,9 @@ static bool has_nvidia(const doctor_machine_t *machine) {
 /* Whether the loader found no file of this name: a file that is there and is wrong, or one that
  * lacks another library, has a reason of its own. */
 static bool is_absent(const gantry_backend_status_t *status, const char *begin, const char *file) {
-    char missing[160];
-    (void)snprintf(missing, sizeof missing,
-                   "%s: cannot open shared object file: No such file or directory", file);
+    char why[120], missing[160];
+    gantry__os_absent_library(why, sizeof why);
+    (void)snprintf(missing, sizeof missing, "%.30s: %s", file, why);
     return strncmp(status->reason, begin, strlen(begin)) == 0 && strstr(status->reason, missing);
 }
 
@@ -40,7 +41,8 @@ static bool is_expected(const doctor_t *doctor, const gantry_backend_status_t *s
         return true; /* this build has it, and its file is gone */
     if (strncmp(status->reason, "not built", strlen("not built")) == 0) return false;
     if (strcmp(status->name, "cuda") == 0)
-        return has_nvidia(machine) || !is_absent(status, "no NVIDIA driver: ", "libcuda.so.1");
+        return has_nvidia(machine) ||
+               !is_absent(status, "no NVIDIA driver: ", GANTRY_TOOL_CUDA_DRIVER);
     if (strcmp(status->name, "opencl") == 0)
         return machine->render_nodes > 0 ||
                !is_absent(status, "no OpenCL loader: ", GANTRY_TOOL_OPENCL_LOADER);
@@ -51,7 +53,7 @@ static bool is_expected(const doctor_t *doctor, const gantry_backend_status_t *s
  * the driver. */
 static const char *unusable_remedy(const gantry_backend_status_t *status) {
     const bool is_wrong = strncmp(status->reason, "no NVIDIA driver: ", 18) == 0 &&
-                          !is_absent(status, "no NVIDIA driver: ", "libcuda.so.1");
+                          !is_absent(status, "no NVIDIA driver: ", GANTRY_TOOL_CUDA_DRIVER);
     return is_wrong
                ? "install NVIDIA's driver again (apt-get install --reinstall libcuda1), or take "
                  "the folder of this file out of LD_LIBRARY_PATH"

@@ -5,14 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os/paths.h"
 #include "top/top.h"
 
 #define COMMON_FOLDER "/tmp/gantry-status"
 
 /* The last part of a path: "/usr/bin/python3" is "python3". */
 static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] != '\0' ? slash + 1 : path;
+    const char *name = gantry__os_path_name(path);
+    return *name ? name : path;
 }
 
 static void fill_process(gantry_top_process_t *out, const gantry_device_process_t *process) {
@@ -64,6 +65,7 @@ bool gantry_top_collect(gantry_top_t *top) {
             ++top->device_count;
     }
     const char *folder = getenv("GANTRY_STATUS");
-    gantry_top_read_programs(top, folder && *folder == '/' ? folder : COMMON_FOLDER);
+    gantry_top_read_programs(
+        top, folder && gantry__os_path_is_absolute(folder) ? folder : COMMON_FOLDER);
     return true;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cuda/cuda_library.h"
+#include "cuda/cuda_names.h"
 
 static const gantry__library_symbol_t symbols[] = {
     {"cublasLtGetVersion", offsetof(gantry__cublas_t, cublasLtGetVersion)},
@@ -45,8 +46,8 @@ static void cuda_cublas_judge(gantry__cublas_t *cublas, const gantry__cuda_symbo
 
 void gantry__cublas_open(const gantry_host_t *host, const gantry__cuda_symbols_t *cu, bool wants_12,
                          gantry__cublas_t *cublas) {
-    static const char *const newest_first[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
-    static const char *const for_12[] = {"libcublasLt.so.12", "libcublasLt.so.13"};
+    static const char *const newest_first[] = {GANTRY__CUDA_CUBLAS_13, GANTRY__CUDA_CUBLAS_12};
+    static const char *const for_12[] = {GANTRY__CUDA_CUBLAS_12, GANTRY__CUDA_CUBLAS_13};
     const gantry__cuda_file_t wanted = {.name = "cuBLASLt",
                                         .least = " of CUDA 12 or newer",
                                         .option = "GANTRY_CUDA_CUBLAS",

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "cuda/cuda_api.h"
 
@@ -25,7 +26,7 @@ typedef struct gantry__cublas_preference_t *gantry__cublas_preference_t;
 
 /* How a product is computed; opaque. */
 typedef struct gantry__cublas_algo_own_t {
-    unsigned long data[8];
+    uint64_t data[8];
 } gantry__cublas_algo_own_t;
 
 typedef struct gantry__cublas_choice_own_t {
@@ -109,7 +110,7 @@ enum { GANTRY__CUBLAS_REDUCTION_COMPUTE_TYPE = 2, GANTRY__CUBLAS_REDUCTION_ALL =
     X(cublasLtMatmulDescSetAttribute,                                                              \
       (gantry__cublas_desc_t desc, unsigned int attribute, const void *value, size_t value_bytes)) \
     X(cublasLtMatrixLayoutCreate, (gantry__cublas_layout_t * out_layout, unsigned int type,        \
-                                   unsigned long rows, unsigned long columns, long leading))       \
+                                   uint64_t rows, uint64_t columns, int64_t leading))              \
     X(cublasLtMatrixLayoutDestroy, (gantry__cublas_layout_t layout))                               \
     X(cublasLtMatrixLayoutSetAttribute, (gantry__cublas_layout_t layout, unsigned int attribute,   \
                                          const void *value, size_t value_bytes))                   \

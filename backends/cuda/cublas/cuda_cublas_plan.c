@@ -29,8 +29,9 @@ static gantry__cublas_status_t describe_matrix(const gantry__cublas_t *lt,
                                                const gantry__cublas_form_t *form,
                                                const gantry__cublas_matrix_t *matrix,
                                                gantry__cublas_layout_t *out_layout) {
-    gantry__cublas_status_t native = lt->cublasLtMatrixLayoutCreate(
-        out_layout, element_type(form->dtype), matrix->rows, matrix->columns, (long)matrix->rows);
+    gantry__cublas_status_t native =
+        lt->cublasLtMatrixLayoutCreate(out_layout, element_type(form->dtype), matrix->rows,
+                                       matrix->columns, (int64_t)matrix->rows);
     if (native == GANTRY__CUBLAS_SUCCESS && form->batch_count > 1) {
         native =
             lt->cublasLtMatrixLayoutSetAttribute(*out_layout, GANTRY__CUBLAS_LAYOUT_BATCH_COUNT,

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "cuda/cuda_names.h"
+
 static unsigned cuda_cudnn_ask_version(void *table, unsigned *out_version) {
     const gantry__cudnn_t *cudnn = table;
     *out_version = (unsigned)cudnn->cudnnGetVersion();
@@ -36,7 +38,7 @@ void gantry__cudnn_open(const gantry_host_t *host, const gantry__cuda_symbols_t 
     static const gantry__cuda_wanted_t wanted = {
         .name = "cuDNN",
         .option = "GANTRY_CUDA_CUDNN",
-        .candidate = "libcudnn_graph.so.9",
+        .candidate = GANTRY__CUDA_CUDNN,
         .symbols = cuda_cudnn_symbols,
         .symbol_count = sizeof cuda_cudnn_symbols / sizeof cuda_cudnn_symbols[0],
         .oldest = 90000,

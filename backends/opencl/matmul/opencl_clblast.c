@@ -8,9 +8,9 @@
 #include "base/os/library.h"
 #include "base/os/library_inside.h"
 #include "driver/library_open.h"
+#include "opencl/opencl_names.h"
 
-/* The versioned name comes first, because the bare one belongs to development packages. */
-static const char *const candidates[] = {"libclblast.so.1", "libclblast.so"};
+static const char *const candidates[] = {GANTRY__OPENCL_CLBLAST};
 
 static const gantry__library_symbol_t symbols[] = {
     {"CLBlastClearCache", offsetof(gantry__opencl_clblast_t, clear_cache)},

@@ -14,6 +14,7 @@
  * programs are found by this one trial, which takes a few milliseconds. It writes into a folder of
  * its own; what a killed process left of one is removed by a later trial. A program that linked is
  * recorded in the folder, and is not tried again until its file changes. */
+#include "opencl/opencl_names.h"
 #include "opencl/pocl/opencl_linker.h"
 
 #include <inttypes.h>
@@ -360,6 +361,7 @@ bool gantry__linker_can_link(const char *folder, char *reason, size_t reason_byt
     char machine[MACHINE_BYTES];
     char linker[PATH_BYTES], why[512];
     gantry__os_system_name(NULL, machine, sizeof machine);
+    if (!GANTRY__OPENCL_HAS_LD) return true;
     if (!gantry__linker_can_wait(reason, reason_bytes)) return false;
     const char *found_by = find_linker(machine, linker, sizeof linker);
     if (!found_by) {

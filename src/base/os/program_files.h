@@ -11,5 +11,7 @@
 int gantry__os_remove_in(int folder, const char *name);
 /* Writes a folder for files that are removed again; false if its path is too long. */
 bool gantry__os_temporary_folder(char *out, size_t out_bytes);
+/* Writes what base/os/library.h says of a library that no folder has, after its name. */
+void gantry__os_absent_library(char *out, size_t out_bytes);
 
 #endif

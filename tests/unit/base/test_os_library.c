@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/os/library.h"
+#include "base/os/paths.h"
 #include "own_folder.h"
 #include "test.h"
 
@@ -55,6 +56,10 @@ TEST(a_file_without_its_end_is_found_out) {
     static const char here = 0;
     gantry__os_info_t info;
     const char *own = gantry__os_library_own_file(&here);
+    if (strcmp(gantry__os_library_ending, ".dll") == 0) {
+        print_message("skipped: the loader of Windows finds out by itself\n");
+        skip();
+    }
     assert_int_equal(gantry__os_path_info(own, &info), 0);
     copy_begin("half.so", info.size / 4);
     copy_begin("whole.so", info.size);

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "base/os/clock.h"
+#include "base/os/paths.h"
 #include "base/os/library.h"
 #include "base/os/locks.h"
 #include "base/os/process.h"
@@ -62,10 +63,11 @@ TEST(bytes_are_locked_one_by_one) {
     assert_int_equal(range.begin, 7);
     assert_int_equal(range.end, 8);
     assert_false(gantry__os_locked_range(two, 0, 7, &range));
-    assert_false(gantry__os_locked_range(two, 8, 100, &range));
+    if (strcmp(gantry__os_library_ending, ".dll") != 0) /* Windows counts its own lock, too */
+        assert_false(gantry__os_locked_range(two, 8, 100, &range));
     assert_true(gantry__os_locked_range(one, 8, 9, &range));
     gantry__os_unlock_byte(one, 7);
-    assert_false(gantry__os_locked_range(two, 0, 100, &range));
+    assert_false(gantry__os_locked_range(two, 0, 8, &range));
     assert_int_equal(gantry__os_lock_byte(two, 7), 0);
 }
 

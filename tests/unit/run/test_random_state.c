@@ -83,12 +83,12 @@ typedef struct fixture_t {
     gantry__random_state_t random;
 } fixture_t;
 
-static void open(fixture_t *f) {
+static void open_case(fixture_t *f) {
     locked_heap_init(&f->heap, -1);
     assert_int_equal(gantry__random_state_init(&f->random, &f->heap.heap), GANTRY_OK);
 }
 
-static void close(fixture_t *f) {
+static void close_case(fixture_t *f) {
     gantry__random_state_deinit(&f->random);
     assert_int_equal(f->heap.inner.live_blocks, 0);
     assert_false(f->heap.inner.wrong_size);
@@ -98,7 +98,7 @@ static void close(fixture_t *f) {
 TEST(op_seeds_join_the_global_one_as_in_tensorflow) {
     fixture_t f;
     int64_t seeds[2];
-    open(&f);
+    open_case(&f);
     gantry__random_op_seeds(&f.random, 7, seeds);
     assert_int_equal(seeds[0], 87654321);
     assert_int_equal(seeds[1], 7);
@@ -110,7 +110,7 @@ TEST(op_seeds_join_the_global_one_as_in_tensorflow) {
     gantry__random_op_seeds(&f.random, 2147483647, seeds);
     assert_int_equal(seeds[0], 0);
     assert_int_equal(seeds[1], 2147483647); /* 0, 0 would mean no seed */
-    close(&f);
+    close_case(&f);
 }
 
 /* ---- streams ---- */
@@ -136,20 +136,20 @@ static gantry_status_t take(fixture_t *f, gantry__op_id_t op, gantry_dtype_t dty
 TEST(take_goes_on_where_the_last_one_ended) {
     fixture_t f;
     gantry__philox_t place;
-    open(&f);
+    open_case(&f);
     TAKE(&f, GANTRY_FLOAT32, 1, -2, 256, &place);
     expect_place(place, 0, (uint64_t)-2, 1);
     TAKE(&f, GANTRY_FLOAT32, 1, -2, UINT64_MAX, &place);
     expect_place(place, 256, (uint64_t)-2, 1);
     TAKE(&f, GANTRY_FLOAT32, 1, -2, 1, &place);
     expect_place(place, 255, (uint64_t)-1, 1);
-    close(&f);
+    close_case(&f);
 }
 
 TEST(take_streams_differ_by_op_types_and_seeds) {
     fixture_t f;
     gantry__philox_t place;
-    open(&f);
+    open_case(&f);
     TAKE(&f, GANTRY_FLOAT32, 1, 2, 256, &place);
     TAKE(&f, GANTRY_FLOAT64, 1, 2, 256, &place);
     assert_int_equal(place.counter[0], 0);
@@ -164,13 +164,13 @@ TEST(take_streams_differ_by_op_types_and_seeds) {
         TAKE(&f, GANTRY_FLOAT32, seed, 3, 256, &place);
         expect_place(place, 256, 3, (uint64_t)seed);
     }
-    close(&f);
+    close_case(&f);
 }
 
 TEST(set_seed_begins_all_streams_anew) {
     fixture_t f;
     gantry__philox_t place, first[3];
-    open(&f);
+    open_case(&f);
     for (int round = 0; round < 2; ++round) {
         gantry__random_set_seed(&f.random, 1234);
         TAKE(&f, GANTRY_FLOAT32, 5, 6, 256, &place);
@@ -183,25 +183,25 @@ TEST(set_seed_begins_all_streams_anew) {
     }
     expect_place(first[0], 0, 1892932127, 1234);
     expect_place(first[1], 0, 501869158, 1234);
-    close(&f);
+    close_case(&f);
 }
 
 TEST(take_without_any_seed_never_repeats) {
     fixture_t f;
     gantry__philox_t places[64];
-    open(&f);
+    open_case(&f);
     for (int i = 0; i < 64; ++i) {
         TAKE(&f, GANTRY_FLOAT32, 0, 0, 256, &places[i]);
         for (int k = 0; k < i; ++k)
             assert_memory_not_equal(&places[i], &places[k], sizeof places[i]);
     }
-    close(&f);
+    close_case(&f);
 }
 
 TEST(take_without_memory_fails_and_leaves_the_stream) {
     fixture_t f;
     gantry__philox_t place;
-    open(&f);
+    open_case(&f);
     TAKE(&f, GANTRY_FLOAT32, 1, 2, 256, &place);
     f.heap.inner.fail_at = 0;
     assert_int_equal(take(&f, GANTRY__OP_ID_RandomUniform, GANTRY_FLOAT32, 3, 4, 256, &place),
@@ -211,7 +211,7 @@ TEST(take_without_memory_fails_and_leaves_the_stream) {
     f.heap.inner.fail_at = -1;
     TAKE(&f, GANTRY_FLOAT32, 3, 4, 256, &place);
     expect_place(place, 0, 4, 3);
-    close(&f);
+    close_case(&f);
 }
 
 enum { THREADS = 4, TAKES = 2000 };
@@ -243,7 +243,7 @@ TEST(take_by_many_threads_gives_each_place_once) {
     pthread_t threads[THREADS];
     taker_t takers[THREADS];
     memset(seen, 0, sizeof seen);
-    open(&f);
+    open_case(&f);
     for (int t = 0; t < THREADS; ++t) {
         takers[t] = (taker_t){&f, seen, false};
         assert_int_equal(pthread_create(&threads[t], NULL, take_many, &takers[t]), 0);
@@ -253,7 +253,7 @@ TEST(take_by_many_threads_gives_each_place_once) {
         assert_false(takers[t].failed);
     }
     for (size_t i = 0; i < sizeof seen; ++i) assert_int_equal(seen[i], 1);
-    close(&f);
+    close_case(&f);
 }
 
 int main(void) { return test_main(); }

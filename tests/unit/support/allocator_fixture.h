@@ -48,11 +48,10 @@ typedef struct driver_t {
 
 static inline void check_unlocked(driver_t *driver) {
     if (!driver->must_be_unlocked) return;
-    if (pthread_mutex_trylock(&driver->must_be_unlocked->lock) != 0) {
+    if (gantry__mutex_try_lock(&driver->must_be_unlocked->lock))
+        gantry__mutex_unlock(&driver->must_be_unlocked->lock);
+    else
         ++driver->found_locked;
-    } else {
-        (void)pthread_mutex_unlock(&driver->must_be_unlocked->lock);
-    }
 }
 
 static inline gantry_status_t take(void *user, uint64_t size_bytes, uint64_t *out_handle) {

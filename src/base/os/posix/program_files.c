@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -15,4 +16,8 @@ bool gantry__os_temporary_folder(char *out, size_t out_bytes) {
     const char *named = getenv("TMPDIR");
     const int length = snprintf(out, out_bytes, "%s", named && *named ? named : "/tmp");
     return length > 0 && (size_t)length < out_bytes;
+}
+
+void gantry__os_absent_library(char *out, size_t out_bytes) {
+    (void)snprintf(out, out_bytes, "cannot open shared object file: No such file or directory");
 }

@@ -199,8 +199,7 @@ static int start_with(const wchar_t *program, wchar_t *line, void *variables, HA
     return error;
 }
 
-/* The job's processes end when its last handle is closed, so with this process. */
-static HANDLE make_job(void) {
+HANDLE gantry__os_job_make(void) {
     JOBOBJECT_EXTENDED_LIMIT_INFORMATION limits = {.BasicLimitInformation.LimitFlags =
                                                        JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE};
     const HANDLE job = CreateJobObjectW(NULL, NULL);
@@ -210,12 +209,10 @@ static HANDLE make_job(void) {
     return job;
 }
 
-/* From here on, the child outlives the job's handle. */
-static void release_child(const os_job_t *job) {
+void gantry__os_job_release(HANDLE job) {
     JOBOBJECT_EXTENDED_LIMIT_INFORMATION none = {0};
-    if (job && job->job)
-        (void)SetInformationJobObject(job->job, JobObjectExtendedLimitInformation, &none,
-                                      sizeof none);
+    if (job)
+        (void)SetInformationJobObject(job, JobObjectExtendedLimitInformation, &none, sizeof none);
 }
 
 int gantry__os_child_start(const gantry__os_start_t *start, gantry__os_child_t *out_child) {
@@ -233,7 +230,7 @@ int gantry__os_child_start(const gantry__os_start_t *start, gantry__os_child_t *
     if (start->variables) child_make_block(&variables);
     if (error == 0 && (!line || variables.text.is_short_of_memory)) error = ENOMEM;
     if (error == 0) {
-        job->job = make_job();
+        job->job = gantry__os_job_make();
         error = start_with(program, line, variables.text.units, report, job);
         if (error != 0 && job->job) (void)CloseHandle(job->job);
     }
@@ -290,7 +287,8 @@ void gantry__os_child_kill(gantry__os_child_t *child) {
 }
 
 void gantry__os_child_leave(gantry__os_child_t *child) {
-    release_child(child->handle);
+    const os_job_t *job = child->handle;
+    if (job) gantry__os_job_release(job->job);
     job_close(child);
 }
 

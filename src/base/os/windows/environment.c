@@ -10,7 +10,6 @@
 
 size_t gantry__os_variable(const char *name, char *out, size_t out_bytes) {
     wchar_t wide[GANTRY__OS_WIDE];
-    if (out_bytes > 0) out[0] = '\0';
     if (!gantry__os_wide(name, wide)) return 0;
     SetLastError(0);
     const DWORD units = GetEnvironmentVariableW(wide, NULL, 0);

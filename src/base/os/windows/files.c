@@ -196,8 +196,11 @@ int gantry__os_open_in(int folder, const char *name, unsigned flags, unsigned mo
 
 /* No file here waits for less than pipes do. */
 int gantry__os_wait_again(int file) {
-    (void)file;
-    return 0;
+    DWORD mode = PIPE_READMODE_BYTE | PIPE_WAIT;
+    const HANDLE handle = gantry__os_handle(file);
+    if (handle == INVALID_HANDLE_VALUE) return EBADF;
+    if (GetFileType(handle) != FILE_TYPE_PIPE) return 0;
+    return SetNamedPipeHandleState(handle, &mode, NULL, NULL) ? 0 : gantry__os_errno();
 }
 
 /* A handle reaches a child by the runtime's block, which base/os/windows/foreground.c makes. */
@@ -210,7 +213,7 @@ int gantry__os_hand_on(int file) {
 }
 
 int gantry__os_copy(int file, int least) {
-    enum { MOST = 16 };
+    enum { MOST = 256 };
     int below[MOST], count = 0, copy = -1;
     const HANDLE handle = gantry__os_handle(file);
     if (handle == INVALID_HANDLE_VALUE) return -1;

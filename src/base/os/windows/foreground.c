@@ -12,6 +12,7 @@
 #include "base/os/environment.h"
 #include "base/os/paths.h"
 #include "base/os/windows/command_line.h"
+#include "base/os/windows/handles.h"
 #include "base/os/windows/wide.h"
 
 /* ---- the program ---- */
@@ -31,6 +32,7 @@ static int why_no_program(char path[GANTRY__OS_PATH_BYTES]) {
 int gantry__os_find_program(const char *command, char out_path[GANTRY__OS_PATH_BYTES]) {
     char folders[32768];
     int error = ENOENT;
+    folders[0] = '\0';
     if (*command == '\0') return ENOENT;
     if (gantry__os_path_has_folder(command)) {
         (void)snprintf(out_path, GANTRY__OS_PATH_BYTES, "%s", command);
@@ -55,28 +57,15 @@ static BOOL WINAPI ignore_control(DWORD kind) {
     return kind == CTRL_C_EVENT || kind == CTRL_BREAK_EVENT;
 }
 
-/* NULL: the system refuses it. Its processes end when its last handle is closed. */
-static HANDLE job_of_program(void) {
-    JOBOBJECT_EXTENDED_LIMIT_INFORMATION limits = {.BasicLimitInformation.LimitFlags =
-                                                       JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE};
-    const HANDLE job = CreateJobObjectW(NULL, NULL);
-    if (job)
-        (void)SetInformationJobObject(job, JobObjectExtendedLimitInformation, &limits,
-                                      sizeof limits);
-    return job;
-}
-
 /* Waits for the program, and lets go what it has started. */
 static gantry__os_run_t await_program(const PROCESS_INFORMATION *made, HANDLE job, int *out_code) {
-    JOBOBJECT_EXTENDED_LIMIT_INFORMATION none = {0};
     DWORD code = 0;
     (void)ResumeThread(made->hThread);
     (void)CloseHandle(made->hThread);
     (void)WaitForSingleObject(made->hProcess, INFINITE);
     const BOOL is_known = GetExitCodeProcess(made->hProcess, &code);
     (void)CloseHandle(made->hProcess);
-    if (job)
-        (void)SetInformationJobObject(job, JobObjectExtendedLimitInformation, &none, sizeof none);
+    gantry__os_job_release(job);
     *out_code = is_known ? (int)code : EIO;
     return is_known ? GANTRY__OS_RUN_ENDED : GANTRY__OS_RUN_LOST;
 }
@@ -98,7 +87,7 @@ gantry__os_run_t gantry__os_run(const char *path, char *const *arguments, int *o
                                                          : gantry__os_errno();
     free(line);
     if (is_started) {
-        const HANDLE job = job_of_program();
+        const HANDLE job = gantry__os_job_make();
         if (job) (void)AssignProcessToJobObject(job, made.hProcess);
         result = await_program(&made, job, out_code);
         if (job) (void)CloseHandle(job);

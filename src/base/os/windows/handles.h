@@ -12,4 +12,10 @@ HANDLE gantry__os_handle(int file);
  * handle. flags: _O_APPEND or 0. */
 int gantry__os_descriptor(HANDLE handle, int flags);
 
+/* Makes a job, whose processes end when its last handle is closed, so with this process; NULL: the
+ * system refuses it. */
+HANDLE gantry__os_job_make(void);
+/* From here on, the processes outlive the job's handle. job may be NULL. */
+void gantry__os_job_release(HANDLE job);
+
 #endif

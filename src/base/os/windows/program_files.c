@@ -32,3 +32,7 @@ bool gantry__os_temporary_folder(char *out, size_t out_bytes) {
     if (end > 0 && out[end - 1] == '/') out[end - 1] = '\0';
     return true;
 }
+
+void gantry__os_absent_library(char *out, size_t out_bytes) {
+    gantry__os_windows_text(ERROR_MOD_NOT_FOUND, out, out_bytes);
+}
