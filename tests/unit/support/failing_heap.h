@@ -4,14 +4,15 @@
 #ifndef TESTS_FAILING_HEAP_H
 #define TESTS_FAILING_HEAP_H
 
-#if defined(__GLIBC__) || defined(__APPLE__)
-#include <execinfo.h>
-#endif
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "base/heap.h"
+
+#if defined(__GLIBC__) || defined(__APPLE__)
+#include <execinfo.h>
+#endif
 
 typedef struct failing_heap_t {
     gantry__heap_t heap;
