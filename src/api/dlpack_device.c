@@ -206,8 +206,9 @@ static gantry__shared_memory_t dlpack_place(const take_t *take, void *stream) {
     const gantry__dl_tensor_t *tensor = take->taken->tensor;
     const bool is_handle = tensor->device_type == GANTRY__DL_OPENCL;
     return (gantry__shared_memory_t){
-        .native =
-            is_handle ? tensor->data : (void *)((uintptr_t)take->memory.data - take->extent.before),
+        .native = is_handle
+                      ? tensor->data
+                      : (void *)((uintptr_t)take->memory.data - (uintptr_t)take->extent.before),
         .offset_bytes = is_handle ? tensor->byte_offset - take->extent.before : 0,
         .ready_queue = gantry__dlpack_is_queue(stream) ? stream : NULL};
 }

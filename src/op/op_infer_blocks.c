@@ -132,7 +132,8 @@ static gantry_status_t read_batch_blocks(gantry__infer_t *call, const char *what
                               call->op->inputs[2].name, blocks->dims[0],
                               gantry__shape_text(ends).text);
     }
-    out->is_open = gantry__infer_is_open(call, 1) | gantry__infer_is_open(call, 2);
+    const bool are_ends_open = gantry__infer_is_open(call, 2);
+    out->is_open = gantry__infer_is_open(call, 1) || are_ends_open;
     if (out->is_open) return infer_unknown_blocks(call, blocks->dims[0]);
     GANTRY__TRY(gantry__infer_ints(call, 1, &out->blocks));
     GANTRY__TRY(gantry__infer_ints(call, 2, &out->ends));

@@ -4,6 +4,7 @@
 #include <gantry/types.h>
 
 #include "base/decimal.h"
+#include "host/bits.h"
 #include "ops/type_rows.h"
 #include "test.h"
 
@@ -12,7 +13,8 @@ static const int32_t types[] = {GANTRY_ELEMENT_TYPES(TYPE)};
 enum { TYPE_COUNT = sizeof types / sizeof types[0] };
 
 static gantry__real_t real(int32_t dtype, uint64_t bits) {
-    return gantry__real_read((gantry_dtype_t)dtype, &bits);
+    const uint64_t number = gantry__bits_placed(bits, gantry__type_bytes(dtype));
+    return gantry__real_read((gantry_dtype_t)dtype, &number);
 }
 
 TEST(floating_columns_are_their_numbers) {
@@ -31,6 +33,11 @@ TEST(floating_columns_are_their_numbers) {
     }
 }
 
+static int64_t integer(int32_t dtype, uint64_t bits) {
+    const uint64_t number = gantry__bits_placed(bits, gantry__type_bytes(dtype));
+    return gantry__integer_read((gantry_dtype_t)dtype, &number);
+}
+
 TEST(integer_columns_are_their_ends) {
     for (int i = 0; i < TYPE_COUNT; ++i) {
         const int32_t dtype = types[i];
@@ -40,9 +47,8 @@ TEST(integer_columns_are_their_ends) {
         assert_int_equal(gantry__type_one(dtype), 1);
         assert_int_equal((greatest + 1) & all, lowest);
         assert_true(GANTRY__TYPE_IS(dtype, SIGNED) == (lowest != 0));
-        assert_true(gantry__integer_read((gantry_dtype_t)dtype, &lowest) <= 0);
-        assert_int_equal((uint64_t)gantry__integer_read((gantry_dtype_t)dtype, &greatest),
-                         greatest);
+        assert_true(integer(dtype, lowest) <= 0);
+        assert_int_equal((uint64_t)integer(dtype, greatest), greatest);
     }
 }
 

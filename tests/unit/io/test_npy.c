@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "base/new_file.h"
 #include "failing_heap.h"
+#include "host/bits.h"
 #include "io/npy.h"
 #include "test.h"
 
@@ -37,6 +38,13 @@ static file_t make_file(unsigned major, const char *header, const void *data, si
     file.size += data_bytes;
     return file;
 }
+
+/* The machine's order of bytes, which files have that are made of its numbers. */
+#if GANTRY__IS_BIG_ENDIAN
+#define OWN ">"
+#else
+#define OWN "<"
+#endif
 
 static const float six_floats[6] = {1, 2, 3, 4, 5, 6};
 
@@ -247,7 +255,7 @@ TEST(big_endian_is_converted) {
 
 TEST(fortran_order_is_turned_to_rows) {
     gantry__npy_view_t view;
-    file_t file = make_file(1, "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }",
+    file_t file = make_file(1, "{'descr': '" OWN "f4', 'fortran_order': True, 'shape': (2, 3), }",
                             six_floats, sizeof six_floats);
     assert_int_equal(gantry__npy_parse(file.bytes, file.size, &view), GANTRY_OK);
     assert_true(view.fortran_order);
@@ -291,17 +299,19 @@ typedef struct written_row_t {
 } written_row_t;
 
 static const written_row_t written_rows[] = {
-    {GANTRY_FLOAT32, {0, {0}}, "{'descr': '<f4', 'fortran_order': False, 'shape': (), }"},
-    {GANTRY_INT64, {1, {3}}, "{'descr': '<i8', 'fortran_order': False, 'shape': (3,), }"},
+    {GANTRY_FLOAT32, {0, {0}}, "{'descr': '" OWN "f4', 'fortran_order': False, 'shape': (), }"},
+    {GANTRY_INT64, {1, {3}}, "{'descr': '" OWN "i8', 'fortran_order': False, 'shape': (3,), }"},
     {GANTRY_BOOL, {3, {2, 0, 5}}, "{'descr': '|b1', 'fortran_order': False, 'shape': (2, 0, 5), }"},
     {GANTRY_FLOAT64,
      {8, {1, 2, 3, 4, 5, 6, 7, 8}},
-     "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2, 3, 4, 5, 6, 7, 8), }"},
+     "{'descr': '" OWN "f8', 'fortran_order': False, 'shape': (1, 2, 3, 4, 5, 6, 7, 8), }"},
     {GANTRY_UINT8,
      {2, {1234567, 1}},
      "{'descr': '|u1', 'fortran_order': False, 'shape': (1234567, 1), }"},
-    {GANTRY_COMPLEX64, {1, {2}}, "{'descr': '<c8', 'fortran_order': False, 'shape': (2,), }"},
-    {GANTRY_COMPLEX128, {1, {2}}, "{'descr': '<c16', 'fortran_order': False, 'shape': (2,), }"},
+    {GANTRY_COMPLEX64, {1, {2}}, "{'descr': '" OWN "c8', 'fortran_order': False, 'shape': (2,), }"},
+    {GANTRY_COMPLEX128,
+     {1, {2}},
+     "{'descr': '" OWN "c16', 'fortran_order': False, 'shape': (2,), }"},
 };
 
 TEST(header_written_is_numpys) {
@@ -423,7 +433,8 @@ TEST_WITH(elements_are_loaded_from_any_offset, make_path, remove_path) {
     for (int blanks = 0; blanks < 16; ++blanks) {
         char header[128];
         (void)snprintf(header, sizeof header,
-                       "{'descr': '<f8', 'fortran_order': False, 'shape': (2,)}%*s\n", blanks, "");
+                       "{'descr': '" OWN "f8', 'fortran_order': False, 'shape': (2,)}%*s\n", blanks,
+                       "");
         for (unsigned major = 1; major <= 3; ++major) {
             file_t file = make_file(major, header, values, sizeof values);
             put_file(&file);
@@ -570,8 +581,8 @@ TEST_WITH(large_fortran_order_is_turned_block_by_block, make_path, remove_path) 
     assert_non_null(columns);
     assert_non_null(rows);
     for (int32_t i = 0; i < ROWS * COLUMNS; ++i) columns[i] = i;
-    file_t file =
-        make_file(1, "{'descr': '<i4', 'fortran_order': True, 'shape': (700, 1100), }", NULL, 0);
+    file_t file = make_file(
+        1, "{'descr': '" OWN "i4', 'fortran_order': True, 'shape': (700, 1100), }", NULL, 0);
     const gantry__file_piece_t pieces[] = {{file.bytes, file.size},
                                            {columns, ROWS * COLUMNS * sizeof *columns}};
     assert_int_equal(gantry__file_write(file_path, pieces, 2, 0), GANTRY_OK);

@@ -2,6 +2,7 @@
 /* Promise: gantry_load_npy holds no second copy of the file in host memory. */
 #define _XOPEN_SOURCE 700
 
+#include "host/bits.h"
 #include "runtime_fixture.h"
 #include "test.h"
 
@@ -20,8 +21,8 @@ static void make_file(const char *order) {
     assert_non_null(file);
     memset(header, ' ', sizeof header);
     int length = snprintf(header, sizeof header,
-                          "{'descr': '<i4', 'fortran_order': %s, 'shape': (1024, %d), }", order,
-                          ELEMENTS / 1024);
+                          "{'descr': '%ci4', 'fortran_order': %s, 'shape': (1024, %d), }",
+                          GANTRY__IS_BIG_ENDIAN ? '>' : '<', order, ELEMENTS / 1024);
     header[length] = ' ';
     header[sizeof header - 1] = '\n';
     assert_int_equal(fwrite("\x93NUMPY\x01\x00v\x00", 1, 10, file), 10);

@@ -6,6 +6,7 @@
 #include "cpu_kernel_call.h"
 #include "test.h"
 
+#include "host/bits.h"
 #include "kernels/matmul/cpu_blas.h"
 #include "kernels/matmul/matmul_cpu.h"
 
@@ -57,7 +58,7 @@ static uint64_t product(const gantry_arg_t *a, int64_t a_first, int64_t a_step,
     }
     if (a->dtype == F32) {
         float value = (float)sum;
-        memcpy(&bits, &value, sizeof value);
+        bits = gantry__bits_read(&value, sizeof value);
     } else if (a->dtype == F64) {
         memcpy(&bits, &sum, sizeof sum);
     } else {

@@ -106,7 +106,7 @@ TEST(level_and_callback_keep_their_meaning) {
 TEST(a_file_is_appended_to_and_not_inherited) {
     FILE *file = fopen(path, "w");
     assert_non_null(file);
-    assert_true(fputs("before\n", file) > 0);
+    assert_true(fputs("before\n", file) >= 0);
     assert_int_equal(fclose(file), 0);
     name_log(path);
     runtime_fixture_t f;

@@ -13,6 +13,10 @@
 
 #include "base/heap.h"
 
+#if defined(__GLIBC__) || defined(__APPLE__)
+#include <execinfo.h>
+#endif
+
 typedef struct failing_heap_t {
     gantry__heap_t heap;
     long live_bytes;

@@ -10,15 +10,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* musl takes every name, and its numbers have a point. */
+static inline bool turkish_is_set(void) {
+    return setlocale(LC_ALL, "tr_TR.UTF-8") && localeconv()->decimal_point[0] == ',';
+}
+
 /* Whether it is set; false: the machine has neither the locale nor its sources. */
 static inline bool turkish_begin(void) {
     char folder[] = "/tmp/gantry_turkish_XXXXXX", command[256];
-    if (setlocale(LC_ALL, "tr_TR.UTF-8")) return true;
+    if (turkish_is_set()) return true;
     if (!mkdtemp(folder)) return false;
     (void)snprintf(command, sizeof command,
                    "localedef -i tr_TR -f UTF-8 %s/tr_TR.UTF-8 >%s/log 2>&1", folder, folder);
-    const bool is_made = system(command) == 0 && setenv("LOCPATH", folder, 1) == 0 &&
-                         setlocale(LC_ALL, "tr_TR.UTF-8");
+    const bool is_made =
+        system(command) == 0 && setenv("LOCPATH", folder, 1) == 0 && turkish_is_set();
     (void)unsetenv("LOCPATH");
     (void)snprintf(command, sizeof command, "rm -r %s", folder);
     return system(command) == 0 && is_made;

@@ -17,7 +17,9 @@
 
 #if defined(__APPLE__)
 #define SOCK_CLOEXEC 0
+#if !defined(MSG_NOSIGNAL)
 #define MSG_NOSIGNAL 0
+#endif
 #define TCP_KEEPIDLE TCP_KEEPALIVE
 #define accept4(listener, address, bytes, flags) accept(listener, address, bytes)
 #endif
