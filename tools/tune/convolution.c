@@ -62,7 +62,7 @@ static void conv_hear(void *user, gantry_log_level_t level, const char *text) {
 
 /* ---- one choice ---- */
 
-static bool conv_tell(const conv_choice_t *self, const char *what) {
+static bool conv_report(const conv_choice_t *self, const char *what) {
     (void)fprintf(stderr, "gantry: %s: %s\n", self->form->text, what);
     return false;
 }
@@ -226,7 +226,7 @@ static bool conv_open(conv_race_t *race, conv_choice_t *self, int number) {
     self->is_in = conv_prepare(self) && conv_first(race, self);
     if (self->is_in) return true;
     const char *reason = gantry_scope_message(self->tried.scope);
-    (void)conv_tell(self, reason[0] ? reason : gantry_last_message());
+    (void)conv_report(self, reason[0] ? reason : gantry_last_message());
     conv_close(self);
     return false;
 }
@@ -288,8 +288,8 @@ static void conv_judge(conv_race_t *race, conv_choice_t *choice) {
         conv_close(choice);
     } else if (!conv_agrees(race)) {
         ++race->tune->failed;
-        (void)conv_tell(choice, "wrong results:");
-        (void)conv_tell(choice, choice->values);
+        (void)conv_report(choice, "wrong results:");
+        (void)conv_report(choice, choice->values);
         conv_close(choice);
     }
 }
@@ -316,7 +316,7 @@ static bool conv_run(conv_choice_t *self) {
         const uint64_t begin = end;
         const gantry_tensor_t *result = conv_compute(self);
         if (!result || self->is_refused)
-            return conv_tell(self, self->is_refused ? self->why : gantry_last_message());
+            return conv_report(self, self->is_refused ? self->why : gantry_last_message());
         gantry_tensor_drop(self->tried.scope, result);
         end = gantry__now_ns();
         const double seconds = 1e-9 * (double)(end - begin);
