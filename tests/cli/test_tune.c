@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promise: `gantry tune` keeps records that later programs use, also when it is stopped half-way.
  * Promise: `gantry tune` keeps the fastest of cuBLASLt's algorithms for each class of products.
+ * Promise: `gantry tune --forms` keeps cuDNN's fastest engine for each convolution that a program
+ * logged, and the program then takes it.
  * Promise: `gantry tune` measures and records which of oneDNN, OpenBLAS and Gantry's own loops
  * computes each class of products fastest on the CPU.
  * Promise: `gantry tune` measures what work costs on each device, and placement by crossover uses
@@ -235,6 +237,129 @@ TEST(a_card_keeps_the_fastest_choice_of_cublaslt) {
     assert_int_equal(records_in("cublaslt"), 1);
 }
 
+/* ---- convolutions ---- */
+
+#define CARD                                                                             \
+    "GANTRY_BACKENDS=cpu,cuda GANTRY_STAND_IN_CUDA='devices=1;memory=2G;cudnn_fast=3' "  \
+    "GANTRY_CUDA_LIBRARY=" MODULES "/cuda/standin_libcuda.so GANTRY_CUDA_NVRTC=" MODULES \
+    "/cuda/standin_libnvrtc.so GANTRY_CUDA_NVML=" MODULES                                \
+    "/cuda/standin_libnvml.so "                                                          \
+    "GANTRY_CUDA_CUBLAS=" MODULES "/cuda/standin_libcublas.so "
+#define CUDNN "GANTRY_CUDA_CUDNN=" MODULES "/cuda/standin_libcudnn.so "
+#define TUNE_CUDNN CARD CUDNN "$BIN/gantry tune --device cuda:0 --what cudnn"
+#define PROGRAM CARD CUDNN "GANTRY_LOG=stderr GANTRY_LOG_LEVEL=debug $BIN/tests/convolve_once"
+#define FORM "convolve:float32:nhwc:1x4x4x2:3x3x2x4:p1.1.1.1:s1x1:d1x1"
+#define GRADIENT "filter_gradient:float32:nhwc:1x4x4x2:3x3x2x4:p1.1.1.1:s1x1:d1x1"
+
+static bool has_stand_in(void) {
+    static const char driver[] = GANTRY_TEST_MODULES "/cuda/standin_libcuda.so";
+    return has_opencl && access(driver, R_OK) == 0 &&
+           run("$BIN/gantry devices --verbose | grep -q 'NVIDIA cards through CUDA'") == 0;
+}
+
+/* On the stand-in engine 3 is much faster than the first choice for float32, engine 2. */
+TEST(a_card_keeps_the_fastest_engine_of_each_convolution) {
+    if (!has_stand_in()) SKIP_BECAUSE("no OpenCL device here, or no CUDA backend or stand-in");
+    use_file("cudnn");
+    expect_run(0, PROGRAM " >log 2>&1; cat log log >twice; cat log");
+    expect_in_output(" form=" FORM " engine=2 knobs=2:7 version=91900 capability=90; ");
+    expect_run(0, TUNE_CUDNN " --forms twice --dry-run --seconds 0.01");
+    expect_in_output("1 record found");
+    const char *other = strstr(output, GRADIENT ": not measured: time is up\n");
+    assert_true(other && !strstr(other + 1, "time is up")); /* each form once */
+    assert_int_equal(records_in("cudnn"), -1);
+    expect_run(0, TUNE_CUDNN " --forms log --seconds 0.01");
+    expect_in_output(" form=" FORM " engine=3 version=91900 capability=90 us=");
+    expect_in_output("  " GRADIENT ": not measured: time is up\n");
+    expect_in_output("1 record kept in");
+    expect_run(0, TUNE_CUDNN ".filter --forms log --seconds 0.01"); /* only this kind */
+    expect_in_output(" form=" GRADIENT " engine=3 version=91900 capability=90 us=");
+    expect_in_output("1 record kept in");
+    expect_run(0, TUNE_CUDNN ".convolve --forms log --seconds 0.01"); /* measured anew */
+    expect_in_output(" form=" FORM " engine=3 version=91900 capability=90 us=");
+    assert_int_equal(records_in("cudnn"), 2);
+    assert_int_equal(names_in("tmp"), 0);
+    expect_run(0, PROGRAM);
+    expect_in_output(" engine=3 version=91900 capability=90; 0 bytes; line 3 of the tuning file ");
+    expect_in_output(" engine=3 version=91900 capability=90; 0 bytes; line 2 of the tuning file ");
+    expect_in_output("sum 10816\n");
+}
+
+TEST(convolutions_that_cannot_be_measured_have_a_reason) {
+    static const char *const rows[][2] = {
+        /* its kernels compute channels last */
+        {"image_gradient:float32:nchw:1x4x4x2:3x3x2x4:p1.1.1.1:s1x1:d1x1",
+         ": not measured: its form here is image_gradient:float32:nhwc:1x4x4x2:"},
+        {FORM ":relu", ": not measured: cuDNN does not compute the convolution of images [1, 4, 4"},
+        {FORM ":bias:relu", " form=" FORM ":bias:relu engine="},
+        {FORM ":tf32", " form=" FORM ":tf32 engine="}};
+    if (!has_stand_in()) SKIP_BECAUSE("no OpenCL device here, or no CUDA backend or stand-in");
+    use_file("cudnn_rows");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
+        char text[256];
+        (void)snprintf(text, sizeof text, "form=, form=%s\n", rows[i][0]);
+        write_file("forms", text);
+        expect_run(0, TUNE_CUDNN " --forms forms --seconds 0.01");
+        expect_in_output(rows[i][1]);
+    }
+    expect_run(0, TUNE_CUDNN);
+    expect_in_output("  convolutions are not measured: a program on the card with GANTRY_LOG=");
+    expect_run(
+        0,
+        CARD "GANTRY_CUDA_CUDNN=/none $BIN/gantry tune --device cuda:0 --what cudnn --forms forms");
+    expect_in_output("  there is nothing to tune here: convolutions on ");
+    expect_in_output("0 records kept in");
+    expect_run(0, "$BIN/gantry tune --forms forms " SMALL);
+    expect_in_output("No selected device measures the convolutions of --forms.\n");
+    assert_int_equal(names_in("tmp"), 0);
+}
+
+TEST(wrong_files_of_convolutions_are_refused) {
+#define SIZES "2x7x6x5:3x3x5x4:p1.1.1.1:s1x1:d1x1"
+    static const char *const rows[][2] = {
+        {"convolve", "it is not written so"},
+        {"convolve:float64:nhwc:" SIZES, "it is not written so"},
+        {"convolve:float32:nhwc:" SIZES ":relu:bias", "it is not written so"},
+        {"convolve:float32:nhwc:" SIZES ";", "it is not written so"},
+        {"convolve:float32:nhwc:2x07x6x5:3x3x5x4:p1.1.1.1:s1x1:d1x1", "it is not written so"},
+        {"convolve:float32:nhwc:0x7x6x5:3x3x5x4:p1.1.1.1:s1x1:d1x1", "it is not written so"},
+        {"convolve:float32:nhwc:99999999999999999999x7x6x5:3x3x5x4", "it is not written so"},
+        {"image_gradient:float32:nhwc:" SIZES ":bias", "only convolve of float32 has a bias"},
+        {"convolve:float16:nhwc:" SIZES ":relu", "only convolve of float32 has a bias"},
+        {"convolve:float16:nhwc:" SIZES ":tf32", "only float32 is rounded to TF32"},
+        {"convolve:float32:nhwc:2x7x6x5:3x3x4x4:p1.1.1.1:s1x1:d1x1", "not those of whole groups"},
+        {"convolve:float32:nhwc:2x7x6x4:3x3x2x3:p1.1.1.1:s1x1:d1x1", "not those of whole groups"},
+        {"convolve:float32:nhwc:2x7x6x5:9x3x5x4:p0.1.1.1:s1x1:d1x1", "larger than the padded"},
+        {"convolve:float32:nhwc:2x7x6x5:3x2147483647x5x4:p0.1.1.1:s1x1:d1x2147483647",
+         "larger than the padded"},
+        {"convolve:float32:nhwc:65536x65536x1x1:1x1x1x1:p0.0.0.0:s1x1:d1x1", "2^31 elements"},
+        {"convolve:float32:nhwc:1x1x1x1:1x1x1x1:p2147483647.2147483647.0.0:s1x1:d1x1",
+         "2^31 elements"}};
+    use_file("none");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
+        char text[256];
+        (void)snprintf(text, sizeof text, "form=" FORM " form=%s", rows[i][0]);
+        write_file("wrong", text);
+        expect_run(1, "$BIN/gantry tune --forms wrong");
+        (void)snprintf(text, sizeof text, "'wrong': \"form=%s\" is no convolution: ", rows[i][0]);
+        expect_in_output(text);
+        expect_in_output(rows[i][1]);
+        expect_in_output("; accepted: form=KIND:TYPE:ORDER:NxHxWxC:");
+    }
+    expect_run(
+        1,
+        "yes form=convolve | tr -d '\\n' | head -c 100000 >wrong; $BIN/gantry tune --forms wrong");
+    expect_in_output("is no convolution: it is not written so");
+    expect_run(1, "$BIN/gantry tune --forms missing");
+    expect_in_output("cannot read 'missing': No such file");
+    expect_run(1, "$BIN/gantry tune --forms .");
+    expect_in_output("cannot read '.': ");
+    write_file("wrong", "form=, engine=, and no more");
+    expect_run(1, "$BIN/gantry tune --forms wrong");
+    expect_in_output(
+        "'wrong' has no convolution: no word begins with form=; a program on the card");
+}
+
 /* Runs on the stand-in for NVIDIA's driver: gantry tune tunes nothing of this backend. */
 TEST(a_device_that_has_nothing_to_tune_is_there_all_the_same) {
     static const char driver[] = GANTRY_TEST_MODULES "/cuda/standin_libcuda.so";
@@ -272,6 +397,25 @@ TEST(interrupt_leaves_a_sound_file_and_ends_soon) {
         expect_run(0, "$BIN/gantry devices --verbose");
         expect_in_output("; measured 20");
     }
+}
+
+/* The first record takes a second at least, and there are forty. */
+TEST(interrupt_ends_convolutions_soon) {
+    if (!has_stand_in()) SKIP_BECAUSE("no OpenCL device here, or no CUDA backend or stand-in");
+    use_file("stopped_cudnn");
+    expect_run(
+        0,
+        "for i in $(seq 40); do "
+        "echo form=convolve:float32:nhwc:1x4x${i}x2:3x3x2x4:p1.1.1.1:s1x1:d1x1; done >forty");
+    int code = run("export " CARD CUDNN
+                   "; $BIN/gantry tune --device cuda:0 --what cudnn --forms forty >said & PID=$!; "
+                   "for i in $(seq 400); do [ -s stopped_cudnn ] && break; sleep 0.05; done; "
+                   "kill -INT $PID; wait $PID");
+    if (code != 130) fail_msg("exit %d\n%s", code, output);
+    assert_true(records_in("stopped_cudnn") >= 1 && records_in("stopped_cudnn") < 40);
+    expect_run(0, "cat said");
+    expect_in_output("interrupted; ");
+    assert_int_equal(names_in("tmp"), 0);
 }
 
 TEST(two_at_once_lose_nothing) {

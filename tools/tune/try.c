@@ -33,6 +33,12 @@ static bool make_folder(tune_try_t *self) {
 
 bool tune_try_open(tune_try_t *self, const tune_t *tune, const char *backend,
                    const char *const *settings, const tune_record_t *records) {
+    return tune_try_open_logged(self, tune, backend, settings, records, NULL, NULL);
+}
+
+bool tune_try_open_logged(tune_try_t *self, const tune_t *tune, const char *backend,
+                          const char *const *settings, const tune_record_t *records,
+                          gantry_log_fn log, void *log_user) {
     char file[TUNE_FOLDER_BYTES + 32] = "GANTRY_TUNING_FILE=";
     const char *extra[MOST_SETTINGS + 2] = {file};
     *self = (tune_try_t){0};
@@ -46,6 +52,9 @@ bool tune_try_open(tune_try_t *self, const tune_t *tune, const char *backend,
     if (records) (void)snprintf(file, sizeof file, "GANTRY_TUNING_FILE=%s/records", self->folder);
     gantry_runtime_options_t options = {
         .struct_size = sizeof options,
+        .log = log,
+        .log_user = log_user,
+        .log_level = log ? GANTRY_LEVEL_DEBUG : GANTRY_LEVEL_DEFAULT,
         .backends = backend,
         .extra = extra,
         .opencl_cpu_as_gpu = GANTRY_OFF,

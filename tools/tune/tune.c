@@ -40,8 +40,11 @@ bool tune_wants(const tune_t *tune, const char *what) {
 
 bool tune_begins_class(tune_t *tune, const char *what, uint64_t deadline, int left,
                        bool *is_first) {
+    return tune_wants(tune, what) && tune_takes_share(tune, what, deadline, left, is_first);
+}
+
+bool tune_takes_share(tune_t *tune, const char *what, uint64_t deadline, int left, bool *is_first) {
     uint64_t now = gantry__now_ns();
-    if (!tune_wants(tune, what)) return false;
     if (now >= deadline && !*is_first) {
         printf("  %s: not measured: time is up\n", what);
         return false;
@@ -76,7 +79,8 @@ typedef struct options_t {
     const char *device, *what;
     double seconds;
     bool is_dry, lists, resets;
-    gantry_json_t *json; /* NULL: text */
+    const tune_forms_t *forms; /* NULL: none */
+    gantry_json_t *json;       /* NULL: text */
 } options_t;
 
 /* ---- devices, and the tunable parts of each ---- */
@@ -95,6 +99,7 @@ static const struct {
              {"opencl.cpu_matmul.float32", "opencl", "CPU", tune_opencl_blocks},
              {"clblast", "opencl", "GPU", tune_clblast},
              {"cublaslt.matmul.float32", "cuda", "GPU", tune_cublas},
+             {"cudnn", "cuda", "GPU", tune_convolutions},
              {"crossover", NULL, NULL, tune_crossover}};
 
 static bool tune_fits(const options_t *options, const gantry_device_details_t *details,
@@ -148,6 +153,13 @@ static size_t list_tasks(gantry_runtime_t *runtime, const options_t *options,
     return count;
 }
 
+static bool have_convolutions(const task_t *tasks, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        if (tasks[i].run == tune_convolutions) return true;
+    }
+    return false;
+}
+
 /* ---- tuning ---- */
 
 static int tune_all(gantry_runtime_t *runtime, const options_t *options,
@@ -156,6 +168,7 @@ static int tune_all(gantry_runtime_t *runtime, const options_t *options,
     tune_t tune = {.runtime = runtime,
                    .only = options->what,
                    .is_dry = options->is_dry,
+                   .forms = options->forms,
                    .json = options->json};
     const size_t count = list_tasks(runtime, options, device, tasks);
     const uint64_t end = gantry__now_ns() + (uint64_t)(options->seconds * 1e9);
@@ -167,6 +180,8 @@ static int tune_all(gantry_runtime_t *runtime, const options_t *options,
         return 1;
     }
     if (count == 0) printf("There is nothing to tune here.\n");
+    if (options->forms && !have_convolutions(tasks, count))
+        printf("No selected device measures the convolutions of --forms.\n");
     for (size_t i = 0; i < count && !gantry__os_is_asked_to_end(); ++i) {
         uint64_t now = gantry__now_ns();
         tune.device = tasks[i].device;
@@ -290,6 +305,20 @@ static bool read_alias(const char *device, char *out, size_t out_bytes) {
     return is_good;
 }
 
+/* Opens the runtime, and runs with the options. */
+static int run_on_devices(const gantry_command_values_t *values, options_t *options) {
+    gantry_runtime_options_t runtime_options = {
+        .struct_size = sizeof runtime_options,
+        .opencl_cpu_as_gpu = GANTRY_OFF /* a device's type decides which product it uses */};
+    gantry_runtime_t *runtime = gantry_command_open_runtime(values, &runtime_options);
+    if (!runtime) return GANTRY_TOOL_FAILED;
+    gantry__os_note_requests();
+    const int code = gantry_command_has(values, "json") ? run_as_json(runtime, options)
+                                                        : tune_run_kinds(runtime, options);
+    gantry_runtime_release(runtime);
+    return code;
+}
+
 static int tune_run(const gantry_command_values_t *values) {
     options_t options = {.device = gantry_command_value(values, "device"),
                          .what = gantry_command_value(values, "what"),
@@ -305,34 +334,34 @@ static int tune_run(const gantry_command_values_t *values) {
     if (options.what && !options.lists && !options.resets && !is_known_record(options.what))
         return gantry_command_refuse(
             values->command,
-            "--what is \"%s\"; accepted: the beginning of %s..., %s..., %s..., %s or %s",
-            options.what, kinds[0].what, kinds[1].what, kinds[2].what, kinds[3].what,
-            kinds[4].what);
+            "--what is \"%s\"; accepted: the beginning of %s..., %s..., %s..., %s..., %s or %s",
+            options.what, kinds[0].what, kinds[1].what, kinds[2].what, kinds[3].what, kinds[4].what,
+            kinds[5].what);
     if (options.device && !read_alias(options.device, alias, sizeof alias))
         return GANTRY_TOOL_FAILED;
     if (options.device) options.device = alias;
-    gantry_runtime_options_t runtime_options = {
-        .struct_size = sizeof runtime_options,
-        .opencl_cpu_as_gpu = GANTRY_OFF /* a device's type decides which product it uses */};
-    gantry_runtime_t *runtime = gantry_command_open_runtime(values, &runtime_options);
-    if (!runtime) return GANTRY_TOOL_FAILED;
-    gantry__os_note_requests();
-    const int code = gantry_command_has(values, "json") ? run_as_json(runtime, &options)
-                                                        : tune_run_kinds(runtime, &options);
-    gantry_runtime_release(runtime);
+    tune_forms_t forms = {.list = NULL};
+    const char *path = gantry_command_value(values, "forms");
+    if (path && !tune_forms_read(&forms, path)) return GANTRY_TOOL_FAILED;
+    if (path) options.forms = &forms;
+    const int code = run_on_devices(values, &options);
+    tune_forms_deinit(&forms);
     return code;
 }
 
 const gantry_command_t gantry_command_tune = {
     .name = "tune",
     .summary =
-        "measures matrix products and what work costs on each device, and keeps the best for later runs",
+        "measures products, convolutions and what work costs on each device, and keeps the best for later runs",
     .description =
         "Records are kept in the user's tuning file (GANTRY_TUNING_FILE), each as soon as it is known, "
         "and every program that uses Gantry reads them. docs/tuning.md lists what is measured.",
     .options = {{"device", "DEVICE", "tunes only this device, such as cpu:0 or opencl:0",
                  .offer = GANTRY_OFFER_DEVICES},
                 {"what", "NAME", "selects the records whose names begin with this"},
+                {"forms", "FILE",
+                 "measures the convolutions that the text names, such as a log at level debug",
+                 .offer = GANTRY_OFFER_FILES},
                 {"seconds", "N", "measures for so long, all devices together; 60 if not given"},
                 {"dry-run", NULL, "prints the records and keeps none"},
                 {"list", NULL, "lists the kept records, of every machine, and measures nothing"},
@@ -344,5 +373,7 @@ const gantry_command_t gantry_command_tune = {
                    {INTERRUPTED, "interrupted; the records found until then are kept"}},
     .examples = {{"gantry tune --device cpu:0 --seconds 20", NULL},
                  {"gantry tune --what crossover", "measures what work costs on each device"},
+                 {"gantry tune --what cudnn --forms debug.log",
+                  "measures the convolutions of a program that wrote this log"},
                  {"gantry tune --list", NULL}},
     .run = tune_run};

@@ -19,12 +19,45 @@
 /* A winner must be this much faster than the default. */
 #define TUNE_LEAST_GAIN 1.02
 
+/* ---- forms of convolutions ---- */
+
+#define TUNE_FORM_BYTES 200
+enum { TUNE_CONVOLVES, TUNE_GIVES_IMAGE, TUNE_GIVES_FILTER };
+
+/* One exact convolution, or a gradient of it, as the CUDA backend writes it. */
+typedef struct tune_form_t {
+    char text[TUNE_FORM_BYTES]; /* "convolve:float32:nhwc:8x56x56x64:..." */
+    int kind;
+    gantry_dtype_t dtype;
+    bool is_planar, has_bias, has_relu, may_round;
+    int64_t images[4], filter[4], result[4]; /* channels last; rows, columns, channels, outputs */
+    int64_t pads[4], steps[2], spreads[2];   /* above, below, left, right; rows, columns */
+} tune_form_t;
+
+typedef struct tune_forms_t {
+    tune_form_t *list;
+    size_t count;
+} tune_forms_t;
+
+/* How a user gets a file of forms. */
+#define TUNE_FORMS_ADVICE                                                                  \
+    "a program on the card with GANTRY_LOG=/A/FILE and GANTRY_LOG_LEVEL=debug writes its " \
+    "convolutions there, and --forms /A/FILE reads them"
+
+/* Reads each form of the file once. False, after a message: the file cannot be read, has no form,
+ * or a wrong one. */
+bool tune_forms_read(tune_forms_t *self, const char *path);
+void tune_forms_deinit(tune_forms_t *self);
+
+/* ---- the run ---- */
+
 /* One run of the command, and the device that is being tuned. */
 typedef struct tune_t {
     gantry_runtime_t *runtime;
     const gantry_physical_device_t *device;
     gantry_device_details_t details;
-    const char *only; /* the beginning of the selected records' names; NULL: all */
+    const char *only;          /* the beginning of the selected records' names; NULL: all */
+    const tune_forms_t *forms; /* NULL: the user named none */
     bool is_dry;
     uint64_t deadline_ns; /* of the current part */
     size_t found, failed; /* records kept (in a dry run: shown), and reported failures */
@@ -42,6 +75,8 @@ bool tune_wants(const tune_t *tune, const char *what);
  * over or *is_first is true, which then becomes false. `left` classes share the time, this one
  * included; tune->deadline_ns becomes the end of its share. */
 bool tune_begins_class(tune_t *tune, const char *what, uint64_t deadline, int left, bool *is_first);
+/* Does the same for a record whose name is not known yet; `what` is for the user. */
+bool tune_takes_share(tune_t *tune, const char *what, uint64_t deadline, int left, bool *is_first);
 /* Prints the record, and writes it to the user's file unless this is a dry run. */
 void tune_save(tune_t *tune, const char *what, const char *values);
 
@@ -80,6 +115,10 @@ typedef struct tune_record_t {
  * error. */
 bool tune_try_open(tune_try_t *self, const tune_t *tune, const char *backend,
                    const char *const *settings, const tune_record_t *records);
+/* Does the same with the runtime's log from level debug on. */
+bool tune_try_open_logged(tune_try_t *self, const tune_t *tune, const char *backend,
+                          const char *const *settings, const tune_record_t *records,
+                          gantry_log_fn log, void *log_user);
 void tune_try_close(tune_try_t *self);
 /* Returns the backend's line about its libraries; "" if it has none. */
 const char *tune_try_libraries(const tune_try_t *self, const char *backend);
@@ -127,6 +166,7 @@ void tune_cpu_products(tune_t *tune);
 void tune_opencl_blocks(tune_t *tune);
 void tune_clblast(tune_t *tune);
 void tune_cublas(tune_t *tune);
+void tune_convolutions(tune_t *tune);
 void tune_crossover(tune_t *tune);
 
 #endif
