@@ -7,16 +7,14 @@
 atomic_int train_flushes, train_flush_error;
 atomic_long train_starts_left = -1;
 
-int __real_fsync(int file);
-int __wrap_fsync(int file);
+int __real_gantry__os_flush(int file);
+int __wrap_gantry__os_flush(int file);
 int __real_gantry__train_thread_start(pthread_t *thread, void *(*body)(void *), void *argument);
 int __wrap_gantry__train_thread_start(pthread_t *thread, void *(*body)(void *), void *argument);
 
-int __wrap_fsync(int file) {
+int __wrap_gantry__os_flush(int file) {
     ++train_flushes;
-    if (!train_flush_error) return __real_fsync(file);
-    errno = train_flush_error;
-    return -1;
+    return train_flush_error ? train_flush_error : __real_gantry__os_flush(file);
 }
 
 int __wrap_gantry__train_thread_start(pthread_t *thread, void *(*body)(void *), void *argument) {
