@@ -72,7 +72,7 @@ static bool grow_table(gantry_trace_t *trace) {
     uint32_t *table = calloc(size, sizeof *table);
     if (!table) return false;
     for (size_t i = 0; i < trace->text_count; ++i) {
-        size_t at = hash_of(trace->texts[i]) & (size - 1);
+        size_t at = (size_t)hash_of(trace->texts[i]) & (size - 1);
         while (table[at]) at = (at + 1) & (size - 1);
         table[at] = (uint32_t)i + 1;
     }
@@ -85,7 +85,7 @@ static bool grow_table(gantry_trace_t *trace) {
 /* The position of the text; UINT32_MAX: no memory. */
 static uint32_t trace_read_text_of(gantry_trace_t *trace, const char *text) {
     if (trace->text_count * 2 >= trace->text_table_size && !grow_table(trace)) return UINT32_MAX;
-    size_t at = hash_of(text) & (trace->text_table_size - 1);
+    size_t at = (size_t)hash_of(text) & (trace->text_table_size - 1);
     for (; trace->text_table[at]; at = (at + 1) & (trace->text_table_size - 1))
         if (strcmp(trace->texts[trace->text_table[at] - 1], text) == 0)
             return trace->text_table[at] - 1;
