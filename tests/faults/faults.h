@@ -38,6 +38,7 @@ typedef enum faults_source_t {
 #define FAULTS_COLD (1u << 10) /* no cache of program binaries */
 /* runs out of memory on purpose: the failure of a last fallback may stay unreported */
 #define FAULTS_RUNS_OUT (1u << 11)
+#define FAULTS_ENDS (1u << 12) /* of each site the first and the last occurrence only */
 #define FAULTS_ARGS 16
 
 typedef struct faults_scenario_t {

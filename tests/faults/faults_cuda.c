@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CUDA source: every call that reaches the stand-in for NVIDIA's driver, NVRTC, cuBLASLt or
- * NVML is an event. */
+/* The CUDA source: every call that reaches the stand-in for NVIDIA's driver, NVRTC, cuBLASLt,
+ * cuDNN or NVML is an event. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -42,6 +42,12 @@ static const fault_t blas_execution = {13, GANTRY_INTERNAL, "CUBLAS_STATUS_EXECU
                                        false};
 static const fault_t blas_support = {15, GANTRY_UNIMPLEMENTED, "CUBLAS_STATUS_NOT_SUPPORTED",
                                      false};
+static const fault_t dnn_start = {1001, GANTRY_INTERNAL, "CUDNN_STATUS_NOT_INITIALIZED", false};
+static const fault_t dnn_support = {3000, GANTRY_INTERNAL, "CUDNN_STATUS_NOT_SUPPORTED", false};
+static const fault_t dnn_memory = {4003, GANTRY_RESOURCE_EXHAUSTED,
+                                   "CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED", false};
+static const fault_t dnn_execution = {5000, GANTRY_INTERNAL, "CUDNN_STATUS_EXECUTION_FAILED",
+                                      false};
 static const fault_t monitor = {999, GANTRY_UNKNOWN, "Unknown Error", false};
 
 /* Codes that the function may return. The first entry whose name is a prefix of the function's
@@ -65,6 +71,8 @@ static const struct {
      /* CUDA_ERROR_INVALID_VALUE means that there are no more */
      {&unknown, &memory, &address}},
     {"cuLaunchKernel", {&resources, &memory, &launch}},
+    {"cudnnCreate", {&dnn_start, &dnn_memory, &dnn_start}},
+    {"cudnn", {&dnn_support, &dnn_memory, &dnn_execution}},
     {"cu", {&unknown, &memory, &address}},
     {"nvrtc", {&rtc_compilation, &rtc_memory, &rtc_internal}},
     {"nvml", {&monitor, &monitor, &monitor}},
@@ -112,6 +120,7 @@ static void *open_stand_in(void) {
     static const char *const libraries[][2] = {{"GANTRY_CUDA_LIBRARY", "libcuda"},
                                                {"GANTRY_CUDA_NVRTC", "libnvrtc"},
                                                {"GANTRY_CUDA_CUBLAS", "libcublas"},
+                                               {"GANTRY_CUDA_CUDNN", "libcudnn"},
                                                {"GANTRY_CUDA_NVML", "libnvml"}};
     char file[1024];
     for (size_t i = sizeof libraries / sizeof *libraries; i-- > 0;) {

@@ -5,8 +5,8 @@
  * status, nothing leaks, and the next op works.
  * Promise (faults.opencl): When any one OpenCL call fails, which a layer of the loader makes it do,
  * the library returns the right status, nothing leaks, and the next op works.
- * Promise (faults.cuda): When any one call of the driver, NVRTC, cuBLASLt or NVML fails on the
- * stand-in, the library returns the right status and nothing leaks.
+ * Promise (faults.cuda): When any one call of the driver, NVRTC, cuBLASLt, cuDNN or NVML fails on
+ * the stand-in, the library returns the right status and nothing leaks.
  * Promise (faults.card): When any one host allocation fails while a card of the stand-in for
  * NVIDIA's driver is in use, the call returns the right status and nothing leaks.
  *

@@ -166,7 +166,8 @@ static uint64_t plan_site(job_t *job, uint32_t index) {
         return settings->site == site->number;
     }
     add_plan(job, index, 1);
-    if (site->events > 1 && !settings->ends) add_plan(job, index, 2);
+    const bool ends = settings->ends || (job->scenario->flags & FAULTS_ENDS);
+    if (site->events > 1 && !ends) add_plan(job, index, 2);
     add_plan(job, index, site->events);
     uint64_t state = settings->seed ^ site->number;
     for (uint64_t i = 0; i < settings->random_count && site->events > 3; ++i)

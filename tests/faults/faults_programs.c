@@ -110,6 +110,56 @@ int faults_program_matmul(int argc, char **argv) {
     return code;
 }
 
+/* ---- convolutions ---- */
+
+static const gantry_tensor_t *convolve_back(gantry_scope_t *scope, const char *op,
+                                            const gantry_tensor_t *image_or_sizes,
+                                            const gantry_tensor_t *filter_or_sizes) {
+    static const int64_t ones[] = {1, 1, 1, 1};
+    const gantry_attr_value_t attrs[] = {
+        {.name = "strides", .kind = GANTRY_ATTR_INTS, .i = 4, .list = ones},
+        {.name = "padding", .kind = GANTRY_ATTR_STRING, .s = "VALID"}};
+    const gantry_tensor_t *inputs[] = {
+        image_or_sizes, filter_or_sizes,
+        gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1, 2, 2, 1))};
+    const gantry_tensor_t *gradient = NULL;
+    size_t count = 1;
+    (void)gantry_op_call(scope, op, inputs, 3, attrs, 2, &gradient, &count);
+    return gradient;
+}
+
+/* Two groups of two channels. */
+static const gantry_tensor_t *convolve_groups(gantry_scope_t *scope,
+                                              const gantry_window_options_t *options) {
+    return gantry_conv2d(scope, gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1, 2, 2, 4)),
+                         gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2, 2, 4)), options);
+}
+
+int faults_program_convolve(int argc, char **argv) {
+    static const float values[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+    static const int32_t sizes[] = {1, 3, 3, 1, 2, 2, 1, 1};
+    const gantry_window_options_t options = {.padding = GANTRY_PADDING_VALID};
+    int code = argc < 2;
+    gantry_runtime_t *runtime = open_runtime();
+    gantry_scope_t *scope = gantry_scope_begin(runtime, argv[1]);
+    const gantry_tensor_t *image = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1, 3, 3, 1),
+                                                   values, 9 * 4),
+                          *filter = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2, 1, 1),
+                                                    values, 4 * 4),
+                          *of_image =
+                              gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(4), sizes, 16),
+                          *of_filter =
+                              gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(4), &sizes[4], 16);
+    code |= EXPECT(gantry_conv2d(scope, image, filter, &options), 37, 47, 67, 77);
+    code |= EXPECT(convolve_back(scope, "Conv2DBackpropInput", of_image, filter), 1, 3, 2, 4, 10, 6,
+                   3, 7, 4);
+    code |= EXPECT(convolve_back(scope, "Conv2DBackpropFilter", image, of_filter), 12, 16, 24, 28);
+    code |= EXPECT(convolve_groups(scope, &options), 8, 8, 8, 8);
+    code |= TRY(gantry_scope_end(scope));
+    gantry_runtime_release(runtime);
+    return code;
+}
+
 /* ---- what a bridge uses ---- */
 
 static const gantry_tensor_t *call_prepared(gantry_scope_t *scope, const char *op,

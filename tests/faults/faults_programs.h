@@ -15,6 +15,8 @@ int faults_conformance_main(int argc, char **argv);
 /* argv[1] is the device. */
 int faults_program_small(int argc, char **argv);  /* a bit of everything on two devices */
 int faults_program_matmul(int argc, char **argv); /* the guide's product */
+/* a convolution, its gradients, and one of groups */
+int faults_program_convolve(int argc, char **argv);
 int faults_program_copies(int argc, char **argv); /* between devices, all policies */
 int faults_program_bridge(int argc, char **argv); /* views, prepared ops, asynchronous reads */
 /* numbers, limits, survival of running out of memory */

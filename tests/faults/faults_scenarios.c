@@ -70,6 +70,7 @@ const faults_scenario_t faults_scenarios[] = {
     {"function.lanes", faults_program_function_lanes, FAULTS_ON_HOST, {"%d"}},
     {"function.scopes", faults_program_function_scopes, FAULTS_ON_ALL, {"%d"}},
     {"function.budget", faults_program_function_budget, FAULTS_ON_ALL, {"%d"}},
+    {"convolve", faults_program_convolve, FAULTS_ON_CUDA | FAULTS_ENDS, {"%d"}},
     {"ops.0", faults_program_ops, FAULTS_ON_ALL, {"%d", "0"}},
     {"ops.1", faults_program_ops, FAULTS_ON_ALL, {"%d", "1"}},
     {"ops.2", faults_program_ops, FAULTS_ON_ALL, {"%d", "2"}},

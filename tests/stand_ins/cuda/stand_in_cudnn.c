@@ -48,6 +48,7 @@ const char *cudnnGetErrorString(int status) {
         case 1002: return "CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH";
         case 1008: return "CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED";
         case DNN_NOT_SUPPORTED: return "CUDNN_STATUS_NOT_SUPPORTED";
+        case DNN_HOST_ALLOCATION: return "CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED";
         case DNN_EXECUTION_FAILED: return "CUDNN_STATUS_EXECUTION_FAILED";
         default: return "CUDNN_STATUS of the stand-in";
     }
