@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Promise (windows.programs): Under wine the README's first program, the command and the examples print what they print on
-# Linux, and bad paths, missing DLLs and a lack of OpenCL are reported with reasons.
+# Checks that under wine the README's first program, the command and the examples print what they print on Linux, and that
+# bad paths, missing DLLs and a lack of OpenCL are reported with reasons.
 # programs.sh BUILD REFERENCE WORK: BUILD has the programs of Windows, and REFERENCE this machine's. Prints a line for each
 # test and, last, "N passed, N failed, N skipped". The environment has wine's variables.
 set -u
