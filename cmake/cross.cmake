@@ -4,7 +4,7 @@
 #   GANTRY_CROSS_PROCESSOR   CMake's name of the processor
 #   GANTRY_CROSS_MULTIARCH   the folder of libraries in Debian's packages
 #   GANTRY_CROSS_ROOT        the folder with the unpacked packages
-#   GANTRY_CROSS_LOADER      the C library's loader, for programs that this machine runs itself; empty: an emulator runs them
+#   GANTRY_CROSS_LOADER      the C library's loader
 #   GANTRY_CROSS_EMULATOR    the emulator with its arguments; empty: none
 set(names TRIPLE PROCESSOR MULTIARCH ROOT LOADER EMULATOR)
 foreach(name IN LISTS names)
@@ -21,7 +21,5 @@ set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 set(CMAKE_CROSSCOMPILING_EMULATOR ${GANTRY_CROSS_EMULATOR})
-if(GANTRY_CROSS_LOADER)
-  set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,--dynamic-linker=${GANTRY_CROSS_LOADER} -Wl,--disable-new-dtags")
-  set(CMAKE_BUILD_RPATH ${GANTRY_CROSS_ROOT}/usr/lib/${GANTRY_CROSS_MULTIARCH} /usr/${GANTRY_CROSS_TRIPLE}/lib)
-endif()
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,--dynamic-linker=${GANTRY_CROSS_LOADER} -Wl,--disable-new-dtags")
+set(CMAKE_BUILD_RPATH ${GANTRY_CROSS_ROOT}/usr/lib/${GANTRY_CROSS_MULTIARCH} /usr/${GANTRY_CROSS_TRIPLE}/lib)
