@@ -12,7 +12,7 @@ unset GANTRY_LOG GANTRY_BACKEND_PATH
 # Sums in the order of the one instruction set that is built, and no library for products.
 export GANTRY_CPU_SIMD=base GANTRY_CPU_MATMUL=own GANTRY_CPU_THREADS=2 WINEDLLOVERRIDES="opencl=d"
 XDG_CACHE_HOME=$(winepath -w "$work/cache")
-export XDG_CACHE_HOME
+export XDG_CACHE_HOME POCL_CACHE_DIR="$work/cache/pocl" # a driver of this machine does not know Windows' paths
 mkdir -p "$work/cache"
 
 # result NAME yes|no: counts a test; for a failure the end of the output is shown.
