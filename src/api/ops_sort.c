@@ -30,10 +30,11 @@ gantry_status_t gantry_sort_by_keys(gantry_scope_t *scope, tensor *const *operan
     if (!gantry__is_given(scope, outputs, count, "gantry_sort_by_keys: outputs") ||
         !gantry__is_given(scope, operands, count, "gantry_sort_by_keys: operands"))
         return scope ? scope->status : GANTRY_INVALID_ARGUMENT;
+    const uint64_t keys = num_keys;
     const bool are_few = num_keys <= GANTRY__MAX_INPUTS; /* else the op refuses them */
     for (size_t i = 0; are_few && descending && i < num_keys; ++i) directions[i] = descending[i];
     const gantry_attr_value_t attrs[] = {
-        gantry__attr_int("num_keys", num_keys > INT32_MAX ? INT32_MAX : (int64_t)num_keys),
+        gantry__attr_int("num_keys", keys > INT64_MAX ? INT64_MAX : (int64_t)keys),
         gantry__attr_int("axis", axis), gantry__attr_ints("descending", directions, num_keys)};
     return gantry__call_op_into(scope, GANTRY__OP_ID_SortByKeys, operands, count, attrs,
                                 descending && are_few ? 3 : 2, NULL, outputs, &count);

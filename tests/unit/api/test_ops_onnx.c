@@ -254,7 +254,9 @@ TEST(sort_by_keys_takes_directions) {
     (void)gantry_sort_by_keys(scope, operands, 3, 2, -1, NULL, outputs);
     EXPECT_I32(outputs[2], 3, 1, 0, 2);
     (void)gantry_sort_by_keys(scope, operands, 3, SIZE_MAX, 0, descending, outputs);
-    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "num_keys is 9223372036854775807");
+    expect_scope_failure(
+        scope, GANTRY_INVALID_ARGUMENT,
+        sizeof(size_t) > 4 ? "num_keys is 9223372036854775807" : "num_keys is 4294967295");
     (void)gantry_sort_by_keys(scope, operands, 3, 4, 0, (bool[]){0, 1, 0, 1}, outputs);
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "num_keys is 4");
     (void)gantry_sort_by_keys(scope, NULL, 3, 1, 0, NULL, outputs);
