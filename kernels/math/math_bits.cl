@@ -2,8 +2,8 @@
 /*
  * Bits of integers and of floats, exact on every device. Comes after dialect.cl.
  *
- * bit_count adds neighbouring fields of 1, 2 and 4 bits, and a product adds the bytes; for 32 bits,
- * two sums do, because GCC 12 for s390x knows the product and counts two numbers together.
+ * bit_count adds neighbouring fields of 1, 2 and 4 bits, and a product adds the bytes. Two sums do
+ * for 32 bits on s390x, where GCC 12 counts the bits of two such products together.
  * leading_zeros sets all bits below the highest one, and counts the others.
  *
  * reduce_precision rounds a float to one of fewer bits, as XLA does: the fraction to the nearest
@@ -17,8 +17,12 @@ GANTRY_FN uint gantry__bit_count_u32(uint x) {
     x -= (x >> 1) & 0x55555555u;
     x = (x & 0x33333333u) + ((x >> 2) & 0x33333333u);
     x = (x + (x >> 4)) & 0x0f0f0f0fu;
+#if defined(__s390x__)
     x += x >> 8;
     return (x + (x >> 16)) & 0x3fu;
+#else
+    return (x * 0x01010101u) >> 24;
+#endif
 }
 
 GANTRY_FN ulong gantry__bit_count_u64(ulong x) {
