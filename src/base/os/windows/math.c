@@ -10,9 +10,6 @@
 /* POSIX's, which kernels/common/dialect.cl declares. */
 double lgamma_r(double x, int *out_sign);
 
-typedef double (*one_fn)(double x);
-typedef double (*three_fn)(double a, double b, double c);
-typedef float (*three_float_fn)(float a, float b, float c);
 typedef _Atomic(FARPROC) place_t;
 
 static FARPROC find_system(place_t *place, const char *name) {
@@ -24,42 +21,29 @@ static FARPROC find_system(place_t *place, const char *name) {
     return found;
 }
 
-static double call_system(place_t *place, const char *name, double x) {
-    const FARPROC found = find_system(place, name);
-    one_fn function;
-    memcpy(&function, &found, sizeof function);
-    return function(x);
-}
+/* Calls the system's function of this name. */
+#define CALL_SYSTEM(type, name, parameters, arguments) \
+    static place_t place;                              \
+    const FARPROC found = find_system(&place, name);   \
+    type(*function) parameters;                        \
+    memcpy(&function, &found, sizeof function);        \
+    return function arguments
 
-#define OF_SYSTEM(name)                       \
-    double name(double x) {                   \
-        static place_t place;                 \
-        return call_system(&place, #name, x); \
-    }
-OF_SYSTEM(acosh)
-OF_SYSTEM(cos)
-OF_SYSTEM(sin)
-OF_SYSTEM(sqrt)
-OF_SYSTEM(tan)
+#define OF_ONE(name) \
+    double name(double x) { CALL_SYSTEM(double, #name, (double), (x)); }
+OF_ONE(acosh)
+OF_ONE(cos)
+OF_ONE(sin)
+OF_ONE(sqrt)
+OF_ONE(tan)
 
-double fma(double a, double b, double c) {
-    static place_t place;
-    const FARPROC found = find_system(&place, "fma");
-    three_fn function;
-    memcpy(&function, &found, sizeof function);
-    return function(a, b, c);
-}
+#define OF_THREE(type, name) \
+    type name(type a, type b, type c) { CALL_SYSTEM(type, #name, (type, type, type), (a, b, c)); }
+OF_THREE(double, fma)
+OF_THREE(float, fmaf)
 
-float fmaf(float a, float b, float c) {
-    static place_t place;
-    const FARPROC found = find_system(&place, "fmaf");
-    three_float_fn function;
-    memcpy(&function, &found, sizeof function);
-    return function(a, b, c);
-}
-
+/* The sign, which no caller reads, is that of a positive gamma. */
 double lgamma_r(double x, int *out_sign) {
-    static place_t place;
-    (void)out_sign;
-    return call_system(&place, "lgamma", x);
+    *out_sign = 1;
+    CALL_SYSTEM(double, "lgamma", (double), (x));
 }
