@@ -4,6 +4,7 @@
 # Promise: `scripts/test --slowest` prints the tests of a build folder by their seconds, the longest first.
 # Promise: A run of tests says now and then how many of them ended, and where an earlier run took their times, about how
 # much time is left.
+# Promise: The scripts of other platforms refuse a word that they do not know, and name what is accepted.
 #
 # lists.sh SOURCE_DIR WORK_DIR.
 set -eu
@@ -29,4 +30,10 @@ got=$(PROGRESS_SECONDS=0 sh -c "IS_COMPLETE=yes; . '$source/scripts/results.sh';
       echo ' 1/4 Test #1: a ....   Passed    0.10 sec' | with_progress '$work/none'")
 echo "$got" | grep -q '^-- 1 of 4 tests, about 0 min [3-6] s left$' || { echo "no time that is left in: $got"; exit 1; }
 echo "$got" | grep -q '^-- 1 of 4 tests$' || { echo "without times of an earlier run: $got"; exit 1; }
+for script in compile-elsewhere test-platforms test-arch; do
+    code=0
+    said=$("$source/scripts/$script" nonsense --no-install 2>&1) || code=$?
+    [ $code = 2 ] || { echo "$script nonsense: exit code $code: $said"; exit 1; }
+    echo "$said" | grep -q '"nonsense" is not understood.*accepted are .*--no-install' || { echo "$script nonsense says: $said"; exit 1; }
+done
 echo "tests are listed, timed and counted"
